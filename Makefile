@@ -1,0 +1,46 @@
+# Every target makes its own virtual environment (.venv) when there is none: Python 3.11+ and make are enough.
+
+PYTHON ?= python3
+VENV ?= .venv
+RUN := runs/connect_four
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help train test check format clean
+
+help:
+	@echo "make train   train Connect Four for three minutes, then play OpenSpiel's MCTS"
+	@echo "make test    the tests, without those marked slow"
+	@echo "make check   what CI runs: ruff, mypy --strict, all tests"
+	@echo "make format  let ruff lay out the code"
+	@echo "make clean   remove $(VENV) and the caches; runs/ stays"
+
+# A run folder that exists already is gone on with, so a second `make train` adds three minutes to it.
+train: $(INSTALLED)
+	@if [ -e $(RUN) ]; then $(BIN)/athenan resume $(RUN) --time 3m; \
+	 else $(BIN)/athenan train connect_four --preset quick --time 3m --folder $(RUN); fi
+	$(BIN)/athenan eval $(RUN)@0.1s --against mcts:100 mcts:1000 --matches 40
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -m "not slow"
+
+check: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	 { echo "Python 3.11 or newer is needed, and $(PYTHON) is not: make PYTHON=python3.12 ..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
+	@touch $(INSTALLED)

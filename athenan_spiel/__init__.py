@@ -1,0 +1,3 @@
+"""Athénan for OpenSpiel."""
+
+__version__ = "0.1.0"
