@@ -1,0 +1,39 @@
+"""The errors a user of the library can meet, all below `AthenanError`.
+
+A message says what was expected, what came (`{x!r}`) and what to do about it, in one or two lines: the
+command line prints it as it stands and exits with code 2.
+"""
+
+from __future__ import annotations
+
+
+class AthenanError(Exception):
+    """Any error that this library raises on purpose."""
+
+
+class UnsupportedGameError(AthenanError, ValueError):
+    """The game is unknown, or its rules are outside what the algorithms assume."""
+
+
+class ConfigError(AthenanError, ValueError):
+    """A setting is misspelt, out of range, or contradicts another one."""
+
+
+class BudgetError(AthenanError, ValueError):
+    """A search budget that allows no thought, or sets no limit at all."""
+
+
+class EvaluatorError(AthenanError, ValueError):
+    """An evaluator answered with the wrong number of values, or with values that are not finite."""
+
+
+class CheckpointError(AthenanError):
+    """A run folder or a checkpoint is missing, damaged, foreign, or of a newer format."""
+
+
+class AgentError(AthenanError, ValueError):
+    """An agent word or a bot's parameters cannot be understood."""
+
+
+class SearchError(AthenanError, ValueError):
+    """A search was asked something that has no answer, such as the best move of a finished match."""

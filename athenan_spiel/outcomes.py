@@ -1,0 +1,198 @@
+"""What a finished match is worth: the gain, and the reinforcement heuristics (the article, Section 6).
+
+An outcome maps a terminal state to a number from the first player's view. It is a reinforcement heuristic if it
+keeps the order of the gain (Definition 21): a won match is worth more than a drawn one, a drawn one more than
+a lost one. Everything here keeps it strictly, whatever the constants, so an estimate can never turn a win into
+a loss.
+
+The depth heuristics look at the number of actions played, `state.move_number()`; two histories may therefore
+share a node only if they are equally long, which is what `transpositions` sees to by default.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import pyspiel
+
+from athenan_spiel.config import OutcomeName
+from athenan_spiel.errors import ConfigError
+
+SAMPLE_MATCHES = 32
+"""Random matches from which lengths are estimated: enough for a mean within some 10 %, a second's work at most."""
+TIGHT = 2.0
+"""`max_game_length()` counts as tight when it is at most so many times the longest random match seen."""
+
+Parameters = dict[str, float | int | bool]
+
+
+class Outcome(Protocol):
+    """Worth of a terminal state for player 0. `scale` is the size of its large values: networks learn value / scale."""
+
+    name: ClassVar[OutcomeName]
+
+    @property
+    def scale(self) -> float: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    def __call__(self, state: pyspiel.State) -> float: ...
+
+
+def gain(state: pyspiel.State) -> int:
+    """b_t(s) of the papers: 1 if player 0 has won the finished match, -1 if player 1 has, 0 for a draw."""
+    worth = state.player_return(0)
+    return (worth > 0) - (worth < 0)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The classical terminal evaluation, 1, 0 or -1."""
+
+    name: ClassVar[OutcomeName] = "gain"
+    scale: ClassVar[float] = 1.0
+
+    @property
+    def parameters(self) -> Parameters:
+        return {}
+
+    def __call__(self, state: pyspiel.State) -> float:
+        return float(gain(state))
+
+
+@dataclass(frozen=True)
+class AdditiveDepth:
+    """p_t, the additive depth heuristic (Section 6.2.2): gain · l, with l larger the sooner the match ends.
+
+    Where `longest` is the true bound P on the length of a match (`exact`), l = P - p + 1 after p actions;
+    otherwise l = max(1, P̃ - p) with `longest` an estimate P̃ of it.
+    """
+
+    name: ClassVar[OutcomeName] = "additive_depth"
+    longest: int
+    exact: bool
+
+    @property
+    def scale(self) -> float:
+        return float(self.longest)
+
+    @property
+    def parameters(self) -> Parameters:
+        return {"longest": self.longest, "exact": self.exact}
+
+    def __call__(self, state: pyspiel.State) -> float:
+        return float(gain(state) * max(1, self.longest - state.move_number() + self.exact))
+
+
+@dataclass(frozen=True)
+class MultiplicativeDepth:
+    """p'_t, the multiplicative depth heuristic (Section 6.2.2): gain · P' / p after p actions.
+
+    P' is the mean length of a match, so a value near 1 is a win in average time.
+    """
+
+    name: ClassVar[OutcomeName] = "multiplicative_depth"
+    scale: ClassVar[float] = 2.0
+    mean: float
+
+    @property
+    def parameters(self) -> Parameters:
+        return {"mean": self.mean}
+
+    def __call__(self, state: pyspiel.State) -> float:
+        return gain(state) * self.mean / max(1, state.move_number())
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of the match (Section 6.2.1), for games whose `returns()` carry more than who has won."""
+
+    name: ClassVar[OutcomeName] = "score"
+    largest: float
+
+    @property
+    def scale(self) -> float:
+        return self.largest
+
+    @property
+    def parameters(self) -> Parameters:
+        return {"largest": self.largest}
+
+    def __call__(self, state: pyspiel.State) -> float:
+        return float(state.player_return(0))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a number of uniformly random matches showed of a game: their lengths in actions, and their returns."""
+
+    lengths: tuple[int, ...]
+    returns: tuple[float, ...]
+
+
+def sample_matches(game: pyspiel.Game, rng: random.Random, matches: int = SAMPLE_MATCHES) -> Sample:
+    """Play `matches` uniformly random matches."""
+    lengths, returns = [], []
+    for _ in range(matches):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            state.apply_action(rng.choice(state.legal_actions()))
+        lengths.append(state.move_number())
+        returns.append(state.player_return(0))
+    return Sample(tuple(lengths), tuple(returns))
+
+
+def _additive_depth(game: pyspiel.Game, sample: Sample) -> Outcome:
+    bound, longest = game.max_game_length(), max(sample.lengths)
+    exact = bound <= TIGHT * longest
+    return AdditiveDepth(longest=bound if exact else longest, exact=exact)
+
+
+def _multiplicative_depth(game: pyspiel.Game, sample: Sample) -> Outcome:
+    return MultiplicativeDepth(mean=sum(sample.lengths) / len(sample.lengths))
+
+
+def _score(game: pyspiel.Game, sample: Sample) -> Outcome:
+    if not any(abs(worth) not in (0.0, 1.0) for worth in sample.returns):
+        raise ConfigError(
+            f"outcome 'score' needs a game whose returns() carry a score; those of {str(game)!r} only say who has won: "
+            "take 'additive_depth'"
+        )
+    return Score(largest=max(map(abs, sample.returns)))
+
+
+_FROM_SAMPLE: Mapping[OutcomeName, Callable[[pyspiel.Game, Sample], Outcome]] = {
+    "additive_depth": _additive_depth,
+    "multiplicative_depth": _multiplicative_depth,
+    "score": _score,
+}
+_BY_NAME: Mapping[str, Callable[..., Outcome]] = {
+    kind.name: kind for kind in (Gain, AdditiveDepth, MultiplicativeDepth, Score)
+}
+
+
+def make_outcome(name: OutcomeName, game: pyspiel.Game, rng: random.Random) -> Outcome:
+    """The outcome called `name` for `game`; constants that the rules do not give are estimated from random matches.
+
+    Raises:
+        ConfigError: the name is unknown, or the game has no such worth.
+    """
+    if name == "gain":
+        return Gain()
+    if name not in _FROM_SAMPLE:
+        raise ConfigError(f"outcome must be one of {', '.join(_BY_NAME)}, got {name!r}")
+    return _FROM_SAMPLE[name](game, sample_matches(game, rng))
+
+
+def outcome_from_parameters(name: str, parameters: Mapping[str, float | int | bool]) -> Outcome:
+    """Rebuild an outcome from what `Outcome.parameters` said, without estimating anything again.
+
+    Raises:
+        ConfigError: the name or the parameters are not those of an outcome.
+    """
+    try:
+        return _BY_NAME[name](**parameters)
+    except (KeyError, TypeError):
+        raise ConfigError(f"expected the name and parameters of an outcome, got {name!r} with {dict(parameters)!r}") from None

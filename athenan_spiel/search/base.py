@@ -1,0 +1,51 @@
+"""What every search is to those who drive it: a maker of trees and a generator of iterations."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import pyspiel
+
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.search.walk import Questions
+from athenan_spiel.transpositions import key_function
+from athenan_spiel.tree import Key, Node, Store, Tree
+
+
+class BestFirstSearch(ABC):
+    """A search that grows a tree iteration by iteration, each one starting at the root.
+
+    It holds no tree, no evaluator and no clock: those who drive it pass the tree, answer its questions and decide
+    when it has done enough. One search object can serve many matches at once.
+
+    Args:
+        game: the game whose states it will be given.
+        outcome: f_t, the worth of a terminal state for player 0; the gain by default.
+        completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
+        key: states with equal keys share a node; by default what `transpositions` knows to be sound.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        *,
+        outcome: Callable[[pyspiel.State], float] | None = None,
+        completion: bool = True,
+        key: Key | None = None,
+    ) -> None:
+        self.game = game
+        self.outcome = outcome or Gain()
+        self.completion = completion
+        self.key = key or key_function(game)
+
+    def new_tree(self, store: Store | None = None) -> Tree:
+        """An empty tree for one match, which leaves the observations of its states in `store`, if any."""
+        return Tree(outcome=self.outcome, key=self.key, completion=self.completion, store=store)
+
+    @abstractmethod
+    def iteration(
+        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+    ) -> Questions[Node]:
+        """One iteration from `state`: yields batches of states to be valued, returns the node of `state`."""

@@ -1,0 +1,182 @@
+"""Thinking about one state for a while: the budget, the drive of a search under it, and what comes out.
+
+The clock is here and nowhere below. A budget is looked at between iterations, so a result always rests on whole
+iterations, and at least on one; with iterations or evaluations alone it is reproducible to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
+from athenan_spiel.search.base import BestFirstSearch
+from athenan_spiel.search.walk import Questions, principal_variation
+from athenan_spiel.tree import Node, Tree, completed_best_action, safest_action
+
+Evaluator = Callable[[Sequence[pyspiel.State]], NDArray[np.floating]]
+"""Values non-terminal states for player 0: a sequence of n states to an array of n finite floats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How long to think about a state: until the first of these is reached, or the state is proven.
+
+    Raises:
+        BudgetError: no limit is given, or one is not a number greater than zero.
+    """
+
+    seconds: float | None = None
+    iterations: int | None = None
+    evaluations: int | None = None
+
+    def __post_init__(self) -> None:
+        limits = {"seconds": self.seconds, "iterations": self.iterations, "evaluations": self.evaluations}
+        if all(limit is None for limit in limits.values()):
+            raise BudgetError("a budget needs a limit: seconds, iterations or evaluations; got none")
+        for name, limit in limits.items():
+            if limit is not None and not (math.isfinite(limit) and limit > 0):
+                raise BudgetError(f"a budget's {name} must be finite and more than zero, got {limit!r}")
+
+    def spent(self, seconds: float, iterations: int, evaluations: int) -> bool:
+        """True once what has been used reaches a limit."""
+        return (
+            (self.iterations is not None and iterations >= self.iterations)
+            or (self.evaluations is not None and evaluations >= self.evaluations)
+            or (self.seconds is not None and seconds >= self.seconds)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search knows of a state in the end. Arrays are parallel to `actions`; values are player 0's.
+
+    Attributes:
+        actions: the legal actions, int64 [n].
+        values: v(s, a), float64 [n].
+        completions: c(s, a), int8 [n]: 1, 0 or -1; a proven gain where `resolved` holds.
+        resolved: r(s, a), bool [n]: the action's value is proven.
+        visits: n(s, a), int64 [n].
+        value, completion, is_resolved: v(s), c(s), r(s).
+        principal_variation: the best line, as far as the tree goes.
+        iterations, evaluations, seconds: what this search used; evaluations counts states valued.
+        best_action: by (completion, value, visits), Algorithm 11.
+        safest_action: by (completion, visits, value), Algorithm 13.
+        node: the root, for decision rules.
+    """
+
+    actions: NDArray[np.int64]
+    values: NDArray[np.float64]
+    completions: NDArray[np.int8]
+    resolved: NDArray[np.bool_]
+    visits: NDArray[np.int64]
+    value: float
+    completion: int
+    is_resolved: bool
+    principal_variation: list[int]
+    iterations: int
+    evaluations: int
+    seconds: float
+    best_action: int
+    safest_action: int
+    node: Node
+
+
+def search_under(
+    search: BestFirstSearch, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random
+) -> Questions[tuple[Node, int, int]]:
+    """Iterate from `state` until the budget is spent or `state` is resolved; returns (node, iterations, evaluations)."""
+    start = time.perf_counter()
+    iterations = evaluations = 0
+    root = tree.table.get(tree.key(state))
+    while root is None or not root.resolved:
+        iteration = search.iteration(tree, state, rng, root)
+        try:
+            question = next(iteration)
+            while True:
+                evaluations += len(question)
+                question = iteration.send((yield question))
+        except StopIteration as finished:
+            root = finished.value
+        iterations += 1
+        if budget.spent(time.perf_counter() - start, iterations, evaluations):
+            break
+    assert root is not None
+    return root, iterations, evaluations
+
+
+def checked_values(values: NDArray[np.floating], expected: int) -> list[float]:
+    """What an evaluator answered, as floats.
+
+    Raises:
+        EvaluatorError: there are not `expected` values, or one is not finite.
+    """
+    values = np.asarray(values)
+    if values.shape != (expected,):
+        raise EvaluatorError(f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}")
+    if not np.isfinite(values).all():
+        raise EvaluatorError(f"the evaluator must answer finite values, got {values[~np.isfinite(values)][0]!r} among {expected}")
+    answer: list[float] = values.tolist()
+    return answer
+
+
+def think(
+    search: BestFirstSearch,
+    state: pyspiel.State,
+    budget: Budget,
+    evaluator: Evaluator,
+    *,
+    tree: Tree | None = None,
+    rng: random.Random | None = None,
+) -> SearchResult:
+    """Search from `state` with `evaluator` until `budget` is spent or the state is proven.
+
+    Args:
+        tree: grown further if given (`search.new_tree()`), so that one match's thoughts build on each other.
+        rng: breaks ties; `random.Random(0)` by default.
+
+    Raises:
+        SearchError: `state` is terminal.
+        EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+    """
+    if state.is_terminal():
+        raise SearchError(f"a search needs a state with an action to choose, got a terminal one after {state.history()!r}")
+    tree = tree if tree is not None else search.new_tree()
+    rng = rng or random.Random(0)
+    start = time.perf_counter()
+    thought = search_under(search, tree, state, budget, rng)
+    try:
+        question = next(thought)
+        while True:
+            question = thought.send(checked_values(evaluator(question), len(question)))
+    except StopIteration as finished:
+        node, iterations, evaluations = finished.value
+    return make_result(node, rng, iterations, evaluations, time.perf_counter() - start)
+
+
+def make_result(node: Node, rng: random.Random, iterations: int, evaluations: int, seconds: float) -> SearchResult:
+    """What `node` knows, as a `SearchResult`."""
+    return SearchResult(
+        actions=np.array(node.actions, np.int64),
+        values=np.array(node.values, np.float64),
+        completions=np.array(node.completions, np.int8),
+        resolved=np.frombuffer(bytes(node.resolutions), np.bool_),
+        visits=np.array([node.count(i) for i in range(len(node.actions))], np.int64),
+        value=node.value,
+        completion=node.completion,
+        is_resolved=node.resolved,
+        principal_variation=principal_variation(node),
+        iterations=iterations,
+        evaluations=evaluations,
+        seconds=seconds,
+        best_action=node.actions[completed_best_action(node, rng)],
+        safest_action=node.actions[safest_action(node, rng)],
+        node=node,
+    )

@@ -1,0 +1,105 @@
+"""One iteration's walk from the root of a tree: what Descent and UBFM are both made of.
+
+A search is a generator. It yields a batch of non-terminal states and is sent their values, floats from the first
+player's view in the same order. All children of a state make one batch; terminal ones are valued by the outcome.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Hashable
+from typing import TypeVar
+
+import pyspiel
+
+from athenan_spiel.tree import Node, Tree, completed_best_action_dual
+
+T = TypeVar("T")
+
+Questions = Generator[list[pyspiel.State], list[float], T]
+"""Yields states to be valued, is sent their values, returns a T in the end."""
+
+
+class Walk:
+    """A path from a root through the tree, by the best unresolved actions.
+
+    Args:
+        tree: the tree it walks in and adds to.
+        state: the root's state, not terminal; left as it is.
+        rng: breaks ties.
+        root: the root's node, where the caller has it already.
+
+    Attributes:
+        node: the node the walk stands on; None outside the tree or on a terminal state.
+    """
+
+    __slots__ = ("_key", "_path", "_rng", "_state", "_tree", "node")
+
+    def __init__(self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None) -> None:
+        self._tree = tree
+        self._state = state.clone()
+        self._rng = rng
+        self._path: list[tuple[Node, int]] = []
+        self._key: Hashable = None
+        self.node = root
+
+    def reaches_leaf(self) -> bool:
+        """Go on until the walk stands on a state outside the tree: True; or on a terminal or resolved one: False.
+
+        Each step selects completed_best_action_dual among the unresolved actions and counts it in n(s, a).
+        """
+        tree, state, rng, path, node = self._tree, self._state, self._rng, self._path, self.node
+        while not state.is_terminal():
+            if node is None:
+                self._key = tree.key(state)
+                node = tree.table.get(self._key)
+                if node is None:
+                    self.node = None
+                    return True
+            if node.resolved:
+                break
+            action = completed_best_action_dual(node, rng)
+            node.visits[action] = node.count(action) + 1
+            path.append((node, action))
+            state.apply_action(node.actions[action])
+            node = node.children.get(action)
+        self.node = node
+        return False
+
+    def expand(self) -> Questions[None]:
+        """S ← S ∪ {s} for the leaf s the walk stands on: the block under `s ∉ S` of Algorithms 10 and 12."""
+        state = self._state
+        actions = state.legal_actions()
+        child = state.child
+        children = [child(action) for action in actions]
+        unknown = [child for child in children if not child.is_terminal()]
+        estimates = (yield unknown) if unknown else []
+        self.node = self._tree.add(self._key, state, actions, children, estimates)
+
+    def backup(self) -> Node:
+        """Carry the values of where the walk stands up to the root, and return the root's node.
+
+        This is what the recursive calls of Algorithms 10 and 12 do when they return. A terminal state's worth is
+        in its parent already.
+        """
+        node = self.node
+        for parent, i in reversed(self._path):
+            if node is not None:
+                parent.update(i, node)
+            parent.backup()
+            node = parent
+        assert node is not None, "a root that is not terminal has a node once it has been reached"
+        return node
+
+
+def principal_variation(node: Node | None) -> list[int]:
+    """Best actions from `node` on, as far as the tree knows; ties go to the most visited, then the first action."""
+    actions = []
+    while node is not None:
+        best = max if node.maximises else min
+        worth = list(zip(node.completions, node.values, strict=True))
+        extreme = best(worth)
+        i = max((i for i, w in enumerate(worth) if w == extreme), key=node.count)
+        actions.append(node.actions[i])
+        node = node.children.get(i)
+    return actions

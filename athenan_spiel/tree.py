@@ -1,0 +1,221 @@
+"""The partial game tree that a search grows, and the rules by which values travel in it.
+
+A `Node` is an expanded state s. For each action a of s it keeps what the search knew of the state a(s) when it
+last came back from it: v(s, a), c(s, a), r(s, a) and n(s, a), in the symbols of the article's Table 1. The table
+of nodes is the set S together with T; it lives for a whole match (Remark 1). What holds of every node:
+
+1. Values and completions are the first player's. In a node where player 0 is to move the best is the largest.
+2. c(s, a) is not 0 only if r(s, a) is 1: a win or a loss is known only when it is proven.
+3. r(s, a) = 1 is a proof: c(s, a) is then the game-theoretic gain of a(s). It is never taken back.
+4. (c(s), v(s)) is the best (c(s, a), v(s, a)) in lexicographic order; r(s) is 1 if |c(s)| = 1 or all r(s, a) are.
+5. v(s, a) may be older than v(a(s)), where another path has been through a(s) since (Remark 13).
+
+The orders of choice of Algorithms 11 and 13 are functions here. Each narrows the candidates by one key after
+another, and draws among those left.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import Protocol
+
+import pyspiel
+
+from athenan_spiel.outcomes import gain
+
+Key = Callable[[pyspiel.State], Hashable]
+
+
+class Store(Protocol):
+    """Where a tree leaves the observation of every state that will be learned; see `encoding.compact`."""
+
+    def append(self, state: pyspiel.State) -> int: ...
+
+
+class Node:
+    """An expanded state. Lists are parallel to `actions`; `visits` and `children` hold only actions once selected."""
+
+    __slots__ = (
+        "actions",
+        "children",
+        "completion",
+        "completions",
+        "maximises",
+        "observation",
+        "resolutions",
+        "resolved",
+        "unresolved",
+        "value",
+        "values",
+        "visits",
+    )
+
+    def __init__(self, actions: Sequence[int], values: list[float], *, maximises: bool) -> None:
+        self.actions = array("q", actions)
+        self.values = values
+        self.completions = array("b", bytes(len(values)))
+        self.resolutions = bytearray(len(values))
+        self.visits: dict[int, int] = {}
+        self.children: dict[int, Node] = {}
+        self.maximises = maximises
+        self.value = 0.0
+        self.completion = 0
+        self.resolved = False
+        self.unresolved = len(values)
+        self.observation = -1
+
+    def resolve(self, i: int, completion: int) -> None:
+        """Note the proof that the i-th action leads to gain `completion`."""
+        if not self.resolutions[i]:
+            self.resolutions[i] = 1
+            self.completions[i] = completion
+            self.unresolved -= 1
+
+    def update(self, i: int, child: Node) -> None:
+        """r(s, a), c(s, a), v(s, a) ← r(a(s)), c(a(s)), v(a(s)) for the i-th action."""
+        self.children[i] = child
+        self.values[i] = child.value
+        if child.resolved:
+            self.resolve(i, child.completion)
+
+    def backup(self) -> None:
+        """(c(s), v(s)) ← best (c(s, a), v(s, a)), then backup_resolution of Algorithm 11."""
+        best = max if self.maximises else min
+        if self.unresolved == len(self.values):
+            self.value = best(self.values)
+            return
+        self.completion = completion = best(self.completions)
+        self.value = best([v for v, c in zip(self.values, self.completions, strict=True) if c == completion])
+        self.resolved = completion != 0 or self.unresolved == 0
+
+    def count(self, i: int) -> int:
+        """n(s, a) of the i-th action."""
+        return self.visits.get(i, 0)
+
+
+def _narrow(candidates: Sequence[int], key: Callable[[int], float], best: Callable[[Iterable[float]], float]) -> Sequence[int]:
+    if len(candidates) == 1:
+        return candidates
+    keys = [key(i) for i in candidates]
+    extreme = best(keys)
+    return [i for i, k in zip(candidates, keys, strict=True) if k == extreme]
+
+
+def _draw(candidates: Sequence[int], rng: random.Random) -> int:
+    return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+
+
+def completed_best_action(node: Node, rng: random.Random) -> int:
+    """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
+    best = max if node.maximises else min
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
+    candidates = _narrow(candidates, node.values.__getitem__, best)
+    return _draw(_narrow(candidates, node.count, max), rng)
+
+
+def completed_best_action_dual(node: Node, rng: random.Random) -> int:
+    """Algorithm 11 over the unresolved actions: the mover's best by v(s, a), then the least visited, then at random.
+
+    Completions of unresolved actions are all 0 (clause 2), so the order (c, v, -n) begins with v here.
+    """
+    values = node.values
+    best = max if node.maximises else min
+    if node.unresolved == len(values):
+        extreme = best(values)
+        if values.count(extreme) == 1:
+            return values.index(extreme)
+        candidates: Sequence[int] = [i for i, v in enumerate(values) if v == extreme]
+    else:
+        unresolved = [i for i, r in enumerate(node.resolutions) if not r]
+        candidates = _narrow(unresolved, values.__getitem__, best)
+    return _draw(_narrow(candidates, node.count, min), rng)
+
+
+def safest_action(node: Node, rng: random.Random) -> int:
+    """Algorithm 13: the mover's best by c(s, a), then the most visited, then by v(s, a), then at random."""
+    best = max if node.maximises else min
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
+    candidates = _narrow(candidates, node.count, max)
+    return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
+
+
+class Tree:
+    """S and T of one match: the table of nodes and, where observations are stored, the terminal states seen.
+
+    `table` maps the key of an expanded state to its node. `terminals` holds (index of the observation, worth) of
+    each terminal state; it stays empty without a store, since only learning needs it (note of Algorithm 12).
+
+    Args:
+        outcome: f_t, the worth of a terminal state.
+        key: states with equal keys share a node; see `transpositions`.
+        completion: False leaves everything unresolved, terminal states too (Algorithm 9).
+        store: takes the observation of every state of S; the nodes and `terminals` keep its index.
+    """
+
+    def __init__(
+        self,
+        *,
+        outcome: Callable[[pyspiel.State], float],
+        key: Key,
+        completion: bool = True,
+        store: Store | None = None,
+    ) -> None:
+        self.outcome = outcome
+        self.key = key
+        self.completion = completion
+        self.store = store
+        self.table: dict[Hashable, Node] = {}
+        self.terminals: list[tuple[int, float]] = []
+        self._terminal_keys: set[Hashable] = set()
+
+    @property
+    def nodes(self) -> Collection[Node]:
+        """Every expanded node, in order of expansion."""
+        return self.table.values()
+
+    def add(
+        self,
+        key: Hashable,
+        state: pyspiel.State,
+        actions: Sequence[int],
+        children: Sequence[pyspiel.State],
+        estimates: list[float],
+    ) -> Node:
+        """S ← S ∪ {s}: make the node of `state`, whose non-terminal children have the values `estimates`, in order."""
+        maximises = state.current_player() == 0
+        if len(estimates) == len(children):
+            node = Node(actions, estimates, maximises=maximises)
+        else:
+            node = self._add_with_terminals(actions, children, estimates, maximises)
+        if self.store is not None:
+            node.observation = self.store.append(state)
+        node.backup()
+        self.table[key] = node
+        return node
+
+    def _add_with_terminals(
+        self, actions: Sequence[int], children: Sequence[pyspiel.State], estimates: list[float], maximises: bool
+    ) -> Node:
+        remaining = iter(estimates)
+        terminal = [child.is_terminal() for child in children]
+        values = [
+            self._terminal_value(child) if ended else next(remaining)
+            for child, ended in zip(children, terminal, strict=True)
+        ]
+        node = Node(actions, values, maximises=maximises)
+        if self.completion:
+            for i, ended in enumerate(terminal):
+                if ended:
+                    node.resolve(i, gain(children[i]))
+        return node
+
+    def _terminal_value(self, state: pyspiel.State) -> float:
+        value = self.outcome(state)
+        if self.store is not None:
+            key = self.key(state)
+            if key not in self._terminal_keys:
+                self._terminal_keys.add(key)
+                self.terminals.append((self.store.append(state), value))
+        return value
