@@ -1,0 +1,166 @@
+"""Observations kept small, and given back bit for bit.
+
+A replay holds a million observations; in float32 one of Hex 11 x 11 takes 4,840 bytes. Nearly all planes hold
+only zeros and ones, and the few others repeat a handful of numbers, so a pack of rows stores each column in the
+first of three ways that holds all its values in this pack:
+
+1. a bit, where the column holds only 0.0 and 1.0;
+2. a byte, an index into the pack's codebook of at most 256 distinct numbers;
+3. a float32.
+
+Promise: `CompactRows.pack(rows).unpack()` equals `rows` bit for bit, for every float32 pattern: -0.0 stays -0.0,
+and NaN keeps its payload. Columns are compared by their bits, never as numbers. A pack is never changed after it
+was made, and shares no memory with the rows it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from athenan_spiel.encoding.encoder import Encoder
+
+CODEBOOK_LIMIT = 256
+"""Numbers that an index of one byte can tell apart."""
+
+_ZERO_BITS = np.uint32(0)
+_ONE_BITS = np.float32(1.0).view(np.uint32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompactRows:
+    """An immutable pack of N observations of `size` numbers each; make one by `CompactRows.pack`."""
+
+    size: int
+    """Numbers in a row."""
+    bits: NDArray[np.uint8]
+    """[N, ceil(size / 8)]: every column, eight to a byte; what it says of columns in a list below is not read."""
+    codes: NDArray[np.uint8]
+    """[N, c]: indices into `codebook`."""
+    code_columns: NDArray[np.int32]
+    """[c], ascending: the columns held by `codes`."""
+    codebook: NDArray[np.float32]
+    """[at most 256]: the distinct numbers of the coded columns."""
+    floats: NDArray[np.float32]
+    """[N, f]: the columns held as they are."""
+    float_columns: NDArray[np.int32]
+    """[f], ascending: the columns held by `floats`."""
+
+    @classmethod
+    def pack(cls, rows: NDArray[np.float32]) -> CompactRows:
+        """Pack `rows`, float32 [N, size]. Numbers of another type are first rounded to float32."""
+        patterns = np.ascontiguousarray(rows, dtype=np.float32).view(np.uint32)
+        ones = patterns == _ONE_BITS
+        others = np.flatnonzero(~np.logical_or(ones, patterns == _ZERO_BITS).all(axis=0)).astype(np.int32)
+        code_columns, float_columns, codebook = _share_out(patterns, others)
+        return cls(
+            size=patterns.shape[1],
+            bits=np.packbits(ones, axis=1),
+            codes=np.searchsorted(codebook, patterns.take(code_columns, axis=1)).astype(np.uint8),
+            code_columns=code_columns,
+            codebook=codebook.view(np.float32),
+            floats=patterns.take(float_columns, axis=1).view(np.float32),
+            float_columns=float_columns,
+        )
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays of the pack."""
+        return sum(array.nbytes for array in self.to_arrays().values())
+
+    def unpack(self, indices: NDArray[np.integer[Any]] | None = None) -> NDArray[np.float32]:
+        """Return the rows at `indices` (any order, repeats allowed), or all rows, as a new float32 [k, size]."""
+        bits, codes, floats = self.bits, self.codes, self.floats
+        if indices is not None:
+            bits, codes, floats = bits[indices], codes[indices], floats[indices]
+        rows = np.unpackbits(bits, axis=1, count=self.size).astype(np.float32)
+        if self.code_columns.size:
+            rows[:, self.code_columns] = self.codebook[codes]
+        if self.float_columns.size:
+            rows[:, self.float_columns] = floats
+        return rows
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the pack's arrays by the name of their field, without copying; `from_arrays` takes them."""
+        names = ("bits", "codes", "code_columns", "codebook", "floats", "float_columns")
+        return {"size": np.array(self.size, np.int64)} | {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> CompactRows:
+        """Rebuild a pack from what `to_arrays` returned."""
+        fields: dict[str, Any] = dict(arrays)
+        return cls(**(fields | {"size": int(fields["size"])}))
+
+
+def _share_out(
+    patterns: NDArray[np.uint32], columns: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]:
+    """Share `columns` out between the codebook and float32; return (coded, float, sorted codebook).
+
+    Where one codebook cannot hold them all, the columns with the fewest distinct numbers enter it first, so one
+    column that never repeats itself does not spoil the others.
+    """
+    codebook = np.unique(patterns[:, columns])
+    if len(codebook) <= CODEBOOK_LIMIT:
+        return columns, np.empty(0, np.int32), codebook
+    distinct = {int(column): np.unique(patterns[:, column]) for column in columns}
+    codebook = np.empty(0, np.uint32)
+    coded = []
+    for column in sorted(distinct, key=lambda column: len(distinct[column])):
+        larger = np.union1d(codebook, distinct[column])
+        if len(larger) > CODEBOOK_LIMIT:
+            break
+        codebook = larger
+        coded.append(column)
+    code_columns = np.array(sorted(coded), np.int32)
+    return code_columns, np.setdiff1d(columns, code_columns), codebook
+
+
+class ObservationStore:
+    """The observations of one match, in order of arrival: encoded at once, packed a chunk at a time.
+
+    The search calls `append` for each state it expands, so an append only encodes into a row kept ready for it.
+    """
+
+    def __init__(self, encoder: Encoder, chunk: int = 512) -> None:
+        """Store observations of `encoder`, packing each `chunk` of them together."""
+        self._encode_into = encoder.encode_into
+        self._staging = np.empty((chunk, encoder.size), np.float32)
+        self._staging_rows = list(self._staging)
+        self._staged = 0
+        self._packed = 0
+        self._chunks: list[CompactRows] = []
+
+    def append(self, state: pyspiel.State) -> int:
+        """Encode `state` as it is now and return its index, 0 for the first."""
+        staged = self._staged
+        self._encode_into(state, self._staging_rows[staged])
+        self._staged = staged + 1
+        if self._staged == len(self._staging_rows):
+            self._flush()
+            return self._packed - 1
+        return self._packed + staged
+
+    def __len__(self) -> int:
+        return self._packed + self._staged
+
+    def chunks(self) -> list[CompactRows]:
+        """Return all observations so far as packs; laid end to end they are in order of index."""
+        if self._staged:
+            self._flush()
+        return list(self._chunks)
+
+    def _flush(self) -> None:
+        self._chunks.append(CompactRows.pack(self._staging[: self._staged]))
+        self._packed += self._staged
+        self._staged = 0
