@@ -95,7 +95,7 @@ class ReplayConfig:
 
     def __post_init__(self) -> None:
         require(self.matches >= 1, "replay.matches", "at least 1", self.matches)
-        require(0 < self.duplication, "replay.duplication", "more than zero", self.duplication)
+        require(self.duplication > 0, "replay.duplication", "more than zero", self.duplication)
         require(self.max_states >= 1, "replay.max_states", "at least 1", self.max_states)
 
 
@@ -147,7 +147,12 @@ class EvaluationConfig:
     """Thinking time a move of the trained agent."""
 
     def __post_init__(self) -> None:
-        require(self.every_matches is None or self.every_matches >= 1, "evaluation.every_matches", "at least 1", self.every_matches)
+        require(
+            self.every_matches is None or self.every_matches >= 1,
+            "evaluation.every_matches",
+            "at least 1",
+            self.every_matches,
+        )
         require(self.matches >= 2 and self.matches % 2 == 0, "evaluation.matches", "even and at least 2", self.matches)
         require(self.simulations >= 1, "evaluation.simulations", "at least 1", self.simulations)
         require(self.seconds > 0, "evaluation.seconds", "more than zero", self.seconds)

@@ -44,10 +44,10 @@ def ordinal(exploitation: Callable[[random.Random], float]) -> Rule:
         parameter = exploitation(rng)
         ranked = _by_worth(node, candidates, rng)
         n = len(ranked)
-        for i, action in enumerate(ranked):
+        for i, action in enumerate(ranked[:-1]):
             if rng.random() <= (parameter * (n - i - 1) + 1) / (n - i):
                 return action
-        raise AssertionError("the last action's probability is 1")
+        return ranked[-1]
 
     return rule
 

@@ -12,9 +12,10 @@ share a node only if they are equally long, which is what `transpositions` sees 
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import pyspiel
 
@@ -26,44 +27,51 @@ SAMPLE_MATCHES = 32
 TIGHT = 2.0
 """`max_game_length()` counts as tight when it is at most so many times the longest random match seen."""
 
-Parameters = dict[str, float | int | bool]
 
-
-class Outcome(Protocol):
-    """Worth of a terminal state for player 0. `scale` is the size of its large values: networks learn value / scale."""
+class Outcome(ABC):
+    """Worth of a terminal state for player 0. Subclasses are frozen dataclasses of their constants."""
 
     name: ClassVar[OutcomeName]
 
     @property
-    def scale(self) -> float: ...
+    @abstractmethod
+    def scale(self) -> float:
+        """The size of its large values, above zero: networks learn value / scale."""
+
+    @abstractmethod
+    def __call__(self, state: pyspiel.State) -> float:
+        """The worth of `state`, which is terminal."""
+
     @property
-    def parameters(self) -> Parameters: ...
-    def __call__(self, state: pyspiel.State) -> float: ...
+    def parameters(self) -> dict[str, float | int | bool]:
+        """Its constants, from which `outcome_from_parameters` makes it again."""
+        return asdict(self)  # type: ignore[call-overload,no-any-return]
 
 
 def gain(state: pyspiel.State) -> int:
     """b_t(s) of the papers: 1 if player 0 has won the finished match, -1 if player 1 has, 0 for a draw."""
-    worth = state.player_return(0)
+    worth: float = state.player_return(0)
     return (worth > 0) - (worth < 0)
 
 
 @dataclass(frozen=True)
-class Gain:
+class Gain(Outcome):
     """The classical terminal evaluation, 1, 0 or -1."""
 
     name: ClassVar[OutcomeName] = "gain"
-    scale: ClassVar[float] = 1.0
 
     @property
-    def parameters(self) -> Parameters:
-        return {}
+    def scale(self) -> float:
+        """A win is worth 1."""
+        return 1.0
 
     def __call__(self, state: pyspiel.State) -> float:
+        """1, 0 or -1."""
         return float(gain(state))
 
 
 @dataclass(frozen=True)
-class AdditiveDepth:
+class AdditiveDepth(Outcome):
     """p_t, the additive depth heuristic (Section 6.2.2): gain · l, with l larger the sooner the match ends.
 
     Where `longest` is the true bound P on the length of a match (`exact`), l = P - p + 1 after p actions;
@@ -76,37 +84,36 @@ class AdditiveDepth:
 
     @property
     def scale(self) -> float:
+        """The worth of a win at once."""
         return float(self.longest)
 
-    @property
-    def parameters(self) -> Parameters:
-        return {"longest": self.longest, "exact": self.exact}
-
     def __call__(self, state: pyspiel.State) -> float:
+        """gain · l."""
         return float(gain(state) * max(1, self.longest - state.move_number() + self.exact))
 
 
 @dataclass(frozen=True)
-class MultiplicativeDepth:
+class MultiplicativeDepth(Outcome):
     """p'_t, the multiplicative depth heuristic (Section 6.2.2): gain · P' / p after p actions.
 
     P' is the mean length of a match, so a value near 1 is a win in average time.
     """
 
     name: ClassVar[OutcomeName] = "multiplicative_depth"
-    scale: ClassVar[float] = 2.0
     mean: float
 
     @property
-    def parameters(self) -> Parameters:
-        return {"mean": self.mean}
+    def scale(self) -> float:
+        """A win in half the average time."""
+        return 2.0
 
     def __call__(self, state: pyspiel.State) -> float:
-        return gain(state) * self.mean / max(1, state.move_number())
+        """gain · P' / p."""
+        return gain(state) * self.mean / float(max(1, state.move_number()))
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Outcome):
     """The score of the match (Section 6.2.1), for games whose `returns()` carry more than who has won."""
 
     name: ClassVar[OutcomeName] = "score"
@@ -114,13 +121,11 @@ class Score:
 
     @property
     def scale(self) -> float:
+        """The largest score of the random matches seen."""
         return self.largest
 
-    @property
-    def parameters(self) -> Parameters:
-        return {"largest": self.largest}
-
     def __call__(self, state: pyspiel.State) -> float:
+        """What `returns()` gives player 0."""
         return float(state.player_return(0))
 
 
@@ -195,4 +200,6 @@ def outcome_from_parameters(name: str, parameters: Mapping[str, float | int | bo
     try:
         return _BY_NAME[name](**parameters)
     except (KeyError, TypeError):
-        raise ConfigError(f"expected the name and parameters of an outcome, got {name!r} with {dict(parameters)!r}") from None
+        raise ConfigError(
+            f"expected the name and parameters of an outcome, got {name!r} with {dict(parameters)!r}"
+        ) from None

@@ -9,10 +9,10 @@ where the budget is in iterations or evaluations, so a round can be repeated exa
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyspiel
@@ -23,13 +23,6 @@ from athenan_spiel.search.base import BestFirstSearch
 from athenan_spiel.search.thinking import Budget, Evaluator, checked_values, search_under
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.tree import Store, Tree
-
-
-@runtime_checkable
-class SubmittingEvaluator(Protocol):
-    """An evaluator that can also answer later, computing while its caller goes on."""
-
-    def submit(self, states: Sequence[pyspiel.State]) -> Future[NDArray[np.floating]]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +46,12 @@ class Match:
 
 
 def self_play(
-    game: pyspiel.Game, search: BestFirstSearch, decision: Decision, budget: Budget, seed: int, store: Store | None = None
+    game: pyspiel.Game,
+    search: BestFirstSearch,
+    decision: Decision,
+    budget: Budget,
+    seed: int,
+    store: Store | None = None,
 ) -> Questions[Match]:
     """One match from the initial state, both sides thinking with the same tree (Algorithm 3's inner loop)."""
     rng = random.Random(seed)
@@ -69,34 +67,32 @@ def self_play(
 
 
 class _Group:
-    """Some matches of a round that wait for the same batch."""
+    """Some matches of a round, whose questions make one batch."""
 
-    def __init__(self, matches: list[tuple[int, Questions[Match]]]) -> None:
-        self.waiting: list[tuple[int, Questions[Match], int]] = []
+    def __init__(self, matches: Sequence[tuple[int, Questions[Match]]]) -> None:
+        self._running = [(index, match, 0) for index, match in matches]
         self.states: list[pyspiel.State] = []
         self.pending: Future[NDArray[np.floating]] | None = None
-        self._starting = matches
 
-    def advance(self, values: list[float]) -> list[tuple[int, Match]]:
-        """Send each match its values, gather what they ask next; returns the matches that ended."""
-        finished: list[tuple[int, Match]] = []
-        asked: list[tuple[int, Questions[Match], int]] = []
-        states: list[pyspiel.State] = []
+    def advance(self, values: list[float] | None) -> list[tuple[int, Match]]:
+        """Send each match its part of `values` (none starts them) and gather the next batch in `states`.
+
+        Returns the matches that ended, by index. A group with no states left is done.
+        """
+        finished = []
+        running = []
+        self.states = []
         at = 0
-        resumed: list[tuple[int, Questions[Match], list[float] | None]] = [(i, m, None) for i, m in self._starting]
-        self._starting = []
-        for index, match, count in self.waiting:
-            resumed.append((index, match, values[at : at + count]))
-            at += count
-        for index, match, answer in resumed:
+        for index, match, count in self._running:
             try:
-                question = next(match) if answer is None else match.send(answer)
+                question = match.send(None if values is None else values[at : at + count])  # type: ignore[arg-type]
             except StopIteration as end:
                 finished.append((index, end.value))
             else:
-                asked.append((index, match, len(question)))
-                states += question
-        self.waiting, self.states = asked, states
+                running.append((index, match, len(question)))
+                self.states += question
+            at += count
+        self._running = running
         return finished
 
 
@@ -104,6 +100,7 @@ class Round:
     """K matches of self-play in progress; `advance` until it says there is nothing more to do.
 
     Args:
+        evaluator: answers at once when called or, where it has a `submit` that returns a future, later.
         seeds: one for each match.
         new_store: makes the store of a match's observations; without it the trees keep none.
 
@@ -123,17 +120,17 @@ class Round:
         new_store: Callable[[], Store] | None = None,
     ) -> None:
         self.evaluations = 0
-        self._evaluator = evaluator
+        self._submit = getattr(evaluator, "submit", None) or _at_once(evaluator)
         self._finished: dict[int, Match] = {}
         self._count = len(seeds)
         matches = [
-            (i, self_play(game, search, decision, budget, seed, new_store() if new_store else None))
-            for i, seed in enumerate(seeds)
+            (index, self_play(game, search, decision, budget, seed, new_store() if new_store else None))
+            for index, seed in enumerate(seeds)
         ]
-        self._groups = [_Group(matches[start::2]) for start in (0, 1) if matches[start::2]]
-        self._turn = 0
-        for group in self._groups:
-            self._go_on(group, [])
+        self._waiting: deque[_Group] = deque()
+        for part in (matches[0::2], matches[1::2]):
+            if part:
+                self._go_on(_Group(part), None)
 
     @property
     def alive(self) -> int:
@@ -141,32 +138,37 @@ class Round:
         return self._count - len(self._finished)
 
     def advance(self) -> bool:
-        """Answer what one group asked and let it ask again; False once every match has ended.
+        """Answer the group that has waited longest and let it ask again; False once every match has ended.
 
         Raises:
             EvaluatorError: as `think`.
         """
-        if not self._groups:
+        if not self._waiting:
             return False
-        group = self._groups[self._turn % len(self._groups)]
-        self._turn += 1
+        group = self._waiting.popleft()
         assert group.pending is not None
         values = checked_values(group.pending.result(), len(group.states))
-        self.evaluations += len(group.states)
+        self.evaluations += len(values)
         self._go_on(group, values)
-        return bool(self._groups)
+        return bool(self._waiting)
 
     def matches(self) -> list[Match]:
         """The matches that have ended, in the order of their seeds."""
-        return [self._finished[i] for i in sorted(self._finished)]
+        return [self._finished[index] for index in sorted(self._finished)]
 
-    def _go_on(self, group: _Group, values: list[float]) -> None:
+    def _go_on(self, group: _Group, values: list[float] | None) -> None:
         self._finished.update(group.advance(values))
-        if not group.waiting:
-            self._groups = [other for other in self._groups if other is not group]
-            return
-        if isinstance(self._evaluator, SubmittingEvaluator):
-            group.pending = self._evaluator.submit(group.states)
-        else:
-            group.pending = Future()
-            group.pending.set_result(self._evaluator(group.states))
+        if group.states:
+            group.pending = self._submit(group.states)
+            self._waiting.append(group)
+
+
+def _at_once(evaluator: Evaluator) -> Callable[[Sequence[pyspiel.State]], Future[NDArray[np.floating]]]:
+    """`submit` for an evaluator that has none: the answer is there when it returns."""
+
+    def submit(states: Sequence[pyspiel.State]) -> Future[NDArray[np.floating]]:
+        answer: Future[NDArray[np.floating]] = Future()
+        answer.set_result(evaluator(states))
+        return answer
+
+    return submit

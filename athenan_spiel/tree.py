@@ -31,7 +31,8 @@ Key = Callable[[pyspiel.State], Hashable]
 class Store(Protocol):
     """Where a tree leaves the observation of every state that will be learned; see `encoding.compact`."""
 
-    def append(self, state: pyspiel.State) -> int: ...
+    def append(self, state: pyspiel.State) -> int:
+        """Keep the observation of `state`; returns its index."""
 
 
 class Node:
@@ -95,7 +96,9 @@ class Node:
         return self.visits.get(i, 0)
 
 
-def _narrow(candidates: Sequence[int], key: Callable[[int], float], best: Callable[[Iterable[float]], float]) -> Sequence[int]:
+def _narrow(
+    candidates: Sequence[int], key: Callable[[int], float], best: Callable[[Iterable[float]], float]
+) -> Sequence[int]:
     if len(candidates) == 1:
         return candidates
     keys = [key(i) for i in candidates]

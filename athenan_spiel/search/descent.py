@@ -19,7 +19,9 @@ from athenan_spiel.tree import Node, Tree
 class Descent(BestFirstSearch):
     """Descent minimax with completion and resolution stop."""
 
-    def iteration(self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None) -> Questions[Node]:
+    def iteration(
+        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+    ) -> Questions[Node]:
         """One `descent_iteration`: expand state after state along the best line, until a terminal or resolved one."""
         walk = Walk(tree, state, rng, root)
         while walk.reaches_leaf():

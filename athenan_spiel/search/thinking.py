@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
 from athenan_spiel.search.base import BestFirstSearch
-from athenan_spiel.search.walk import Questions, principal_variation
+from athenan_spiel.search.walk import Questions, T, principal_variation
 from athenan_spiel.tree import Node, Tree, completed_best_action, safest_action
 
 Evaluator = Callable[[Sequence[pyspiel.State]], NDArray[np.floating]]
@@ -92,7 +92,7 @@ class SearchResult:
 def search_under(
     search: BestFirstSearch, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random
 ) -> Questions[tuple[Node, int, int]]:
-    """Iterate from `state` until the budget is spent or `state` is resolved; returns (node, iterations, evaluations)."""
+    """Iterate from `state` until the budget is spent or `state` is resolved: (node, iterations, evaluations)."""
     start = time.perf_counter()
     iterations = evaluations = 0
     root = tree.table.get(tree.key(state))
@@ -120,9 +120,13 @@ def checked_values(values: NDArray[np.floating], expected: int) -> list[float]:
     """
     values = np.asarray(values)
     if values.shape != (expected,):
-        raise EvaluatorError(f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}")
+        raise EvaluatorError(
+            f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}"
+        )
     if not np.isfinite(values).all():
-        raise EvaluatorError(f"the evaluator must answer finite values, got {values[~np.isfinite(values)][0]!r} among {expected}")
+        raise EvaluatorError(
+            f"the evaluator must answer finite values, got {values[~np.isfinite(values)][0]!r} among {expected}"
+        )
     answer: list[float] = values.tolist()
     return answer
 
@@ -147,18 +151,25 @@ def think(
         EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
     """
     if state.is_terminal():
-        raise SearchError(f"a search needs a state with an action to choose, got a terminal one after {state.history()!r}")
+        raise SearchError(
+            f"a search needs a state with an action to choose, got a terminal one after {state.history()!r}"
+        )
     tree = tree if tree is not None else search.new_tree()
     rng = rng or random.Random(0)
     start = time.perf_counter()
-    thought = search_under(search, tree, state, budget, rng)
-    try:
-        question = next(thought)
-        while True:
-            question = thought.send(checked_values(evaluator(question), len(question)))
-    except StopIteration as finished:
-        node, iterations, evaluations = finished.value
+    node, iterations, evaluations = _answered(search_under(search, tree, state, budget, rng), evaluator)
     return make_result(node, rng, iterations, evaluations, time.perf_counter() - start)
+
+
+def _answered(questions: Questions[T], evaluator: Evaluator) -> T:
+    """What the generator returns when `evaluator` answers all it asks."""
+    try:
+        question = next(questions)
+        while True:
+            question = questions.send(checked_values(evaluator(question), len(question)))
+    except StopIteration as finished:
+        answer: T = finished.value
+        return answer
 
 
 def make_result(node: Node, rng: random.Random, iterations: int, evaluations: int, seconds: float) -> SearchResult:

@@ -19,7 +19,9 @@ from athenan_spiel.tree import Node, Tree
 class UBFM(BestFirstSearch):
     """Unbounded best-first minimax with completion and resolution stop."""
 
-    def iteration(self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None) -> Questions[Node]:
+    def iteration(
+        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+    ) -> Questions[Node]:
         """One `ubfms_iteration`: expand the one state where the best line leaves the tree, unless it ends before."""
         walk = Walk(tree, state, rng, root)
         if walk.reaches_leaf():
