@@ -1,0 +1,23 @@
+"""Lengths of time as people type them: `90s`, `3m`, `1h30m`, `45`."""
+
+from __future__ import annotations
+
+import re
+
+from athenan_spiel.errors import ConfigError
+
+_DURATION = re.compile(r"(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>\d+(?:\.\d+)?|\.\d+)s?)?", re.ASCII)
+_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+
+
+def parse_duration(text: str) -> float:
+    """Seconds meant by `text`: days, hours, minutes and seconds in this order, or a plain number of seconds.
+
+    Raises:
+        ConfigError: `text` is something else, or no time at all.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    seconds = sum(_SECONDS[unit] * float(n) for unit, n in match.groupdict().items() if n) if match else 0.0
+    if not 0 < seconds < float("inf"):
+        raise ConfigError(f"a length of time like 90s, 3m, 1h30m or 45 (seconds), more than zero, got {text!r}")
+    return seconds

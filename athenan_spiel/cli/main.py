@@ -1,0 +1,101 @@
+"""The `athenan` command: chooses the subcommand, and turns what went wrong into a line and an exit code.
+
+Exit codes: 0 done; 1 a bug (with its traceback), or the reader of standard output went away; 2 bad input or a
+full disk, said in one or two lines on standard error; 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from athenan_spiel import __version__
+from athenan_spiel.errors import AthenanError
+
+COMMANDS = {
+    "train": "train an agent on a game, into a run folder",
+    "resume": "go on with a run exactly where it stopped",
+    "eval": "let an agent play matches against others, and count",
+    "play": "play against a trained agent in the terminal",
+    "games": "list the games that can be trained, and why not where they cannot",
+}
+"""The subcommands, each the module of that name beside this one, and what it does."""
+
+DONE, BUG_OR_BROKEN_PIPE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `athenan` with these words (those of the command line if none are given); return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left in the buffer must not be written again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BUG_OR_BROKEN_PIPE
+    return code
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        print(_help(), file=sys.stdout if words else sys.stderr)
+        return DONE if words else BAD_INPUT
+    if words[0] == "--version":
+        print(f"athenan {__version__}")
+        return DONE
+    name, *rest = words
+    if name not in COMMANDS:
+        nearest = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"did you mean {nearest[0]!r}?" if nearest else "see `athenan --help`"
+        return _fail("athenan", f"expected one of {', '.join(COMMANDS)}, got {name!r}: {hint}")
+    return _run(name, rest)
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    command = f"athenan {name}"
+    try:
+        code: int = importlib.import_module(f"athenan_spiel.cli.{name}").run(arguments)
+        return code
+    except SystemExit as stop:  # after --help
+        return stop.code if isinstance(stop.code, int) else DONE
+    except AthenanError as error:
+        return _fail(command, str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno is None:
+            raise
+        return _fail(command, f"{error.strerror}: {error.filename}" if error.filename else f"{error.strerror}")
+    except KeyboardInterrupt:
+        print(f"{command}: stopped", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _fail(command: str, message: str) -> int:
+    print(f"{command}: {message}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    rows = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: athenan COMMAND ...",
+            "",
+            "Agents that learn to play a game from its rules alone: OpenSpiel's games, minimax search, tree learning.",
+            "",
+            "commands:",
+            *rows,
+            "",
+            "options:",
+            "  --version  print the version",
+            "  --help     print this, or after a command all its options",
+            "",
+            "example: athenan train connect_four --preset quick --time 3m",
+        ]
+    )

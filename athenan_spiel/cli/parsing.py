@@ -1,0 +1,153 @@
+"""Reads the options of one subcommand from its dataclass, by tyro, and makes one line of whatever is wrong.
+
+tyro prints boxes of many lines for a mistake; here they become one `ConfigError` that names the option, what was
+expected and what came. `--help` is tyro's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import math
+import re
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, get_args
+
+import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+from athenan_spiel.errors import ConfigError
+
+T = TypeVar("T")
+
+NONE = "none"
+"""What a person types for a setting without a value."""
+
+_BOX = "│|╭╮╰╯┌┐└┘─+-"
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def parse(arguments_type: type[T], arguments: Sequence[str], command: str, default: T | None = None) -> T:
+    """An `arguments_type` made from the words of the command line.
+
+    Args:
+        arguments_type: a dataclass; its docstrings are the help.
+        command: the words before them, such as `athenan train`.
+        default: where the defaults come from if not from the dataclass; `tyro.MISSING` stands for "must be given".
+
+    Raises:
+        ConfigError: an option is unknown, missing, or has a value that it cannot take.
+        SystemExit: with code 0, after `--help` was printed.
+    """
+    said = io.StringIO()
+    options: dict[str, Any] = {} if default is None else {"default": default}
+    try:
+        with contextlib.redirect_stderr(said):
+            parsed: T
+            parsed, unknown = tyro.cli(
+                arguments_type,
+                args=arguments,
+                prog=command,
+                return_unknown_args=True,
+                registry=_registry(),
+                **options,
+            )
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise ConfigError(_in_one_line(said.getvalue())) from None
+    if unknown:
+        raise ConfigError(_complaint(unknown, _option_names(arguments_type, command, options)))
+    return parsed
+
+
+def option_value(arguments: Sequence[str], option: str) -> str | None:
+    """The last value given to `option` (as `--option value` or `--option=value`), before anything is parsed."""
+    value = None
+    for word, after in zip(arguments, [*arguments[1:], None], strict=True):
+        if word == option:
+            value = after
+        elif word.startswith(f"{option}="):
+            value = word.removeprefix(f"{option}=")
+    return value
+
+
+def _registry() -> ConstructorRegistry:
+    """tyro's rules, but numbers and values that may be absent say in plain words what they want."""
+    registry = ConstructorRegistry()
+    readers: dict[Any, tuple[str, Callable[[str], Any]]] = {
+        int: ("INT", _whole_number),
+        float: ("FLOAT", _number),
+        str: ("TEXT", str),
+    }
+
+    def rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+        kinds: tuple[Any, ...] = get_args(info.type) if isinstance(info.type, types.UnionType) else (info.type,)
+        optional = types.NoneType in kinds
+        wanted = [kind for kind in kinds if kind is not types.NoneType]
+        if len(wanted) != 1 or wanted[0] not in readers:
+            return None
+        metavar, read = readers[wanted[0]]
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar=metavar,
+            instance_from_str=lambda words: None if optional and words[0].lower() == NONE else read(words[0]),
+            is_instance=lambda x: isinstance(x, wanted[0]) or (optional and x is None),
+            str_from_instance=lambda x: [NONE if x is None else str(x)],
+        )
+
+    registry.primitive_rule(rule)
+    return registry
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"expected a whole number, got {text!r}") from None
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"expected a number, got {text!r}")
+    return number
+
+
+def _option_names(arguments_type: type[Any], command: str, options: dict[str, Any]) -> list[str]:
+    help_text = io.StringIO()
+    with contextlib.redirect_stdout(help_text), contextlib.suppress(SystemExit):
+        tyro.cli(arguments_type, args=["--help"], prog=command, registry=_registry(), **options)
+    return sorted(set(re.findall(r"--[a-z][\w.-]*", help_text.getvalue())))
+
+
+def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:
+    option = next((word.split("=")[0] for word in unknown if word.startswith("-")), None)
+    if option is None:
+        return f"unexpected argument {unknown[0]!r}; quote a word that holds spaces or parentheses"
+    nearest = difflib.get_close_matches(option, names, n=1)
+    # `--lr` is near to no option, but what follows its dots may be.
+    nearest = nearest or [name for name in names if name.split(".")[-1] == option.removeprefix("--")]
+    return f"unknown option {option!r}" + (f": did you mean {nearest[0]!r}?" if nearest else "")
+
+
+def _in_one_line(box: str) -> str:
+    """The first paragraph of a box that tyro printed for a mistake."""
+    lines = [_ANSI.sub("", line).strip() for line in box.splitlines()]
+    title = lines[0].strip(_BOX + " ")
+    body = []
+    for line in lines[1:]:
+        text = line.strip("│|").rstrip()
+        if not text.strip(_BOX + " "):
+            break
+        body.append(text.removeprefix(" "))
+    if title == "Required options":
+        missing = [line.strip() for line in body if re.match(r" {4}\S", line)]
+        return f"missing: {', '.join(missing)}"
+    message = " ".join(text.strip() for text in body)
+    return re.sub(r"^Error parsing (?:[a-z_.]+: )?", "", message)

@@ -1,0 +1,114 @@
+"""The words of the command line: options of a subcommand, and lengths of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import pytest
+import tyro
+
+from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.parsing import option_value, parse
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Does something."""
+
+    game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    """What it is done with."""
+    speed: Literal["quick", "slow"] = "quick"
+    """How fast."""
+    settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
+
+
+def complaint(*words: str) -> str:
+    with pytest.raises(ConfigError) as error:
+        parse(Arguments, words, "athenan test")
+    return str(error.value)
+
+
+def test_nested_settings_override_their_defaults_and_keep_the_rest() -> None:
+    words = ["hex", "--search.algorithm", "ubfm", "--search.iterations", "none", "--search.seconds", "2", "--matches=8"]
+    parsed = parse(Arguments, words, "athenan test")
+    assert parsed.game == "hex"
+    assert (parsed.settings.search.algorithm, parsed.settings.search.seconds) == ("ubfm", 2.0)
+    assert parsed.settings.search.iterations is None
+    assert parsed.settings.matches == 8
+    assert parsed.settings.replay == TrainingConfig().replay
+
+
+def test_defaults_can_come_from_elsewhere() -> None:
+    default = Arguments(game=tyro.MISSING, settings=TrainingConfig(seed=7, matches=3))
+    parsed = parse(Arguments, ["hex", "--matches", "5"], "athenan test", default)
+    assert (parsed.settings.seed, parsed.settings.matches) == (7, 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "missing: GAME"),
+        (
+            ["hex", "--speed", "fast"],
+            "invalid choice 'fast' for argument '--speed'. Expected one of ('quick', 'slow').",
+        ),
+        (["hex", "--speed"], "Missing value for argument '--speed'. Expected 1 values."),
+        (["hex", "--replay.matches", "few"], "--replay.matches: expected a whole number, got 'few'"),
+        (["hex", "--replay.duplication", "x"], "--replay.duplication: expected a number, got 'x'"),
+        (["hex", "--replay.duplication", "nan"], "--replay.duplication: expected a number, got 'nan'"),
+        (["hex", "--search.iterations", "many"], "--search.iterations: expected a whole number, got 'many'"),
+        (["hex", "--replay.matches", "0"], "replay.matches must be at least 1, got 0"),
+        (["hex", "--seed", "-1"], "seed must be in [0, 2^63), got -1"),
+        (
+            ["hex", "--serach.algorithm", "ubfm"],
+            "unknown option '--serach.algorithm': did you mean '--search.algorithm'?",
+        ),
+        (["hex", "--filters=3"], "unknown option '--filters': did you mean '--network.filters'?"),
+        (["hex", "--zzz"], "unknown option '--zzz'"),
+        (["hex", "go"], "unexpected argument 'go'; quote a word that holds spaces or parentheses"),
+    ],
+)
+def test_a_mistake_is_one_line(words: list[str], message: str) -> None:
+    assert complaint(*words) == message
+
+
+def test_help_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        parse(Arguments, ["--help"], "athenan test")
+    assert stop.value.code == 0
+    assert "--search.iterations INT" in capsys.readouterr().out
+
+
+def test_the_last_value_of_an_option_counts() -> None:
+    assert option_value(["hex", "--preset", "quick", "--preset=paper"], "--preset") == "paper"
+    assert option_value(["hex", "--preset"], "--preset") is None
+    assert option_value(["hex"], "--preset") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("3m", 180),
+        ("1h30m", 5400),
+        ("45", 45),
+        ("0.5", 0.5),
+        (".5s", 0.5),
+        ("1d2h", 93600),
+        ("2m30s", 150),
+    ],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "0s", "-3m", "3 minutes", "3M", "1e3", "inf", "nan", "30m1h", "m", "9" * 400]
+)
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"a length of time like 90s, 3m, 1h30m or 45 \(seconds\)") as error:
+        parse_duration(text)
+    assert repr(text) in str(error.value)
