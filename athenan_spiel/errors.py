@@ -37,3 +37,7 @@ class AgentError(AthenanError, ValueError):
 
 class SearchError(AthenanError, ValueError):
     """A search was asked something that has no answer, such as the best move of a finished match."""
+
+
+class LearningError(AthenanError, ValueError):
+    """What was to be learned is incomplete, or learning it made the loss infinite or NaN."""

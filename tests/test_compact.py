@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from athenan_spiel.encoding.compact import CODEBOOK_LIMIT, CompactRows, ObservationStore
+from athenan_spiel.encoding.compact import (
+    CODEBOOK_LIMIT,
+    CompactRows,
+    ObservationStore,
+    packs_from_arrays,
+    packs_to_arrays,
+    unpack_rows,
+)
+from athenan_spiel.errors import CheckpointError
 
 ANY_PATTERN = st.integers(0, 2**32 - 1)
 COLUMN_KINDS = [
@@ -52,12 +61,50 @@ def test_rows_can_be_asked_for_in_any_order_and_repeatedly(rows: NDArray[np.floa
     assert_same_bits(CompactRows.pack(rows).unpack(indices), rows[indices])
 
 
+def packed_in_parts(rows: NDArray[np.float32], cuts: list[int]) -> list[CompactRows]:
+    return [CompactRows.pack(part) for part in np.split(rows, sorted(cuts))]
+
+
 @settings(deadline=None)
-@given(some_rows())
-def test_a_pack_survives_its_arrays(rows: NDArray[np.float32]) -> None:
-    arrays = CompactRows.pack(rows).to_arrays()
-    assert all(array.dtype != object for array in arrays.values())
-    assert_same_bits(CompactRows.from_arrays(arrays).unpack(), rows)
+@given(some_rows(), st.lists(st.integers(0, 20), max_size=4), st.data())
+def test_packs_laid_end_to_end_are_read_as_one(rows: NDArray[np.float32], cuts: list[int], data: st.DataObject) -> None:
+    packs = packed_in_parts(rows, cuts)
+    positions = st.lists(st.integers(0, len(rows) - 1), max_size=30) if len(rows) else st.just([])
+    indices = np.array(data.draw(positions), np.int64)
+    assert_same_bits(unpack_rows(packs, indices), rows[indices])
+
+
+@settings(deadline=None)
+@given(some_rows(), st.lists(st.integers(0, 20), max_size=4))
+def test_packs_survive_their_arrays_in_a_file(rows: NDArray[np.float32], cuts: list[int]) -> None:
+    packs, file = packed_in_parts(rows, cuts), io.BytesIO()
+    np.savez(file, **packs_to_arrays(packs))  # type: ignore[arg-type]
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as arrays:
+        again = packs_from_arrays(arrays)
+    assert [len(pack) for pack in again] == [len(pack) for pack in packs]
+    for pack, expected in zip(again, packs, strict=True):
+        assert_same_bits(pack.unpack(), expected.unpack())
+        assert pack.nbytes == expected.nbytes
+
+
+def test_no_packs_survive_their_arrays() -> None:
+    assert packs_from_arrays(packs_to_arrays([])) == []
+
+
+@pytest.mark.parametrize("name", ["shapes", "bits", "codebook"])
+def test_missing_arrays_are_refused_by_name(name: str) -> None:
+    arrays = packs_to_arrays([CompactRows.pack(np.eye(3, dtype=np.float32))])
+    del arrays[name]
+    with pytest.raises(CheckpointError, match=rf"got none of \['{name}'\]"):
+        packs_from_arrays(arrays)
+
+
+def test_arrays_that_contradict_each_other_are_refused() -> None:
+    arrays = packs_to_arrays([CompactRows.pack(np.eye(3, dtype=np.float32))])
+    arrays["bits"] = arrays["bits"][:2]
+    with pytest.raises(CheckpointError, match="expected 3 numbers in the observations' 'bits', got 2"):
+        packs_from_arrays(arrays)
 
 
 def test_zero_and_minus_zero_stay_apart() -> None:

@@ -15,12 +15,14 @@ was made, and shares no memory with the rows it was made from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from athenan_spiel.errors import CheckpointError
 
 if TYPE_CHECKING:
     import pyspiel
@@ -76,7 +78,7 @@ class CompactRows:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays of the pack."""
-        return sum(array.nbytes for array in self.to_arrays().values())
+        return sum(int(getattr(self, name).nbytes) for name in _FIELDS)
 
     def unpack(self, indices: NDArray[np.integer[Any]] | None = None) -> NDArray[np.float32]:
         """Return the rows at `indices` (any order, repeats allowed), or all rows, as a new float32 [k, size]."""
@@ -90,16 +92,69 @@ class CompactRows:
             rows[:, self.float_columns] = floats
         return rows
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the pack's arrays by the name of their field, without copying; `from_arrays` takes them."""
-        names = ("bits", "codes", "code_columns", "codebook", "floats", "float_columns")
-        return {"size": np.array(self.size, np.int64)} | {name: getattr(self, name) for name in names}
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> CompactRows:
-        """Rebuild a pack from what `to_arrays` returned."""
-        fields: dict[str, Any] = dict(arrays)
-        return cls(**(fields | {"size": int(fields["size"])}))
+def unpack_rows(packs: Sequence[CompactRows], indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+    """Return the rows at `indices` of all `packs` laid end to end, as a new float32 [k, size]; at least one pack."""
+    firsts = np.cumsum([0, *map(len, packs)])
+    by_pack = np.argsort(indices, kind="stable")
+    ascending = indices[by_pack]
+    edges = np.searchsorted(ascending, firsts)
+    rows = np.empty((len(indices), packs[0].size), np.float32)
+    for i in np.flatnonzero(np.diff(edges)).tolist():
+        wanted = slice(edges[i], edges[i + 1])
+        rows[by_pack[wanted]] = packs[i].unpack(ascending[wanted] - firsts[i])
+    return rows
+
+
+_FIELDS: dict[str, type[np.generic]] = {
+    "bits": np.uint8,
+    "codes": np.uint8,
+    "code_columns": np.int32,
+    "codebook": np.float32,
+    "floats": np.float32,
+    "float_columns": np.int32,
+}
+
+
+def packs_to_arrays(packs: Sequence[CompactRows]) -> dict[str, NDArray[Any]]:
+    """Lay the arrays of all `packs` end to end: seven flat arrays however many packs there are, for `np.savez`."""
+    shapes = [(len(p), p.size, len(p.code_columns), len(p.codebook), len(p.float_columns)) for p in packs]
+    arrays: dict[str, NDArray[Any]] = {"shapes": np.array(shapes, np.int64).reshape(-1, 5)}
+    for name, dtype in _FIELDS.items():
+        arrays[name] = np.concatenate([np.empty(0, dtype), *(getattr(pack, name).ravel() for pack in packs)])
+    return arrays
+
+
+def packs_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[CompactRows]:
+    """Rebuild the packs that `packs_to_arrays` laid out; they share no memory with `arrays`.
+
+    Raises:
+        CheckpointError: an array is missing, or not as long as `shapes` says.
+    """
+    missing = [name for name in ("shapes", *_FIELDS) if name not in arrays]
+    if missing:
+        raise CheckpointError(f"expected observations as packs_to_arrays writes them, got none of {missing!r}")
+    rows, size, coded, codebook, floats = arrays["shapes"].T
+    shapes = {
+        "bits": (rows, (size + 7) // 8),
+        "codes": (rows, coded),
+        "code_columns": (coded,),
+        "codebook": (codebook,),
+        "floats": (rows, floats),
+        "float_columns": (floats,),
+    }
+    fields = {name: _cut_up(name, arrays[name], np.stack(shape, axis=1)) for name, shape in shapes.items()}
+    return [
+        CompactRows(size=int(size[i]), **{name: parts[i] for name, parts in fields.items()}) for i in range(len(rows))
+    ]
+
+
+def _cut_up(name: str, flat: NDArray[Any], shapes: NDArray[np.int64]) -> list[NDArray[Any]]:
+    ends = np.cumsum(shapes.prod(axis=1))
+    total = int(ends[-1]) if len(ends) else 0
+    if len(flat) != total:
+        raise CheckpointError(f"expected {total!r} numbers in the observations' {name!r}, got {len(flat)!r}")
+    return [part.reshape(shape).copy() for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=False)]
 
 
 def _share_out(
