@@ -1,0 +1,92 @@
+"""How sure a share of points is: Wilson's score interval, with the matches counted for what they are worth.
+
+Two matches of a series that share an opening are not two independent ones, and a drawn match says less or more than
+a won one. So the variance of the share is taken from the points of each opening together (the ratio estimator over
+clusters: Cochran, Sampling Techniques, 1977, Chapter 9A), turned into the number of independent decisive matches
+that would have that variance, and Wilson's interval (1927) is drawn for that number. This is the modified Wilson
+interval of Dean and Pagano (Journal of Survey Statistics and Methodology, 2015). It has a width at 0 and 1 as well.
+The number is never taken above the matches played, so draws and openings that decide for a colour narrow nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import special
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.matches import Series
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and the interval in which the true value lies with probability `confidence`."""
+
+    estimate: float
+    low: float
+    high: float
+    confidence: float
+
+    def mapped(self, function: Callable[[float], float]) -> Interval:
+        """The interval of an increasing `function` of the value."""
+        return Interval(function(self.estimate), function(self.low), function(self.high), self.confidence)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; what is infinite is None."""
+        values = {"estimate": self.estimate, "low": self.low, "high": self.high, "confidence": self.confidence}
+        return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def points_interval(series: Series, confidence: float = 0.95) -> Interval:
+    """The contender's share of the points, with its interval.
+
+    Raises:
+        ConfigError: the series is empty, or `confidence` is not between 0 and 1.
+    """
+    return share_interval(series.points_by_opening.values(), confidence)
+
+
+def share_interval(groups: Iterable[Sequence[float]], confidence: float = 0.95) -> Interval:
+    """The mean of numbers in [0, 1] that come in groups, with its interval; groups are independent of one another.
+
+    Raises:
+        ConfigError: there is no number, or `confidence` is not between 0 and 1.
+    """
+    clusters = [list(group) for group in groups if group]
+    if not clusters:
+        raise ConfigError("an interval needs at least one match, got none")
+    if not 0 < confidence < 1:
+        raise ConfigError(f"confidence must be between 0 and 1, got {confidence!r}")
+    total = sum(map(len, clusters))
+    share = sum(map(sum, clusters)) / total
+    size = _effective_matches(clusters, share, total)
+    return Interval(share, *_wilson(share, size, _quantile(confidence, len(clusters))), confidence)
+
+
+def _effective_matches(clusters: Sequence[Sequence[float]], share: float, total: int) -> float:
+    """Of how many independent wins and losses the share would have the variance that the clusters show."""
+    k = len(clusters)
+    if k == 1:
+        return 1.0
+    residuals = (sum(cluster) - share * len(cluster) for cluster in clusters)
+    variance = k / (k - 1) * sum(residual**2 for residual in residuals) / total**2
+    decisive = share * (1 - share)
+    return min(total, max(1.0, decisive / variance)) if variance > 0 else float(total)
+
+
+def _quantile(confidence: float, clusters: int) -> float:
+    """Student's quantile, as the variance comes from `clusters` numbers; with one cluster nothing is estimated."""
+    level = (1 + confidence) / 2
+    return float(special.stdtrit(clusters - 1, level) if clusters > 1 else special.ndtri(level))
+
+
+def _wilson(share: float, size: float, z: float) -> tuple[float, float]:
+    """Wilson's score interval of a share among `size` trials."""
+    scale = 1 + z * z / size
+    middle = (share + z * z / (2 * size)) / scale
+    reach = z / scale * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+    # Rounding must not put the share outside of its own interval.
+    return min(share, max(0.0, middle - reach)), max(share, min(1.0, middle + reach))

@@ -1,0 +1,35 @@
+"""OpenSpiel's own players, in the one setting in which this project measures itself against them."""
+
+from __future__ import annotations
+
+import random
+
+import pyspiel
+
+from athenan_spiel.errors import ConfigError
+
+UCT_CONSTANT = 2.0
+"""Exploration constant of OpenSpiel's MCTS example, as are the next two."""
+ROLLOUTS = 1
+"""Random rollouts for each new leaf, so a simulation is one rollout."""
+SOLVE = True
+"""Proven results are backed up (MCTS-Solver)."""
+MEMORY_MB = 1000
+"""A tree larger than this loses its least visited parts; a tree lives for one move."""
+
+
+def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
+    """`pyspiel.MCTSBot` (UCT) with random rollouts and the constants above, for either colour.
+
+    Args:
+        simulations: of each move.
+        seed: of the choices among equals and of the rollouts.
+
+    Raises:
+        ConfigError: `simulations` is less than 1.
+    """
+    if simulations < 1:
+        raise ConfigError(f"simulations of MCTS must be at least 1, got {simulations!r}")
+    seeds = random.Random(seed)
+    evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seeds.getrandbits(31))
+    return pyspiel.MCTSBot(game, evaluator, UCT_CONSTANT, simulations, MEMORY_MB, SOLVE, seeds.getrandbits(31), False)

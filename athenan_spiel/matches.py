@@ -1,0 +1,259 @@
+"""Matches between two players: a single one, or a series in which each random opening is played with both colours.
+
+Whatever has the three methods of `Player` can play: every `pyspiel.Bot`, and an `Agent`. A match asks its players
+in the order of OpenSpiel's own `evaluate_bots`, and checks each answer, so an illegal move is an error that names
+the player and not a broken state.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyspiel
+
+from athenan_spiel.errors import AgentError, ConfigError
+
+DRAWS_PER_OPENING = 20
+"""So many draws in a row that find no new opening mean that there is none left."""
+
+
+class Player(Protocol):
+    """What a match needs of a player; `pyspiel.Bot` has it."""
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """A new match begins at `state`."""
+
+    def step(self, state: pyspiel.State) -> int:
+        """The legal action to play in `state`, where this player is to move."""
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        """`player_id`, another player, chose `action` in `state`."""
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """A finished match.
+
+    Attributes:
+        history: all actions, those of the opening included.
+        opening_plies: how many actions at the beginning were the opening's.
+        returns: `state.returns()` at the end, one number a player.
+        seconds: what each player took for its moves, one number a player.
+    """
+
+    history: tuple[int, ...]
+    opening_plies: int
+    returns: tuple[float, ...]
+    seconds: tuple[float, ...]
+
+    @property
+    def opening(self) -> tuple[int, ...]:
+        """The actions that were played before the players were asked."""
+        return self.history[: self.opening_plies]
+
+    def points(self, player_id: int) -> float:
+        """1 if `player_id` has won, 1/2 for a draw, 0 if it has lost."""
+        worth = self.returns[player_id]
+        return 0.5 * (1 + (worth > 0) - (worth < 0))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Wins, draws and losses of one player."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    @property
+    def matches(self) -> int:
+        """How many matches were counted."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """Share of the points, in [0, 1]: (wins + draws / 2) / matches.
+
+        Raises:
+            ZeroDivisionError: no match was counted.
+        """
+        return (self.wins + 0.5 * self.draws) / self.matches
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Matches of a contender against an opponent, in the order played, seen from the contender.
+
+    Attributes:
+        results: the finished matches.
+        colours: in each, the contender's player id; it alternates, as two matches share an opening.
+    """
+
+    results: tuple[MatchResult, ...] = field(default=())
+    colours: tuple[int, ...] = field(default=())
+
+    def as_player(self, player_id: int) -> Tally:
+        """The contender's tally where it was `player_id`."""
+        points = [r.points(c) for r, c in zip(self.results, self.colours, strict=True) if c == player_id]
+        return Tally(points.count(1.0), points.count(0.5), points.count(0.0))
+
+    @property
+    def tally(self) -> Tally:
+        """The contender's tally over both colours."""
+        return self.as_player(0) + self.as_player(1)
+
+    @property
+    def wins(self) -> int:
+        """Matches that the contender won."""
+        return self.tally.wins
+
+    @property
+    def draws(self) -> int:
+        """Drawn matches."""
+        return self.tally.draws
+
+    @property
+    def losses(self) -> int:
+        """Matches that the contender lost."""
+        return self.tally.losses
+
+    @property
+    def points(self) -> float:
+        """The contender's share of the points, in [0, 1]."""
+        return self.tally.points
+
+    @property
+    def points_by_opening(self) -> dict[tuple[int, ...], list[float]]:
+        """The contender's points, match by match, for each opening that was played."""
+        groups: dict[tuple[int, ...], list[float]] = {}
+        for result, colour in zip(self.results, self.colours, strict=True):
+            groups.setdefault(result.opening, []).append(result.points(colour))
+        return groups
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """What the contender and the opponent took for all their moves."""
+        contender = sum(r.seconds[c] for r, c in zip(self.results, self.colours, strict=True))
+        return contender, sum(sum(r.seconds) for r in self.results) - contender
+
+    def extended(self, result: MatchResult, colour: int) -> Series:
+        """This series and one more match, in which the contender was player `colour`."""
+        return Series((*self.results, result), (*self.colours, colour))
+
+
+def play_match(game: pyspiel.Game, players: Sequence[Player], *, opening: Sequence[int] = ()) -> MatchResult:
+    """Play one match; `players[i]` is player i, and the first actions are those of `opening`.
+
+    The players are told of the opening by `restart_at` with the state after it.
+
+    Raises:
+        AgentError: a player chose an action that is not legal.
+        ConfigError: the opening holds such an action.
+    """
+    state = _after(game, opening)
+    seconds = [0.0] * len(players)
+    for player in players:
+        player.restart_at(state.clone())
+    while not state.is_terminal():
+        mover = state.current_player()
+        start = time.perf_counter()
+        action = players[mover].step(state.clone())
+        seconds[mover] += time.perf_counter() - start
+        if action not in state.legal_actions():
+            raise AgentError(_complaint(state, f"player {mover} ({type(players[mover]).__name__})", action))
+        for i, player in enumerate(players):
+            if i != mover:
+                player.inform_action(state.clone(), mover, action)
+        state.apply_action(action)
+    return MatchResult(tuple(state.history()), len(opening), tuple(state.returns()), tuple(seconds))
+
+
+def _after(game: pyspiel.Game, opening: Sequence[int]) -> pyspiel.State:
+    state = game.new_initial_state()
+    for action in opening:
+        if action not in state.legal_actions():
+            raise ConfigError(_complaint(state, "the opening", action))
+        state.apply_action(action)
+    return state
+
+
+def _complaint(state: pyspiel.State, who: str, action: object) -> str:
+    legal = state.legal_actions()
+    listed = ", ".join(map(str, legal[:8])) + (", ..." if len(legal) > 8 else "")
+    return f"{who} must choose a legal action, [{listed}], after {state.history()!r}; got {action!r}"
+
+
+def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Random) -> list[tuple[int, ...]]:
+    """`count` openings of `plies` random actions each, none of which ends the match.
+
+    An opening comes back only when no other seems to be left, as players without chance would repeat their match.
+
+    Raises:
+        ConfigError: `plies` is negative, or every opening of that length seems to end the match.
+    """
+    if plies < 0:
+        raise ConfigError(f"an opening must have zero plies or more, got {plies!r}")
+    openings: list[tuple[int, ...]] = []
+    seen: set[tuple[int, ...]] = set()
+    while len(openings) < count:
+        drawn = (_random_opening(game, plies, rng) for _ in range(DRAWS_PER_OPENING))
+        opening = next((o for o in drawn if o is not None and o not in seen), None)
+        if opening is not None:
+            seen.add(opening)
+            openings.append(opening)
+        elif seen:
+            seen.clear()
+        else:
+            raise ConfigError(f"{plies} random plies must leave the match open, got only finished matches; take fewer")
+    return openings
+
+
+def _random_opening(game: pyspiel.Game, plies: int, rng: random.Random) -> tuple[int, ...] | None:
+    state = game.new_initial_state()
+    for _ in range(plies):
+        if state.is_terminal():
+            return None
+        state.apply_action(rng.choice(state.legal_actions()))
+    return None if state.is_terminal() else tuple(state.history())
+
+
+def play_series(
+    game: pyspiel.Game,
+    contender: Callable[[int], Player],
+    opponent: Callable[[int], Player],
+    matches: int,
+    *,
+    opening_plies: int = 2,
+    seed: int = 0,
+    on_match: Callable[[Series], None] | None = None,
+) -> Series:
+    """Play `matches` matches, half with each colour: every random opening is played twice, colours exchanged.
+
+    Args:
+        contender, opponent: given a player id, make the player of that colour; each is asked once for each colour.
+        opening_plies: length of an opening in pyspiel actions (where a turn is several actions, in these).
+        seed: of the openings; the players have their own.
+        on_match: called after each match with the series so far.
+
+    Raises:
+        ConfigError: `matches` is not even and at least 2, or there is no opening of that length.
+        AgentError: a player chose an action that is not legal.
+    """
+    if matches < 2 or matches % 2:
+        raise ConfigError(f"a series plays both colours: matches must be even and at least 2, got {matches!r}")
+    openings = random_openings(game, matches // 2, opening_plies, random.Random(seed))
+    sides = [(contender(0), opponent(1)), (opponent(0), contender(1))]
+    series = Series()
+    for opening in openings:
+        for colour, players in enumerate(sides):
+            series = series.extended(play_match(game, players, opening=opening), colour)
+            if on_match is not None:
+                on_match(series)
+    return series
