@@ -17,12 +17,12 @@ from athenan_spiel.arena import (
     Interval,
     elo_difference,
     expected_share,
-    mcts_bot,
     points_interval,
     share_interval,
 )
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.matches import MatchResult, Series
+from athenan_spiel.opponents import mcts_bot
 
 Groups = list[list[float]]
 

@@ -1,8 +1,7 @@
-"""Measuring agents: the opponents to measure against, intervals of a series' points, Elo differences."""
+"""Measuring agents: intervals of a series' points, Elo differences, and both with the tallies."""
 
 from athenan_spiel.arena.comparison import Comparison
 from athenan_spiel.arena.intervals import Interval, points_interval, share_interval
-from athenan_spiel.arena.opponents import mcts_bot
 from athenan_spiel.arena.ratings import elo_difference, expected_share
 
 __all__ = [
@@ -10,7 +9,6 @@ __all__ = [
     "Interval",
     "elo_difference",
     "expected_share",
-    "mcts_bot",
     "points_interval",
     "share_interval",
 ]

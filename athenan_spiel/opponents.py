@@ -1,4 +1,4 @@
-"""OpenSpiel's own players, in the one setting in which this project measures itself against them."""
+"""OpenSpiel's own player, in the one setting in which this project measures itself against it."""
 
 from __future__ import annotations
 
