@@ -1,0 +1,138 @@
+"""An agent: a search, an evaluator, a decision rule and a budget, with the memory of the match it is playing.
+
+The tree of a match lives as long as the match (Remark 1 of the article): what was learned about a line of play while
+thinking about one move is there at the next. A position that does not continue the match begins another one,
+whether or not anyone said so, and the tree is then forgotten.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import pyspiel
+
+from athenan_spiel.decisions import Decision, safest
+from athenan_spiel.search.base import BestFirstSearch
+from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
+from athenan_spiel.tree import Node, Tree
+
+
+class Agent:
+    """Plays `game` by thinking about each of its moves; a `matches.Player`, for either colour.
+
+    Args:
+        game: the game played.
+        search: grows the tree, such as `UBFM(game)`.
+        evaluator: values states for player 0; called from the thread that calls the agent.
+        decision: chooses the action at the end of a search; `safest` over UBFM is the papers' UBFM_s.
+        budget: how long to think about a move.
+        rng: breaks ties; `random.Random(0)` by default.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        search: BestFirstSearch,
+        evaluator: Evaluator,
+        *,
+        decision: Decision = safest,
+        budget: Budget,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.game = game
+        self.search = search
+        self.evaluator = evaluator
+        self.decision = decision
+        self.budget = budget
+        self.rng = rng or random.Random(0)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the match: its tree and its last position."""
+        self.tree: Tree = self.search.new_tree()
+        self._last: pyspiel.State | None = None
+        self._action: int | None = None
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """A new match begins at `state`."""
+        self.restart()
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        """Nothing is to be done: `step` sees from the state itself what the others have played."""
+
+    def think(self, state: pyspiel.State) -> SearchResult:
+        """Search from `state` until the budget is spent, on top of what this match's tree already holds.
+
+        Raises:
+            SearchError: `state` is terminal.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+        """
+        if not self._continues(state):
+            self.restart()
+        result = think(self.search, state, self.budget, self.evaluator, tree=self.tree, rng=self.rng)
+        # A clone: callers, C++ ones too, go on to play in the state that they have passed.
+        self._last = state.clone()
+        self._action = None
+        return result
+
+    def step(self, state: pyspiel.State) -> int:
+        """The action to play in `state`. Asked again about the same state, it answers the same without thinking.
+
+        Raises:
+            SearchError: `state` is terminal.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+        """
+        if self._action is None or not self._is_last(state):
+            node = self.think(state).node
+            self._action = int(node.actions[self.decision(node, self.rng)])
+        return self._action
+
+    def policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+        """(action, probability) for each legal action: 1 for the action that `step` plays, 0 for the others.
+
+        Raises:
+            SearchError: `state` is terminal.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+        """
+        played = self.step(state)
+        return [(action, float(action == played)) for action in state.legal_actions()]
+
+    def clone(self) -> Agent:
+        """An agent that goes on from here as this one would, and shares only the search and the evaluator with it."""
+        twin = copy.copy(self)
+        twin.rng = copy.deepcopy(self.rng)
+        twin.tree = _copied(self.tree)
+        return twin
+
+    def _is_last(self, state: pyspiel.State) -> bool:
+        return self._last is not None and state.history() == self._last.history() and str(state) == str(self._last)
+
+    def _continues(self, state: pyspiel.State) -> bool:
+        """Whether `state` lies ahead of the last one thought about; equal histories alone may have begun apart."""
+        if self._last is None:
+            return False
+        past, history = self._last.history(), state.history()
+        if history[: len(past)] != past:
+            return False
+        ahead = self._last.clone()
+        for action in history[len(past) :]:
+            if action not in ahead.legal_actions():
+                return False
+            ahead.apply_action(action)
+        return str(ahead) == str(state)
+
+
+def _copied(tree: Tree) -> Tree:
+    """A copy of `tree` that shares no node with it; not `copy.deepcopy`, which recurses once for each ply."""
+    twin = copy.copy(tree)
+    twins: dict[int, Node] = {id(node): copy.copy(node) for node in tree.table.values()}
+    for node in twins.values():
+        node.values = node.values[:]
+        node.completions = node.completions[:]
+        node.resolutions = node.resolutions[:]
+        node.visits = node.visits.copy()
+        node.children = {i: twins[id(child)] for i, child in node.children.items()}
+    twin.table = {key: twins[id(node)] for key, node in tree.table.items()}
+    twin.terminals = tree.terminals.copy()
+    return twin
