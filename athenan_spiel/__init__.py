@@ -1,3 +1,104 @@
-"""Athénan for OpenSpiel."""
+"""Athénan for OpenSpiel: agents that learn to play a game from its rules alone, by minimax search and tree learning.
+
+The layers, each knowing only those before it: `games` (rules), `outcomes` (what a finished match is worth), `encoding`
+(state to network input), `transpositions` and `tree` (memory), `search` (Descent and UBFM), `decisions` (choice),
+`networks` and `evaluators` (judgement), `learning`, then `agent`, `matches`, `opponents`, `selfplay` and `training`
+(play), `arena` (measure), and `cli`. Bots for OpenSpiel are in the package `agents`. A value is always the first player's. What is
+heavy is fetched when it is first asked for, so importing this package loads neither torch nor OpenSpiel.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from athenan_spiel.config import (
+    EngineConfig,
+    EvaluationConfig,
+    ExplorationConfig,
+    LearnerConfig,
+    NetworkConfig,
+    ReplayConfig,
+    SearchConfig,
+    TrainingConfig,
+)
+from athenan_spiel.errors import (
+    AgentError,
+    AthenanError,
+    BudgetError,
+    CheckpointError,
+    ConfigError,
+    EvaluatorError,
+    LearningError,
+    SearchError,
+    UnsupportedGameError,
+)
+
+if TYPE_CHECKING:
+    from athenan_spiel.agent import Agent
+    from athenan_spiel.games import load_game, supported_games, unmet_conditions
+    from athenan_spiel.matches import MatchResult, Series, play_match, play_series
+    from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, SearchResult, think
+    from athenan_spiel.training import Run, load_agent, preset, resume, train
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "UBFM",
+    "Agent",
+    "AgentError",
+    "AthenanError",
+    "Budget",
+    "BudgetError",
+    "CheckpointError",
+    "ConfigError",
+    "Descent",
+    "EngineConfig",
+    "EvaluationConfig",
+    "Evaluator",
+    "EvaluatorError",
+    "ExplorationConfig",
+    "LearnerConfig",
+    "LearningError",
+    "MatchResult",
+    "NetworkConfig",
+    "ReplayConfig",
+    "Run",
+    "SearchConfig",
+    "SearchError",
+    "SearchResult",
+    "Series",
+    "TrainingConfig",
+    "UnsupportedGameError",
+    "load_agent",
+    "load_game",
+    "play_match",
+    "play_series",
+    "preset",
+    "resume",
+    "supported_games",
+    "think",
+    "train",
+    "unmet_conditions",
+]
+
+_FETCHED = {
+    "agent": ["Agent"],
+    "games": ["load_game", "supported_games", "unmet_conditions"],
+    "matches": ["MatchResult", "Series", "play_match", "play_series"],
+    "search": ["UBFM", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
+    "training": ["Run", "load_agent", "preset", "resume", "train"],
+}
+_HOME = {name: module for module, names in _FETCHED.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

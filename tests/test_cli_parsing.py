@@ -109,6 +109,6 @@ def test_durations(text: str, seconds: float) -> None:
     "text", ["", "0", "0s", "-3m", "3 minutes", "3M", "1e3", "inf", "nan", "30m1h", "m", "9" * 400]
 )
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"a length of time like 90s, 3m, 1h30m or 45 \(seconds\)") as error:
+    with pytest.raises(ConfigError, match=r"expected a length of time above zero, like 90s, 3m, 1h30m or 45 \(seconds\)") as error:
         parse_duration(text)
     assert repr(text) in str(error.value)

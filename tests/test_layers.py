@@ -24,9 +24,10 @@ LAYERS = [
     "learning",
     "agent",
     "matches",
+    "opponents",
     "selfplay",
-    "arena",
     "training",
+    "arena",
     "cli",
 ]
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}

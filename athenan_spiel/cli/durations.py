@@ -19,5 +19,5 @@ def parse_duration(text: str) -> float:
     match = _DURATION.fullmatch(text.strip())
     seconds = sum(_SECONDS[unit] * float(n) for unit, n in match.groupdict().items() if n) if match else 0.0
     if not 0 < seconds < float("inf"):
-        raise ConfigError(f"a length of time like 90s, 3m, 1h30m or 45 (seconds), more than zero, got {text!r}")
+        raise ConfigError(f"expected a length of time above zero, like 90s, 3m, 1h30m or 45 (seconds), got {text!r}")
     return seconds

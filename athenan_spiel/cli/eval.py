@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, progress
+from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
 
@@ -76,9 +77,9 @@ def run(words: Sequence[str]) -> int:
     elif comparisons:
         output().print(_table(game, contender, comparisons))
     if finished:
-        return 0
+        return DONE
     progress().print("stopped: the matches that were finished are counted")
-    return 130
+    return STOPPED
 
 
 def _game(spec: str | None, words: Sequence[AgentWord]) -> pyspiel.Game:

@@ -1,8 +1,4 @@
-"""The `athenan` command: chooses the subcommand, and turns what went wrong into a line and an exit code.
-
-Exit codes: 0 done; 1 a bug (with its traceback), or the reader of standard output went away; 2 bad input or a
-full disk, said in one or two lines on standard error; 130 stopped by Ctrl-C.
-"""
+"""The `athenan` command: chooses the subcommand, and turns what went wrong into a line and an exit code."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from athenan_spiel import __version__
+from athenan_spiel.cli.exit_codes import BAD_INPUT, BROKEN_PIPE, DONE, STOPPED
 from athenan_spiel.errors import AthenanError
 
 COMMANDS = {
@@ -24,8 +21,6 @@ COMMANDS = {
 }
 """The subcommands, each the module of that name beside this one, and what it does."""
 
-DONE, BUG_OR_BROKEN_PIPE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `athenan` with these words (those of the command line if none are given); return the exit code."""
@@ -36,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # What is left in the buffer must not be written again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BUG_OR_BROKEN_PIPE
+        return BROKEN_PIPE
     return code
 
 
@@ -72,7 +67,7 @@ def _run(name: str, arguments: list[str]) -> int:
         return _fail(command, f"{error.strerror}: {error.filename}" if error.filename else f"{error.strerror}")
     except KeyboardInterrupt:
         print(f"{command}: stopped", file=sys.stderr)
-        return INTERRUPTED
+        return STOPPED
 
 
 def _fail(command: str, message: str) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from athenan_spiel.cli.console import output, progress
+from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
 
@@ -57,9 +58,9 @@ def run(words: Sequence[str]) -> int:
         result = play_match(game, [human, agent] if person == 0 else [agent, human])
     except MatchAbandonedError as reason:
         print(f"\n{reason}")
-        return 0
+        return DONE
     print(_ending(game, result.history, result.points(person)))
-    return 0
+    return DONE
 
 
 def _ending(game: pyspiel.Game, history: Sequence[int], points: float) -> str:

@@ -1,0 +1,47 @@
+"""`athenan resume`: goes on with a run exactly where its last checkpoint was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from athenan_spiel.cli.console import progress
+from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.train import report, stopped_at_once
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeArguments:
+    """Go on with the run in the folder RUN, after Ctrl-C, a crash, or its end.
+
+    Without options it goes on to the end that its config.toml says.
+
+    Example: athenan resume runs/connect_four --time 10m
+    """
+
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """The run's folder."""
+    time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
+    """Train so much longer, such as 90s, 3m or 1h30m."""
+    matches: int | None = None
+    """Train so many matches more."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan resume` with these words; returns the exit code."""
+    arguments = parse(ResumeArguments, words, "athenan resume")
+    more_seconds = parse_duration(arguments.time) if arguments.time is not None else None
+    console = progress()
+    with console.status("starting"):
+        from athenan_spiel.training import resume
+        from athenan_spiel.training.listeners import view
+    try:
+        return report(
+            resume(arguments.run, more_matches=arguments.matches, more_seconds=more_seconds, listeners=[view(console)])
+        )
+    except KeyboardInterrupt:
+        return stopped_at_once(arguments.run)

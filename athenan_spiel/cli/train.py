@@ -1,0 +1,124 @@
+"""`athenan train`: a new training run, with a live view on standard error."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from athenan_spiel.cli.console import progress
+from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.exit_codes import DONE, STOPPED
+from athenan_spiel.cli.parsing import option_value, parse
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from athenan_spiel.training import Run
+
+RUNS = Path("runs")
+"""Where runs go that are not told where."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainArguments:
+    """Train an agent on GAME, into a run folder. Ctrl-C saves and stops; `athenan resume` goes on.
+
+    Example: athenan train connect_four --preset quick --time 3m
+    """
+
+    game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    """An OpenSpiel game string, such as connect_four or "hex(board_size=7)"; `athenan games` lists them."""
+    preset: Literal["quick", "paper"] = "quick"
+    """Settings to start from: minutes on two cores, or the article's own. Options below change single ones."""
+    config: str | None = None
+    """A TOML file of settings to start from instead, such as another run's config.toml (its game does not count)."""
+    time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
+    """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
+    folder: str | None = None
+    """The run folder; by default runs/ and the name of the game."""
+    settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan train` with these words; returns the exit code."""
+    default = TrainArguments(game=tyro.MISSING, settings=_start(words))
+    arguments = parse(TrainArguments, words, "athenan train", default)
+    config = _limited(arguments.settings, words)
+    from athenan_spiel.games import load_game
+
+    game = load_game(arguments.game)
+    folder = Path(arguments.folder) if arguments.folder is not None else _new_folder(game.get_type().short_name)
+    console = progress()
+    with console.status("starting"):
+        from athenan_spiel.training import train
+        from athenan_spiel.training.listeners import view
+    try:
+        return report(train(game, config, folder, listeners=[view(console)]))
+    except KeyboardInterrupt:
+        return stopped_at_once(folder)
+
+
+def report(run: Run) -> int:
+    """Say how to go on with a run that was stopped; returns the exit code."""
+    if run.reason == "stopped":
+        progress().print(f"go on with: athenan resume {run.folder}")
+        return STOPPED
+    return DONE
+
+
+def stopped_at_once(folder: str | Path) -> int:
+    """Say what a second Ctrl-C has left; returns the exit code."""
+    progress().print(f"stopped at once; the last checkpoint is kept, go on with: athenan resume {folder}")
+    return STOPPED
+
+
+def _start(words: Sequence[str]) -> TrainingConfig:
+    """The settings that the options change: those of --config, else of --preset."""
+    name, file = option_value(words, "--preset"), option_value(words, "--config")
+    if file is None:
+        from athenan_spiel.training.presets import PRESETS
+
+        return PRESETS.get(name or "quick", TrainingConfig())  # a wrong name is the parser's to complain of
+    if name is not None:
+        raise ConfigError("expected --preset or --config to start from, got both")
+    from athenan_spiel.training.settings_file import config_from_dict
+
+    try:
+        table = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        table.pop("game", None)
+        return config_from_dict(table)
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file} is not valid TOML: {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from None
+
+
+def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:
+    """`config` with the limits that were given in words; each one takes the place of both that it started with."""
+    time, seconds, matches = (option_value(words, option) for option in ("--time", "--seconds", "--matches"))
+    if time is not None and seconds is not None:
+        raise ConfigError("expected --time or --seconds, which are the same, got both")
+    if time is None and seconds is None and matches is None:
+        return config
+    return dataclasses.replace(
+        config,
+        seconds=parse_duration(time) if time is not None else config.seconds if seconds is not None else None,
+        matches=config.matches if matches is not None else None,
+    )
+
+
+def _new_folder(name: str) -> Path:
+    """The first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that does not exist."""
+    folder, number = RUNS / name, 1
+    while folder.exists():
+        number += 1
+        folder = RUNS / f"{name}-{number}"
+    return folder
