@@ -1,0 +1,23 @@
+"""OpenSpiel bots over `athenan_spiel`, and how they are found by name.
+
+- `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
+- `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
+- `athenan`, `human`: the bots themselves.
+"""
+
+from agents.athenan import AthenanBot
+from agents.human import HumanBot, MatchAbandonedError
+from agents.registry import load_bot, register_bot, registered_bots
+from agents.words import AgentWord, make_bot, parse_word
+
+__all__ = [
+    "AgentWord",
+    "AthenanBot",
+    "HumanBot",
+    "MatchAbandonedError",
+    "load_bot",
+    "make_bot",
+    "parse_word",
+    "register_bot",
+    "registered_bots",
+]

@@ -1,0 +1,120 @@
+"""The `athenan` bot: a trained agent as a `pyspiel.Bot`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyspiel
+
+from agents.parameters import read_parameters
+from athenan_spiel.agent import Agent
+from athenan_spiel.errors import AgentError
+from athenan_spiel.search.thinking import Budget
+
+DEFAULT_SECONDS = 1.0
+"""Thinking time a move where no budget is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AthenanParameters:
+    """What `load_bot("athenan", ...)` takes; without any limit a move takes `DEFAULT_SECONDS`."""
+
+    checkpoint: str
+    """The folder of a run."""
+    seconds: float | None = None
+    """Search time per move."""
+    iterations: int | None = None
+    """Search iterations per move."""
+    evaluations: int | None = None
+    """States valued by the network per move."""
+    seed: int = 0
+    """Of the choices among equals."""
+
+    @property
+    def budget(self) -> Budget:
+        """The thinking a move gets.
+
+        Raises:
+            BudgetError: a limit is not above zero.
+        """
+        if self.seconds is self.iterations is self.evaluations is None:
+            return Budget(seconds=DEFAULT_SECONDS)
+        return Budget(seconds=self.seconds, iterations=self.iterations, evaluations=self.evaluations)
+
+
+class AthenanBot(pyspiel.Bot):
+    """An `Agent` with the methods of `pyspiel.Bot`, run by both flavours of OpenSpiel's `evaluate_bots`.
+
+    It looks at the state alone, so it may be told of the other players' actions or not. Its policy gives all
+    probability to the action that it plays.
+
+    Args:
+        agent: what thinks; the bot has it for itself.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__()
+        self.agent = agent
+
+    def step(self, state: pyspiel.State) -> int:
+        """The action to play in `state`."""
+        return self.agent.step(state)
+
+    def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
+        """The policy in `state`, and the action to play."""
+        return self.agent.policy(state), self.agent.step(state)
+
+    def provides_policy(self) -> bool:
+        """True: `get_policy` and `step_with_policy` answer."""
+        return True
+
+    def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+        """(action, probability) for each legal action."""
+        return self.agent.policy(state)
+
+    def restart(self) -> None:
+        """A new match begins."""
+        self.agent.restart()
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """A new match begins at `state`."""
+        self.agent.restart_at(state)
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        """Another player chose `action` in `state`."""
+        self.agent.inform_action(state, player_id, action)
+
+    def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
+        """All players chose at once, which does not happen in the games that are played here."""
+
+    def is_clonable(self) -> bool:
+        """True: `clone` answers."""
+        return True
+
+    def clone(self) -> AthenanBot:
+        """A bot that goes on from here as this one would, independently of it."""
+        return AthenanBot(self.agent.clone())
+
+
+def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
+    """UBFM_s over the newest checkpoint of a run; see `AthenanParameters`. It plays either colour.
+
+    Raises:
+        AgentError: a parameter is unknown, missing or of a wrong type, or the run is one of another game.
+        BudgetError: a limit is not above zero.
+        CheckpointError: the folder is no run, or its checkpoint cannot be used.
+    """
+    parameters = read_parameters(AthenanParameters, "athenan", params)
+    budget = parameters.budget
+    from athenan_spiel.training.loading import load_agent  # torch comes with it
+
+    agent = load_agent(parameters.checkpoint, budget=budget, seed=parameters.seed)
+    if _rules(agent.game) != _rules(game):
+        raise AgentError(f"{parameters.checkpoint!r} learned {str(agent.game)!r} and cannot play {str(game)!r}")
+    return AthenanBot(agent)
+
+
+def _rules(game: pyspiel.Game) -> tuple[str, dict[str, object]]:
+    """What tells two games apart: `str(game)` differs where a default is spelled out."""
+    return game.get_type().short_name, game.get_parameters()

@@ -1,0 +1,58 @@
+"""Parameters of a bot, from the mapping that a caller of `load_bot` passes to the bot's own dataclass."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import numbers
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from athenan_spiel.errors import AgentError
+
+P = TypeVar("P")
+
+_KINDS: dict[type, tuple[str, type]] = {
+    bool: ("True or False", bool),
+    int: ("a whole number", numbers.Integral),
+    float: ("a number", numbers.Real),
+    str: ("a text", str),
+}
+
+
+def read_parameters(cls: type[P], bot: str, given: Mapping[str, object]) -> P:
+    """The parameters of the bot called `bot`, as the dataclass `cls`, whose fields are bool, int, float, str or None.
+
+    Raises:
+        AgentError: one of `given` is unknown or of a wrong type, or one without a default is missing.
+    """
+    fields = {field.name: field for field in dataclasses.fields(typing.cast(Any, cls))}
+    for name in given:
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise AgentError(f"bot {bot!r} has the parameters {known}; got {name!r}{nearest(name, fields)}")
+    for name, field in fields.items():
+        if field.default is dataclasses.MISSING and name not in given:
+            raise AgentError(f"bot {bot!r} needs the parameter {name!r}, got {sorted(given)!r}")
+    hints = typing.get_type_hints(cls)
+    return cls(**{name: _converted(hints[name], bot, name, value) for name, value in given.items()})
+
+
+def nearest(name: str, known: typing.Iterable[str]) -> str:
+    """`: did you mean ...?` with the nearest of the known names, empty if none is near."""
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return f": did you mean {found[0]!r}?" if found else ""
+
+
+def _converted(hint: Any, bot: str, name: str, value: object) -> Any:
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if value is None and types.NoneType in kinds:
+        return None
+    kind = next(kind for kind in kinds if kind is not types.NoneType)
+    description, accepted = _KINDS[kind]
+    # A bool is an int to Python, and a slip here.
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+        raise AgentError(f"parameter {name!r} of bot {bot!r} must be {description}, got {value!r}")
+    return kind(value)

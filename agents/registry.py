@@ -1,0 +1,108 @@
+"""Bots by name, as in `pyspiel.load_bot`, for bots written in Python.
+
+OpenSpiel's own registry takes bots written in C++ alone. This one holds the others and answers for those too, so a
+caller need not know which is which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyspiel
+
+from agents.athenan import load_athenan
+from agents.human import HumanBot
+from agents.parameters import nearest, read_parameters
+from athenan_spiel.errors import AgentError
+from athenan_spiel.opponents import mcts_bot
+
+BotFactory = Callable[[pyspiel.Game, int, Mapping[str, object]], pyspiel.Bot]
+"""Makes a bot from the game, its player id and its parameters; raises `AgentError` for parameters it does not know."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MCTSParameters:
+    """What `load_bot("mcts", ...)` takes; all else is set as `athenan_spiel.opponents` says."""
+
+    simulations: int = 1000
+    """Of each move; the default is that of OpenSpiel's example."""
+    seed: int = 0
+    """Of the choices among equals and of the rollouts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomParameters:
+    """What `load_bot("random", ...)` takes."""
+
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanParameters:
+    """`load_bot("human", ...)` takes no parameters."""
+
+
+def _load_mcts(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
+    p = read_parameters(MCTSParameters, "mcts", params)
+    return mcts_bot(game, p.simulations, p.seed)
+
+
+def _load_random(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
+    seed = read_parameters(RandomParameters, "random", params).seed
+    return pyspiel.make_uniform_random_bot(player_id, seed % 2**31)
+
+
+def _load_human(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
+    read_parameters(HumanParameters, "human", params)
+    return HumanBot()
+
+
+_FACTORIES: dict[str, BotFactory] = {
+    "athenan": load_athenan,
+    "human": _load_human,
+    "mcts": _load_mcts,
+    "random": _load_random,
+}
+
+
+def register_bot(name: str, factory: BotFactory) -> None:
+    """Let `load_bot` make bots called `name` with `factory`.
+
+    Raises:
+        AgentError: the name is taken.
+    """
+    if name in registered_bots():
+        raise AgentError(f"a new bot needs a name of its own, got {name!r}, which is taken")
+    _FACTORIES[name] = factory
+
+
+def registered_bots() -> list[str]:
+    """All names that `load_bot` knows, sorted: those registered here and OpenSpiel's own."""
+    return sorted({*_FACTORIES, *pyspiel.registered_bots()})
+
+
+def load_bot(name: str, game: pyspiel.Game, player_id: int, params: Mapping[str, object] | None = None) -> pyspiel.Bot:
+    """A new bot, as `pyspiel.load_bot` makes one.
+
+    Args:
+        name: one of `registered_bots()`.
+        game: the game that it will play.
+        player_id: the player that it will be.
+        params: by name; each bot has its own.
+
+    Raises:
+        AgentError: there is no bot or parameter of that name, or a parameter is of a wrong type.
+        AthenanError: what the bot's own factory finds wrong.
+    """
+    params = dict(params or {})
+    if name in _FACTORIES:
+        return _FACTORIES[name](game, player_id, params)
+    if name not in pyspiel.registered_bots():
+        known = registered_bots()
+        raise AgentError(f"expected one of the bots {', '.join(known)}; got {name!r}{nearest(name, known)}")
+    try:
+        return pyspiel.load_bot(name, game, player_id, params)
+    except (TypeError, pyspiel.SpielError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise AgentError(f"OpenSpiel's bot {name!r} cannot be made with the parameters {params!r}: {reason}") from None

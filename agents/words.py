@@ -1,0 +1,110 @@
+"""Agents as the command line names them: one word each.
+
+| word | agent |
+|---|---|
+| `runs/bt6` | the newest checkpoint of that run, thinking one second a move |
+| `runs/bt6@0.5s`, `runs/bt6@200i` | the same, thinking half a second, or 200 search iterations, a move |
+| `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
+| `random` | uniformly random actions |
+| `human` | a person at the terminal |
+
+A word with a slash, or one that is the name of a folder here, is a run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyspiel
+
+from agents.parameters import nearest
+from agents.registry import load_bot
+from athenan_spiel.errors import AgentError
+from athenan_spiel.search.thinking import Budget
+
+UNDERSTOOD = "a run's folder (runs/bt6, runs/bt6@0.5s, runs/bt6@200i), mcts:1000, random or human"
+_BUDGET = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[si])")
+
+
+@dataclass(frozen=True)
+class AgentWord:
+    """An agent's word, understood.
+
+    Attributes:
+        text: the word.
+        bot: the name that `load_bot` knows the agent's bot by.
+        params: what the word says of the bot's parameters.
+    """
+
+    text: str
+    bot: str
+    params: Mapping[str, object]
+
+    @property
+    def is_human(self) -> bool:
+        """Whether a person plays."""
+        return self.bot == "human"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_word(text: str) -> AgentWord:
+    """What `text` says. A run's folder is not looked into yet.
+
+    Raises:
+        AgentError: it is no agent's word.
+        BudgetError: the thinking time is zero.
+    """
+    scheme, _, rest = text.partition(":")
+    name, at, budget = text.rpartition("@") if "@" in text else (text, "", "")
+    if scheme == "mcts":
+        return AgentWord(text, "mcts", {"simulations": _simulations(text, rest)})
+    if text in ("random", "human"):
+        return AgentWord(text, text, {})
+    if os.path.isdir(text):
+        return AgentWord(text, "athenan", {"checkpoint": text})
+    if _is_path(name):
+        return AgentWord(text, "athenan", {"checkpoint": name, **(_limit(text, budget) if at else {})})
+    known = ["random", "human", f"mcts:{rest or 1000}"]
+    raise AgentError(f"expected an agent: {UNDERSTOOD}; got {text!r}{nearest(text, known)}")
+
+
+def make_bot(word: str | AgentWord, game: pyspiel.Game, player_id: int, seed: int = 0) -> pyspiel.Bot:
+    """The bot that `word` names.
+
+    Args:
+        seed: of everything random in it.
+
+    Raises:
+        AgentError: it is no agent's word, or that agent does not play `game`.
+        AthenanError: what `load_bot` finds wrong.
+    """
+    word = parse_word(word) if isinstance(word, str) else word
+    params = word.params if word.is_human else {**word.params, "seed": seed}
+    return load_bot(word.bot, game, player_id, params)
+
+
+def _is_path(name: str) -> bool:
+    """A folder that is there, or whatever has a slash, but for other programs' words such as `gtp:/usr/bin/x`."""
+    return os.path.isdir(name) or ("/" in name and not re.match(r"\w+:", name))
+
+
+def _simulations(text: str, number: str) -> int:
+    if re.fullmatch(r"\d+", number) and int(number) >= 1:
+        return int(number)
+    if "@" in number:
+        raise AgentError(f"mcts takes its simulations and no other budget, such as mcts:1000; got {text!r}")
+    raise AgentError(f"mcts takes its simulations a move, at least 1, such as mcts:1000; got {text!r}")
+
+
+def _limit(text: str, budget: str) -> dict[str, object]:
+    match = _BUDGET.fullmatch(budget)
+    if match is None or (match["unit"] == "i" and not match["number"].isdecimal()):
+        raise AgentError(f"after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got {text!r}")
+    seconds = match["unit"] == "s"
+    limit = Budget(seconds=float(match["number"])) if seconds else Budget(iterations=int(match["number"]))
+    return {"seconds": limit.seconds} if seconds else {"iterations": limit.iterations}
