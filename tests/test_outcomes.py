@@ -1,0 +1,261 @@
+"""Outcomes: Definition 21 as a law, values worked by hand, and what is chosen for every game."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+import re
+
+import pyspiel
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from athenan_spiel.config import OutcomeName
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.outcomes import (
+    SAMPLE_MATCHES,
+    AdditiveDepth,
+    Gain,
+    MultiplicativeDepth,
+    Outcome,
+    Score,
+    gain,
+    make_outcome,
+    outcome_from_parameters,
+    sample_matches,
+)
+
+MARGIN = "dots_and_boxes(num_rows=2,num_cols=2,utility_margin=true)"
+
+
+def play(spec: str, *actions: int) -> pyspiel.State:
+    """The state after `actions`."""
+    state = pyspiel.load_game(spec).new_initial_state()
+    for action in actions:
+        state.apply_action(action)
+    return state
+
+
+def random_end(spec: str, rng: random.Random) -> pyspiel.State:
+    state = pyspiel.load_game(spec).new_initial_state()
+    while not state.is_terminal():
+        state.apply_action(rng.choice(state.legal_actions()))
+    return state
+
+
+# Definition 21
+
+LAW_GAMES = [
+    "tic_tac_toe",
+    "connect_four(rows=4,columns=4)",
+    "hex(board_size=3)",
+    "breakthrough(rows=6,columns=3)",
+    MARGIN,
+]
+
+
+@functools.cache
+def ends(spec: str) -> list[pyspiel.State]:
+    """Terminal states of random matches, every result that is possible among them."""
+    rng = random.Random(spec)
+    return [random_end(spec, rng) for _ in range(80)]
+
+
+OUTCOMES: st.SearchStrategy[Outcome] = st.one_of(
+    st.just(Gain()),
+    st.builds(AdditiveDepth, longest=st.integers(1, 60), exact=st.booleans()),
+    st.builds(MultiplicativeDepth, mean=st.floats(0.5, 1000)),
+    st.builds(Score, largest=st.floats(1, 100)),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(LAW_GAMES), st.integers(0, 79), st.integers(0, 79), OUTCOMES)
+def test_definition_21_the_order_of_the_gain_is_kept(spec: str, i: int, j: int, outcome: Outcome) -> None:
+    """For any two ends, whatever the constants: estimates smaller than the real length are among them."""
+    one, other = ends(spec)[i], ends(spec)[j]
+    assert (outcome(one) < outcome(other)) or gain(one) >= gain(other)
+    assert (outcome(one) == 0) == (gain(one) == 0), "a draw, and nothing else, is worth 0"
+    assert outcome(one) * gain(one) >= 0, "the second player's wins are negative"
+
+
+@pytest.mark.parametrize("spec", LAW_GAMES)
+def test_the_law_is_tested_on_every_result(spec: str) -> None:
+    drawn = {"tic_tac_toe", "connect_four(rows=4,columns=4)", MARGIN}
+    assert {gain(end) for end in ends(spec)} == ({-1, 0, 1} if spec in drawn else {-1, 1})
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(LAW_GAMES), st.integers(0, 79), st.integers(0, 79), st.integers(1, 60), st.floats(0.5, 1000))
+def test_a_quick_win_is_worth_more_and_a_late_loss_costs_less(
+    spec: str, i: int, j: int, estimate: int, mean: float
+) -> None:
+    soon, late = sorted((ends(spec)[i], ends(spec)[j]), key=lambda end: end.move_number())
+    if gain(soon) != gain(late) or soon.move_number() == late.move_number():
+        return
+    exact = AdditiveDepth(longest=pyspiel.load_game(spec).max_game_length(), exact=True)
+    estimated = AdditiveDepth(longest=estimate, exact=False)
+    multiplicative = MultiplicativeDepth(mean=mean)
+    sign = gain(soon)
+    assert sign * (exact(soon) - exact(late)) == abs(sign) * (late.move_number() - soon.move_number())
+    assert sign * (multiplicative(soon) - multiplicative(late)) >= 0
+    assert (sign == 0) == (multiplicative(soon) == multiplicative(late))
+    assert sign * (estimated(soon) - estimated(late)) >= 0
+
+
+# Worked by hand
+
+COLUMN_WIN = play("connect_four", 0, 1, 0, 1, 0, 1, 0)  # the first player's fourth in column 0 is the 7th of 42 actions
+COLUMN_LOSS = play("connect_four", 0, 1, 0, 1, 0, 1, 2, 1)  # the second player's fourth in column 1 is the 8th
+DRAW = play("tic_tac_toe", 0, 1, 2, 4, 3, 5, 7, 6, 8)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "win", "loss"),
+    [
+        (Gain(), 1, -1),
+        (AdditiveDepth(longest=42, exact=True), 42 - 7 + 1, -(42 - 8 + 1)),
+        (AdditiveDepth(longest=10, exact=False), 10 - 7, -(10 - 8)),
+        (AdditiveDepth(longest=8, exact=False), 1, -1),
+        (AdditiveDepth(longest=5, exact=False), 1, -1),
+        (AdditiveDepth(longest=5, exact=True), 1, -1),  # a bound of the game that is wrong
+        (MultiplicativeDepth(mean=10.5), 1.5, -1.3125),
+        (Score(largest=1.0), 1, -1),
+    ],
+    ids=repr,
+)
+def test_worth_by_hand(outcome: Outcome, win: float, loss: float) -> None:
+    assert (outcome(COLUMN_WIN), outcome(COLUMN_LOSS), outcome(DRAW)) == (win, loss, 0)
+    assert all(type(outcome(end)) is float for end in (COLUMN_WIN, COLUMN_LOSS, DRAW))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_additive_depth_of_hex_is_the_number_of_empty_cells_plus_one(seed: int) -> None:
+    """Section 6.2.2 says so."""
+    outcome = make_outcome("additive_depth", pyspiel.load_game("hex(board_size=4)"), random.Random(0))
+    end = random_end("hex(board_size=4)", random.Random(seed))
+    assert outcome(end) == end.player_return(0) * (str(end).count(".") + 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_score_is_the_margin(seed: int) -> None:
+    outcome = make_outcome("score", pyspiel.load_game(MARGIN), random.Random(0))
+    end = random_end(MARGIN, random.Random(seed))
+    assert outcome(end) == str(end).count("1") - str(end).count("2")
+    assert outcome == Score(largest=4.0)
+
+
+# What is chosen
+
+# P where the rules' bound is taken, None where it is far from any match and the length is estimated.
+BOUNDS: dict[str, int | None] = {
+    "amazons": 300,
+    "antichess": None,
+    "breakthrough": None,
+    "checkers": None,
+    "chess": None,
+    "chinese_checkers": None,
+    "clobber": 29,
+    "connect_four": 42,
+    "crazyhouse": None,
+    "cursor_go": None,
+    "dots_and_boxes": 12,
+    "go": 722,
+    "gomoku": 225,
+    "havannah": 169,
+    "hex": 121,
+    "hive": 500,
+    "lines_of_action": None,
+    "mancala": None,
+    "mnk": 225,
+    "nim": 16,
+    "nine_mens_morris": 214,
+    "othello": None,
+    "oware": None,
+    "pentago": 36,
+    "quoridor": 324,
+    "shogi": None,
+    "tic_tac_toe": 9,
+    "twixt": 61,
+    "ultimate_tic_tac_toe": None,
+    "xiangqi": 500,
+    "y": 190,
+}
+
+
+@pytest.mark.parametrize("spec", BOUNDS)
+def test_the_bound_is_taken_where_it_is_tight_and_estimated_elsewhere(spec: str) -> None:
+    game = pyspiel.load_game(spec)
+    outcome = make_outcome("additive_depth", game, random.Random(0))
+    if (bound := BOUNDS[spec]) is not None:
+        assert outcome == AdditiveDepth(longest=bound, exact=True)
+        assert game.max_game_length() == bound
+    else:
+        lengths = sample_matches(game, random.Random(0)).lengths
+        assert outcome == AdditiveDepth(longest=max(lengths), exact=False)
+        assert len(lengths) == SAMPLE_MATCHES
+        assert 2 * max(lengths) < game.max_game_length()
+
+
+def test_multiplicative_depth_takes_the_mean_length_of_random_matches() -> None:
+    game = pyspiel.load_game("tic_tac_toe")
+    lengths = sample_matches(game, random.Random(5)).lengths
+    assert make_outcome("multiplicative_depth", game, random.Random(5)).parameters == {"mean": sum(lengths) / 32}
+    assert 7 < sum(lengths) / 32 < 8.5, "random Tic-Tac-Toe lasts 7.6 plies on average"
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "hex(board_size=3)", "dots_and_boxes", "othello", "go(board_size=5)"])
+def test_score_is_refused_where_returns_only_say_who_has_won(spec: str) -> None:
+    game = pyspiel.load_game(spec)
+    with pytest.raises(ConfigError, match="'score' needs a game whose returns") as error:
+        make_outcome("score", game, random.Random(0))
+    assert repr(str(game)) in str(error.value)
+    assert "take 'additive_depth'" in str(error.value)
+
+
+def test_an_unknown_name_is_refused_with_those_known() -> None:
+    known = "gain, additive_depth, multiplicative_depth, score"
+    with pytest.raises(ConfigError, match=f"one of {known}, got 'depth'"):
+        make_outcome("depth", pyspiel.load_game("tic_tac_toe"), random.Random(0))  # type: ignore[arg-type]
+
+
+NAMES: list[OutcomeName] = ["gain", "additive_depth", "multiplicative_depth", "score"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_come_back_through_json(name: OutcomeName) -> None:
+    outcome = make_outcome(name, pyspiel.load_game(MARGIN), random.Random(0))
+    again = outcome_from_parameters(name, json.loads(json.dumps(outcome.parameters)))
+    assert (again, again.name, again.scale) == (outcome, name, outcome.scale)
+    assert [again(end) for end in ends(MARGIN)] == [outcome(end) for end in ends(MARGIN)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("depth", {}),
+        ("gain", {"longest": 9}),
+        ("additive_depth", {"longest": 9}),
+        ("additive_depth", {"longest": 9, "exact": True, "mean": 3.0}),
+        ("multiplicative_depth", {}),
+    ],
+)
+def test_foreign_parameters_are_refused(name: str, parameters: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=f"got '{name}' with {re.escape(repr(parameters))}"):
+        outcome_from_parameters(name, parameters)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("spec", [MARGIN, "dots_and_boxes(num_rows=1,num_cols=3,utility_margin=true)"])
+def test_the_scale_is_of_the_size_of_large_values(name: OutcomeName, spec: str) -> None:
+    outcome = make_outcome(name, pyspiel.load_game(spec), random.Random(0))
+    assert outcome.scale > 0
+    assert max(abs(outcome(random_end(spec, random.Random(seed)))) for seed in range(40)) <= outcome.scale
+
+
+def test_estimates_depend_on_the_generator_alone() -> None:
+    game = pyspiel.load_game("breakthrough(rows=6,columns=6)")
+    one, same, other = (make_outcome("multiplicative_depth", game, random.Random(seed)) for seed in (1, 1, 2))
+    assert one == same != other
