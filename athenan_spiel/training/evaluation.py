@@ -1,0 +1,59 @@
+"""Matches of the network as it is now against OpenSpiel's own MCTS, to see whether training helps."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pyspiel
+
+from athenan_spiel.agent import Agent
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.matches import play_series
+from athenan_spiel.opponents import mcts_bot
+from athenan_spiel.search import UBFM, Budget, Evaluator
+from athenan_spiel.training.events import EvaluationFinished
+
+STREAM = 0x6576616C
+""""eval": keeps these random numbers apart from the run's own."""
+
+
+def evaluate(
+    game: pyspiel.Game,
+    search: UBFM,
+    evaluator: Evaluator,
+    config: TrainingConfig,
+    matches: int,
+    after_match: Callable[[], None],
+) -> EvaluationFinished:
+    """Play `config.evaluation.matches` matches, each random opening with both colours, UBFM_s against MCTS.
+
+    All that is random in it comes from the run's seed and from `matches`, how many the run has learned, so an
+    evaluation changes nothing in the run.
+
+    Args:
+        after_match: called after each match; what it raises breaks the evaluation off.
+    """
+    start = time.perf_counter()
+    settings = config.evaluation
+    seeds = iter(np.random.SeedSequence([config.seed, matches, STREAM]).generate_state(5, np.uint64).tolist())
+    budget = Budget(seconds=settings.seconds)
+    series = play_series(
+        game,
+        lambda player: Agent(game, search, evaluator, budget=budget, rng=random.Random(next(seeds))),
+        lambda player: mcts_bot(game, settings.simulations, next(seeds)),
+        settings.matches,
+        seed=next(seeds),
+        on_match=lambda _: after_match(),
+    )
+    return EvaluationFinished(
+        matches=matches,
+        opponent=f"mcts:{settings.simulations}",
+        wins=series.wins,
+        draws=series.draws,
+        losses=series.losses,
+        points=series.points,
+        seconds=time.perf_counter() - start,
+    )

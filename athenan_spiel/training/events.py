@@ -1,0 +1,149 @@
+"""What a training run tells its listeners, while it runs.
+
+A listener is a callable that takes an event; the live view, `metrics.jsonl` and TensorBoard are listeners. The order:
+`RunStarted`; for each round any number of `RoundProgress`, then for each of its matches in order `MatchFinished` and
+`LearningFinished`, then `RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the
+end `RunFinished`, also when an error ends the run. A round that is broken off leaves no `MatchFinished`.
+
+`matches` is everywhere the number of matches learned since the run began, resumptions included, and `seconds` of the
+run likewise. What was not measured is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from athenan_spiel.config import TrainingConfig
+
+EndReason = Literal["matches", "seconds", "stopped", "error"]
+"""Why a run ended: a limit of its config, a stop request or Ctrl-C, or an error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStarted:
+    """A run begins, or goes on after `matches` matches and `seconds` seconds."""
+
+    matches: int
+    seconds: float
+    game: str
+    config: TrainingConfig
+    folder: Path
+    network: str
+    """One line about the network."""
+    engine: str
+    """Name of what computes its values."""
+    outcome: str
+    """The worth of a match, with its constants."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundProgress:
+    """A round is being played. Sent a few times a second at most; nothing in it is final."""
+
+    matches: int
+    seconds: float
+    alive: int
+    """Matches of the round that have not ended."""
+    plies: int
+    """Actions played in the round."""
+    evaluations: int
+    """States valued in the round."""
+    evaluations_per_second: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchFinished:
+    """A match of a whole round, just before it is learned: the `matches`-th of the run."""
+
+    matches: int
+    length: int
+    """Actions played."""
+    returns: tuple[float, ...]
+    """As OpenSpiel's `state.returns()`."""
+    iterations: int
+    evaluations: int
+    """States valued by the network."""
+    states: int
+    """States whose values will be learned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningFinished:
+    """The learning phase after the `matches`-th match."""
+
+    matches: int
+    loss: float | None
+    """Mean loss; None where the replay offered nothing to learn."""
+    states: int
+    batches: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundFinished:
+    """All matches of a round are learned, and the engine has the new weights."""
+
+    matches: int
+    seconds: float
+    rounds: int
+    evaluations: int
+    """States valued in this round."""
+    states_learned: int
+    """States learned in this round, each as often as it was."""
+    search_seconds: float
+    learning_seconds: float
+    replay_states: int
+    replay_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationFinished:
+    """Matches against another player, both colours."""
+
+    matches: int
+    opponent: str
+    wins: int
+    draws: int
+    losses: int
+    points: float
+    """(wins + draws / 2) / matches played."""
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointWritten:
+    """A checkpoint is whole on disk."""
+
+    matches: int
+    path: Path
+    bytes: int
+    seconds: float
+    """Time the writing took."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFinished:
+    """The run is over; the state after `matches` matches is in `checkpoint`."""
+
+    matches: int
+    seconds: float
+    reason: EndReason
+    folder: Path
+    checkpoint: Path | None
+    """The newest checkpoint; None if not even the first could be written."""
+
+
+Event = (
+    RunStarted
+    | RoundProgress
+    | MatchFinished
+    | LearningFinished
+    | RoundFinished
+    | EvaluationFinished
+    | CheckpointWritten
+    | RunFinished
+)
+Listener = Callable[[Event], None]

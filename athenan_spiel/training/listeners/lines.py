@@ -1,0 +1,89 @@
+"""The run as plain lines, for where the output is no terminal."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    EvaluationFinished,
+    Event,
+    RoundFinished,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+)
+from athenan_spiel.training.listeners.summary import RunSummary
+
+ENDINGS = {
+    "matches": "all matches played",
+    "seconds": "time is up",
+    "stopped": "stopped on request",
+    "error": "stopped by an error",
+}
+"""How `RunFinished.reason` is said."""
+
+
+class LinePrinter:
+    """Writes a line at the start, at the end, for each evaluation, and for the rest every so many seconds.
+
+    Args:
+        stream: where the lines go.
+        every_seconds: time between two lines on the progress.
+    """
+
+    def __init__(self, stream: TextIO, every_seconds: float = 10.0) -> None:
+        self._stream = stream
+        self._every = every_seconds
+        self._summary = RunSummary()
+        self._next = 0.0
+
+    def __call__(self, event: Event) -> None:
+        """Take note of `event` and write its line, if one is due."""
+        self._summary(event)
+        line = self._line(event)
+        if line is not None:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    def _line(self, event: Event) -> str | None:
+        if isinstance(event, RunStarted):
+            self._next = event.seconds + self._every
+            return started_text(event)
+        if isinstance(event, EvaluationFinished):
+            return f"evaluation: {self._summary.evaluation_text}"
+        if isinstance(event, RunFinished):
+            return finished_text(event)
+        if isinstance(event, RoundFinished | RoundProgress) and event.seconds >= self._next:
+            self._next = event.seconds + self._every
+            return self._progress()
+        if isinstance(event, CheckpointWritten):
+            return f"checkpoint {event.path.name}: {event.bytes / 1e6:.1f} MB in {event.seconds:.1f} s"
+        return None
+
+    def _progress(self) -> str:
+        s = self._summary
+        parts = [f"{s.seconds:.0f} s", f"{s.matches} matches"]
+        if s.progress is not None:
+            parts.append(f"{s.progress.alive} in play")
+        if s.speed is not None:
+            parts.append(f"{s.speed:,.0f} states valued/s")
+        if s.loss is not None:
+            parts.append(f"loss {s.loss:.4g}")
+        if s.mean_length is not None:
+            parts.append(f"length {s.mean_length:.0f}")
+        if s.seconds_left is not None:
+            parts.append(f"{s.seconds_left:.0f} s left")
+        return ", ".join(parts)
+
+
+def started_text(event: RunStarted) -> str:
+    """The first line of a run's output."""
+    verb = f"resuming after {event.matches} matches" if event.matches else "training"
+    return f"{verb}: {event.game} in {event.folder}; {event.network}; {event.engine}; {event.outcome}"
+
+
+def finished_text(event: RunFinished) -> str:
+    """The last line of a run's output."""
+    where = f"saved in {event.checkpoint}" if event.checkpoint is not None else "nothing was saved"
+    return f"{ENDINGS[event.reason]}: {event.matches} matches in {event.seconds:.0f} s, {where}"

@@ -1,0 +1,93 @@
+"""The run as a table in the terminal that is redrawn a few times a second."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from athenan_spiel.training.events import EvaluationFinished, Event, Listener, RunFinished, RunStarted
+from athenan_spiel.training.listeners.lines import LinePrinter, finished_text
+from athenan_spiel.training.listeners.summary import RECENT, RunSummary
+
+REDRAWS_PER_SECOND = 4
+
+
+def view(console: Console) -> Listener:
+    """The live view if `console` is a terminal, else plain lines on its file."""
+    return LiveView(console) if console.is_terminal else LinePrinter(console.file)
+
+
+class LiveView:
+    """Matches, speed, loss, recent lengths and results, last evaluation, time left, and how to stop.
+
+    It takes the terminal from `RunStarted` to `RunFinished`.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._summary = RunSummary()
+        self._live = Live(
+            console=console, get_renderable=self.render, refresh_per_second=REDRAWS_PER_SECOND, transient=True
+        )
+
+    def __call__(self, event: Event) -> None:
+        """Take note of `event`."""
+        self._summary(event)
+        if isinstance(event, RunStarted):
+            self._live.start()
+        elif isinstance(event, EvaluationFinished):
+            self._console.print(Text(f"evaluation: {self._summary.evaluation_text}"))
+        elif isinstance(event, RunFinished):
+            self._live.stop()
+            self._console.print(self.render())
+            self._console.print(Text(finished_text(event)))
+
+    def render(self) -> RenderableType:
+        """What the terminal shows now."""
+        s = self._summary
+        if s.started is None:
+            return Text("")
+        table = Table.grid(padding=(0, 2))
+        for name, value in self._rows():
+            table.add_row(Text(name, style="dim"), Text(value))
+        parts: list[RenderableType] = [table]
+        if s.fraction_done is not None:
+            parts.append(ProgressBar(total=1.0, completed=s.fraction_done))
+        folder = s.started.folder
+        parts.append(Text(f"Ctrl-C saves and stops; `athenan resume {folder}` goes on", style="dim"))
+        return Panel(Group(*parts), title=Text(f"{s.started.game} → {folder}"), title_align="left", expand=False)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Name and value of each line; what is not known yet has none."""
+        s = self._summary
+        assert s.started is not None
+        limit = s.started.config.matches
+        rows = [("matches", f"{s.matches:,}" + (f" of {limit:,}" if limit is not None else ""))]
+        if s.progress is not None:
+            rows.append(("this round", f"{s.progress.alive} in play, {s.progress.plies:,} plies"))
+        if s.speed is not None:
+            rows.append(("states valued", f"{s.speed:,.0f} a second"))
+        if s.loss is not None:
+            rows.append(("loss", f"{s.loss:.4g}"))
+        if s.last_round is not None:
+            r = s.last_round
+            rows.append(("learning", f"{r.states_learned:,} states in {r.learning_seconds:.1f} s a round"))
+            rows.append(("replay", f"{r.replay_states:,} states, {r.replay_bytes / 1e6:.0f} MB"))
+        if s.mean_length is not None:
+            rows.append((f"last {min(len(s.lengths), RECENT)}", f"{s.mean_length:.1f} plies, {s.results_text}"))
+        if s.evaluation_text is not None:
+            rows.append(("evaluation", s.evaluation_text))
+        left = f", {_clock(s.seconds_left)} left" if s.seconds_left is not None else ""
+        rows.append(("time", f"{_clock(s.seconds)}{left}"))
+        rows.append(("network", s.started.network))
+        return rows
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,111 @@
+"""Where a run stands, gathered from its events: what the live view and the plain lines show."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from athenan_spiel.training.events import (
+    EvaluationFinished,
+    Event,
+    LearningFinished,
+    MatchFinished,
+    RoundFinished,
+    RoundProgress,
+    RunStarted,
+)
+
+RECENT = 50
+"""Matches that "recent" means."""
+
+
+class RunSummary:
+    """A listener that keeps what the last events said. What it has not heard of yet is None.
+
+    Attributes:
+        started: the run's `RunStarted`.
+        matches, seconds: of the whole run.
+        progress: the round in progress; None between rounds.
+        speed: states valued per second of search.
+        loss, last_round, evaluation: the newest there is.
+        lengths, results: of the recent matches; a result is 1, 0 or -1 for player 0.
+    """
+
+    def __init__(self) -> None:
+        self.started: RunStarted | None = None
+        self.matches = 0
+        self.seconds = 0.0
+        self.progress: RoundProgress | None = None
+        self.speed: float | None = None
+        self.loss: float | None = None
+        self.last_round: RoundFinished | None = None
+        self.evaluation: EvaluationFinished | None = None
+        self.lengths: deque[int] = deque(maxlen=RECENT)
+        self.results: deque[int] = deque(maxlen=RECENT)
+
+    def __call__(self, event: Event) -> None:
+        """Take note of `event`."""
+        if isinstance(event, RunStarted):
+            self.started = event
+        elif isinstance(event, RoundProgress):
+            self.progress = event
+            self.speed = event.evaluations_per_second
+        elif isinstance(event, MatchFinished):
+            self.lengths.append(event.length)
+            self.results.append((event.returns[0] > 0) - (event.returns[0] < 0))
+        elif isinstance(event, LearningFinished):
+            self.loss = event.loss if event.loss is not None else self.loss
+        elif isinstance(event, RoundFinished):
+            self.progress = None
+            self.last_round = event
+            self.speed = event.evaluations / event.search_seconds if event.search_seconds > 0 else self.speed
+        elif isinstance(event, EvaluationFinished):
+            self.evaluation = event
+        if isinstance(event, RunStarted | RoundProgress | RoundFinished):
+            self.seconds = event.seconds
+        self.matches = event.matches
+
+    @property
+    def mean_length(self) -> float | None:
+        """Mean length of the recent matches."""
+        return sum(self.lengths) / len(self.lengths) if self.lengths else None
+
+    @property
+    def results_text(self) -> str | None:
+        """What player 0 made of the recent matches."""
+        if not self.results:
+            return None
+        wins, draws, losses = (self.results.count(result) for result in (1, 0, -1))
+        return f"{wins} won, {draws} drawn, {losses} lost by the first player"
+
+    @property
+    def evaluation_text(self) -> str | None:
+        """The last evaluation."""
+        if self.evaluation is None:
+            return None
+        e = self.evaluation
+        tally = f"{e.wins} won, {e.draws} drawn, {e.losses} lost"
+        return f"{e.points:.0%} against {e.opponent} ({tally}) after {e.matches} matches"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time to the run's nearest limit, going on at this session's pace; None where none is in sight."""
+        if self.started is None:
+            return None
+        config, left = self.started.config, []
+        if config.seconds is not None:
+            left.append(config.seconds - self.seconds)
+        played = self.matches - self.started.matches
+        if config.matches is not None and played > 0:
+            pace = (self.seconds - self.started.seconds) / played
+            left.append((config.matches - self.matches) * pace)
+        return max(0.0, min(left)) if left else None
+
+    @property
+    def fraction_done(self) -> float | None:
+        """How much of the way to the nearest limit lies behind, in [0, 1]."""
+        if self.started is None:
+            return None
+        config = self.started.config
+        done = [self.matches / config.matches] if config.matches is not None else []
+        done += [self.seconds / config.seconds] if config.seconds is not None else []
+        return min(1.0, max(done)) if done else None

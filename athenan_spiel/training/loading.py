@@ -1,0 +1,58 @@
+"""The trained agent of a run, ready to play."""
+
+from __future__ import annotations
+
+import os
+import random
+
+from athenan_spiel.agent import Agent
+from athenan_spiel.config import EngineConfig
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.errors import CheckpointError
+from athenan_spiel.evaluators import NetworkEvaluator, make_engine
+from athenan_spiel.games import load_game
+from athenan_spiel.outcomes import outcome_from_parameters
+from athenan_spiel.search import UBFM, Budget
+from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.trainer import load_weights, value_network
+
+
+def load_agent(
+    folder: str | os.PathLike[str],
+    *,
+    seconds: float = 1.0,
+    budget: Budget | None = None,
+    seed: int | None = None,
+    engine: EngineConfig | None = None,
+) -> Agent:
+    """UBFM_s over the newest checkpoint of a run: UBFM with completion, and the safest decision (Algorithms 12, 13).
+
+    A run may go on training meanwhile; the agent keeps the weights it was loaded with.
+
+    Args:
+        folder: of the run.
+        seconds: search time per move.
+        budget: in place of `seconds`.
+        seed: of the choices among equals; none: another one each time.
+        engine: in place of the run's own, say on a machine without its device.
+
+    Raises:
+        CheckpointError: the folder is no run, or its newest checkpoint is missing, damaged, foreign or newer.
+        BudgetError: `seconds` is not more than zero.
+        ConfigError: the engine does not suit this machine.
+    """
+    budget = budget or Budget(seconds=seconds)
+    run_folder = RunFolder(folder).require_run()
+    path = run_folder.newest()
+    if path is None:
+        raise CheckpointError(f"the run in {str(run_folder.path)!r} has no checkpoint yet: resume it, then try again")
+    header, weights = read_header(path), read_weights(path)
+    game = load_game(header.game)
+    outcome = outcome_from_parameters(header.config.outcome, header.outcome)
+    encoder = Encoder(game)
+    network = value_network(encoder, header.config, outcome)
+    load_weights(network, weights)
+    evaluator = NetworkEvaluator(encoder, make_engine(engine or header.config.engine, encoder.shape))
+    evaluator.load(network)
+    return Agent(game, UBFM(game, outcome=outcome), evaluator, budget=budget, rng=random.Random(seed))

@@ -1,0 +1,123 @@
+"""Training from start to end: `train` begins a run in a new folder, `resume` goes on with one.
+
+Their promises:
+
+1. A checkpoint is the state between two rounds. A kill at any moment loses at most what came after the last one.
+2. A stop request, Ctrl-C or the end of the time limit breaks the round in progress off, and the state before it,
+   which is the current one, is saved at once. Learning that has begun is finished first.
+3. A run that was stopped or killed and resumed, however often, ends with the same weights as one that was not,
+   where search is limited by iterations or evaluations and the run by matches.
+4. What goes wrong (NaN from an evaluator, a full disk) ends the run with the last checkpoint as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+
+import pyspiel
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.games import load_game
+from athenan_spiel.training.checkpoints import Checkpoint, Counters
+from athenan_spiel.training.events import Listener
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.session import Run, Session
+from athenan_spiel.training.settings_file import config_to_dict
+from athenan_spiel.training.trainer import Trainer
+
+FIXED = ("outcome", "seed", "network", "replay", "learner")
+"""Settings that a run keeps from its first checkpoint on, as weights, optimiser and replay depend on them."""
+
+
+def train(
+    game: pyspiel.Game,
+    config: TrainingConfig,
+    folder: str | os.PathLike[str],
+    *,
+    listeners: Sequence[Listener] = (),
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """Train from the beginning, in a new folder, until a limit of `config` or a request to stop.
+
+    Args:
+        game: any game that `load_game` gives.
+        folder: of the run; made if it does not exist, and must be empty if it does.
+        listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
+        stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C does in the main thread.
+
+    Raises:
+        UnsupportedGameError: the game is none of those that `load_game` gives.
+        ConfigError: the game has no such outcome, or a setting does not suit this machine.
+        CheckpointError: the folder is in use, holds something already, or cannot be written.
+        EvaluatorError, LearningError: values or the loss are not finite; the last checkpoint stays.
+        KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
+    """
+    load_game(str(game))  # refuses what it would not give
+    run_folder = RunFolder(folder)
+    with run_folder.locked():
+        run_folder.begin(str(game), config)
+        return Session(run_folder, Trainer(game, config), None, listeners, stop).run()
+
+
+def resume(
+    folder: str | os.PathLike[str],
+    *,
+    more_matches: int | None = None,
+    more_seconds: float | None = None,
+    listeners: Sequence[Listener] = (),
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """Go on with the run in `folder` exactly where its newest checkpoint was written.
+
+    The settings are those of `config.toml`, where all may have been edited but those in `FIXED`.
+
+    Args:
+        more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
+        listeners, stop: as for `train`.
+
+    Raises:
+        CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
+        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint.
+        EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
+    """
+    run_folder = RunFolder(folder).require_run()
+    with run_folder.locked():
+        spec, config = run_folder.settings()
+        checkpoint = run_folder.load()
+        if checkpoint is not None:
+            _require_same(run_folder, spec, config, checkpoint)
+        if more_matches is not None or more_seconds is not None:
+            config = _extended(config, checkpoint, more_matches, more_seconds)
+            run_folder.write_settings(spec, config)
+        trainer = Trainer(load_game(spec), config, checkpoint)
+        return Session(run_folder, trainer, run_folder.newest(), listeners, stop).run()
+
+
+def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoint: Checkpoint) -> None:
+    """Refuse settings edited in a way that the checkpoint cannot follow."""
+    header = checkpoint.header
+    new, old = config_to_dict(config) | {"game": spec}, config_to_dict(header.config) | {"game": header.game}
+    for name in ("game", *FIXED):
+        if new[name] != old[name]:
+            raise ConfigError(
+                f"{folder.path / 'config.toml'}: {name} must stay {old[name]!r}, with which the run began, "
+                f"got {new[name]!r}: change it back, or begin a new run"
+            )
+
+
+def _extended(
+    config: TrainingConfig, checkpoint: Checkpoint | None, more_matches: int | None, more_seconds: float | None
+) -> TrainingConfig:
+    """`config` with limits that lie so much further than the checkpoint."""
+    for name, more in (("more_matches", more_matches), ("more_seconds", more_seconds)):
+        if more is not None and not more > 0:
+            raise ConfigError(f"{name} must be more than zero, got {more!r}")
+    done = Counters() if checkpoint is None else checkpoint.header.counters
+    return dataclasses.replace(
+        config,
+        matches=None if more_matches is None else done.matches + more_matches,
+        seconds=None if more_seconds is None else done.seconds + more_seconds,
+    )

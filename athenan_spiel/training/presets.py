@@ -1,0 +1,50 @@
+"""Named settings to start from, one for each purpose."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from athenan_spiel.config import (
+    ExplorationConfig,
+    LearnerConfig,
+    NetworkConfig,
+    ReplayConfig,
+    SearchConfig,
+    TrainingConfig,
+)
+from athenan_spiel.errors import ConfigError
+
+QUICK = TrainingConfig(seconds=180.0)
+"""Minutes on two cores: eight matches at once, small searches, the depth heuristic (Section 6.2.2)."""
+
+PAPER = TrainingConfig(
+    seconds=15 * 24 * 3600.0,
+    matches_at_once=1,
+    outcome="gain",
+    checkpoint_seconds=600.0,
+    search=SearchConfig(algorithm="descent", completion=True, seconds=3.0, iterations=None),
+    exploration=ExplorationConfig(schedule="uniform"),
+    network=NetworkConfig(architecture="r2", filters=132, layers=8, neurons=228),
+    replay=ReplayConfig(matches=100, duplication=3.0),
+    learner=LearnerConfig(batch_size=3000, learning_rate=1e-4, l2=1e-3),
+)
+"""Athénan as in the article's comparison with ExIt: 15 days (Section 8.4.1), Descent with completion and the gain
+(Section 8.3; its footnote 7 says that score, or else depth, would have been stronger), one residual network with 132
+filters and 8 blocks (8.4.1; 228 neurons is Table 5's for Hex and Go 11 x 11), 3 s a move, B = 3000, μ = 100, δ = 3 and
+a uniformly random parameter of the ordinal distribution (8.4.3). Its warm-up on random terminal states is left out."""
+
+PRESETS: Mapping[str, TrainingConfig] = {"quick": QUICK, "paper": PAPER}
+
+
+def preset(name: str) -> TrainingConfig:
+    """The settings called `name`; change single ones with `dataclasses.replace`.
+
+    Raises:
+        ConfigError: there are none of that name.
+    """
+    if name not in PRESETS:
+        nearest = difflib.get_close_matches(name, PRESETS, n=1)
+        hint = f": did you mean {nearest[0]!r}?" if nearest else ""
+        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}{hint}")
+    return PRESETS[name]

@@ -1,0 +1,255 @@
+"""One session of a run: the loop of rounds from `RunStarted` to `RunFinished`, with its saving and its ending."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.search import UBFM
+from athenan_spiel.selfplay import Match
+from athenan_spiel.training.broadcast import Broadcast
+from athenan_spiel.training.evaluation import evaluate
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    EndReason,
+    Listener,
+    RoundFinished,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+)
+from athenan_spiel.training.listeners import MetricsFile, TensorBoard
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.stopping import StopRequests
+from athenan_spiel.training.trainer import Trainer, fraction_done
+
+PROGRESS_SECONDS = 0.25
+"""Time between two `RoundProgress` events."""
+CHECKPOINT_SHARE = 0.05
+"""Checkpoints are spaced out so far that writing them takes at most this share of the time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What became of a run.
+
+    Attributes:
+        folder: where it is; `resume` and `load_agent` take it.
+        config: its settings.
+        matches: learned in all.
+        seconds: used in all, resumptions included.
+        reason: why it ended.
+        checkpoint: its newest checkpoint.
+    """
+
+    folder: Path
+    game: str
+    config: TrainingConfig
+    matches: int
+    seconds: float
+    reason: EndReason
+    checkpoint: Path
+
+
+class _BrokenOffError(Exception):
+    """A stop request or the time limit came while work was done that may be dropped."""
+
+
+class Session:
+    """Runs `trainer` to the end of its limits, or until it is asked to stop. For one use.
+
+    Args:
+        newest: the checkpoint that `trainer` was restored from; none for a new run.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        trainer: Trainer,
+        newest: Path | None,
+        listeners: Sequence[Listener],
+        stop: Callable[[], bool] | None,
+    ) -> None:
+        self._folder = folder
+        self._trainer = trainer
+        own = (MetricsFile(folder.metrics_path), TensorBoard(folder.tensorboard_path))
+        self._emit = Broadcast([*own, *listeners])
+        self._stops = StopRequests(stop)
+        self._newest = newest
+        self._saved_at = trainer.counters.matches if newest is not None else None
+        self._before = trainer.counters.seconds
+        self._start = time.perf_counter()
+        self._next_checkpoint = self._before + trainer.config.checkpoint_seconds
+        self._next_progress = 0.0
+        self._plies = 0
+
+    def run(self) -> Run:
+        """Play and learn until the end, save, and say why it ended."""
+        reason: EndReason = "error"
+        try:
+            with self._stops:
+                self._emit(self._started())
+                self._save()
+                reason = self._rounds()
+                self._save()
+        except BaseException:
+            self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
+            raise
+        self._emit(self._finished(reason))
+        assert self._newest is not None
+        return Run(
+            folder=self._folder.path,
+            game=str(self._trainer.game),
+            config=self._trainer.config,
+            matches=self._trainer.counters.matches,
+            seconds=self._trainer.counters.seconds,
+            reason=reason,
+            checkpoint=self._newest,
+        )
+
+    def _rounds(self) -> EndReason:
+        while True:
+            try:
+                with self._stops.droppable():
+                    self._evaluate_if_due()
+            except (KeyboardInterrupt, _BrokenOffError):
+                return self._ended() or "stopped"
+            if self._seconds() >= self._next_checkpoint:
+                self._save()
+            if (reason := self._ended()) is not None:
+                return reason
+            start = time.perf_counter()
+            try:
+                with self._stops.droppable():
+                    matches, evaluations = self._play()
+            except (KeyboardInterrupt, _BrokenOffError):
+                self._trainer.drop_round()
+                return self._ended() or "stopped"
+            self._learn(matches, evaluations, time.perf_counter() - start)
+
+    def _play(self) -> tuple[list[Match], int]:
+        """The matches of a round, and how many states were valued."""
+        self._plies = 0
+        config, counters = self._trainer.config, self._trainer.counters
+        progress = fraction_done(config, counters.matches, self._seconds())
+        start = time.perf_counter()
+        playing = self._trainer.new_round(progress, self._count_ply)
+        while playing.advance():
+            self._break_off_if_ended()
+            now = time.perf_counter()
+            if now >= self._next_progress:
+                self._next_progress = now + PROGRESS_SECONDS
+                self._emit(
+                    RoundProgress(
+                        matches=counters.matches,
+                        seconds=self._seconds(),
+                        alive=playing.alive,
+                        plies=self._plies,
+                        evaluations=playing.evaluations,
+                        evaluations_per_second=playing.evaluations / (now - start),
+                    )
+                )
+        return playing.matches(), playing.evaluations
+
+    def _learn(self, matches: Sequence[Match], evaluations: int, search_seconds: float) -> None:
+        start = time.perf_counter()
+        trainer = self._trainer
+        before = trainer.counters.states_learned
+        for match in matches:
+            for event in trainer.learn(match):
+                self._emit(event)
+        trainer.publish()
+        trainer.counters = dataclasses.replace(trainer.counters, rounds=trainer.counters.rounds + 1)
+        self._emit(
+            RoundFinished(
+                matches=trainer.counters.matches,
+                seconds=self._seconds(),
+                rounds=trainer.counters.rounds,
+                evaluations=evaluations,
+                states_learned=trainer.counters.states_learned - before,
+                search_seconds=search_seconds,
+                learning_seconds=time.perf_counter() - start,
+                replay_states=trainer.replay.states(),
+                replay_bytes=trainer.replay.nbytes,
+            )
+        )
+
+    def _evaluate_if_due(self) -> None:
+        trainer = self._trainer
+        every, matches = trainer.config.evaluation.every_matches, trainer.counters.matches
+        if every is None or matches // every == trainer.counters.evaluated_at // every:
+            return
+        self._break_off_if_ended()
+        search = UBFM(trainer.game, outcome=trainer.outcome)
+        self._emit(evaluate(trainer.game, search, trainer.evaluator, trainer.config, matches, self._break_off_if_ended))
+        trainer.counters = dataclasses.replace(trainer.counters, evaluated_at=matches)
+
+    def _save(self) -> None:
+        """Write a checkpoint; where nothing was learned since the last one, only its header."""
+        trainer = self._trainer
+        trainer.counters = dataclasses.replace(trainer.counters, seconds=self._seconds())
+        if self._newest is not None and self._saved_at == trainer.counters.matches:
+            self._folder.save_header(self._newest, trainer.header())
+            return
+        start = time.perf_counter()
+        self._newest = self._folder.save(trainer.checkpoint())
+        self._saved_at = trainer.counters.matches
+        taken = time.perf_counter() - start
+        spacing = max(trainer.config.checkpoint_seconds, taken * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
+        self._next_checkpoint = self._seconds() + spacing
+        self._emit(
+            CheckpointWritten(
+                matches=trainer.counters.matches,
+                path=self._newest,
+                bytes=sum(file.stat().st_size for file in self._newest.iterdir()),
+                seconds=taken,
+            )
+        )
+
+    def _ended(self) -> EndReason | None:
+        config = self._trainer.config
+        if self._stops.requested:
+            return "stopped"
+        if config.matches is not None and self._trainer.counters.matches >= config.matches:
+            return "matches"
+        if config.seconds is not None and self._seconds() >= config.seconds:
+            return "seconds"
+        return None
+
+    def _break_off_if_ended(self) -> None:
+        if self._stops.requested or self._ended() == "seconds":
+            raise _BrokenOffError
+
+    def _count_ply(self) -> None:
+        self._plies += 1
+
+    def _seconds(self) -> float:
+        """Seconds of the whole run until now."""
+        return self._before + time.perf_counter() - self._start
+
+    def _started(self) -> RunStarted:
+        trainer = self._trainer
+        constants = ", ".join(f"{name} = {value}" for name, value in trainer.outcome.parameters.items())
+        return RunStarted(
+            matches=trainer.counters.matches,
+            seconds=self._before,
+            game=str(trainer.game),
+            config=trainer.config,
+            folder=self._folder.path,
+            network=trainer.network.description,
+            engine=trainer.engine.name,
+            outcome=trainer.config.outcome + (f" ({constants})" if constants else ""),
+        )
+
+    def _finished(self, reason: EndReason) -> RunFinished:
+        return RunFinished(
+            matches=self._trainer.counters.matches,
+            seconds=self._seconds(),
+            reason=reason,
+            folder=self._folder.path,
+            checkpoint=self._newest,
+        )

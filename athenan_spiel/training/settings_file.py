@@ -1,0 +1,164 @@
+"""The text of a run's `config.toml`: the game's string and every setting, as TOML.
+
+Written so that nothing depends on later defaults: each setting stands there, and one without a value is the string
+"none" (TOML has no null). Read strictly: an unknown key, a wrong type or a value out of range is a `ConfigError` that
+says the file, the line and, for a misspelt name, the nearest valid one. What is left out has its default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError
+
+NONE = "none"
+"""Stands for a setting without a value."""
+
+KeyPath = tuple[str, ...]
+
+
+class _KeyError(Exception):
+    """What is wrong with the setting at `path`; the reader of the text adds where that is."""
+
+    def __init__(self, path: KeyPath, problem: str) -> None:
+        super().__init__(f"{'.'.join(path)} {problem}")
+        self.path = path
+
+
+def settings_to_toml(game: str, config: TrainingConfig) -> str:
+    """The text of `config.toml` for a run of `game`; `settings_from_toml` gives back exactly what came in."""
+    return "\n".join([f"game = {_toml_value(game)}", *_toml_lines(config_to_dict(config), ())]) + "\n"
+
+
+def settings_from_toml(text: str, source: str = "config.toml") -> tuple[str, TrainingConfig]:
+    """The game's string and the settings that `text` holds.
+
+    Args:
+        source: the name of the file, for messages.
+
+    Raises:
+        ConfigError: the text is no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{source} is not valid TOML: {error}") from None
+    try:
+        game = table.pop("game", None)
+        if not isinstance(game, str) or not game:
+            raise _KeyError(("game",), f"must be an OpenSpiel game string such as 'connect_four', got {game!r}")
+        return game, _read_dataclass(TrainingConfig, table, (), others=("game",))
+    except _KeyError as error:
+        raise ConfigError(f"{source}{_at_line(text, error.path)}: {error}") from None
+    except ConfigError as error:
+        # Out of range: the messages of `config` begin with the setting's name.
+        path = tuple(str(error).split(maxsplit=1)[0].split("."))
+        raise ConfigError(f"{source}{_at_line(text, path)}: {error}") from None
+
+
+def config_to_dict(config: TrainingConfig) -> dict[str, Any]:
+    """The settings as nested dicts of JSON values, None included."""
+    return dataclasses.asdict(config)
+
+
+def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
+    """The inverse of `config_to_dict`, as strict as `settings_from_toml`.
+
+    Raises:
+        ConfigError: a setting is unknown, of a wrong type or out of range.
+    """
+    try:
+        config: TrainingConfig = _read_dataclass(TrainingConfig, table, ())
+    except _KeyError as error:
+        raise ConfigError(str(error)) from None
+    return config
+
+
+def _toml_lines(table: Mapping[str, Any], path: KeyPath) -> list[str]:
+    plain = [f"{key} = {_toml_value(value)}" for key, value in table.items() if not isinstance(value, dict)]
+    lines = ["", f"[{'.'.join(path)}]", *plain] if path else plain
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += _toml_lines(value, (*path, key))
+    return lines
+
+
+def _toml_value(value: object) -> str:
+    """A TOML value. A basic string is a JSON string but for U+007F, which TOML wants escaped."""
+    if value is None:
+        value = NONE
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _read_dataclass(cls: type[Any], table: Mapping[str, Any], path: KeyPath, others: tuple[str, ...] = ()) -> Any:
+    hints = typing.get_type_hints(cls)
+    names = [field.name for field in dataclasses.fields(cls)]
+    for key in table:
+        if key not in names:
+            raise _KeyError((*path, key), _unknown(key, [*others, *names], "is not a setting"))
+    return cls(**{key: _read_value(hints[key], value, (*path, key)) for key, value in table.items()})
+
+
+def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
+    if isinstance(hint, types.UnionType):  # X | None
+        if value is None or value == NONE:
+            return None
+        (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
+        return _read_scalar(hint, value, path, f' or "{NONE}"')
+    if dataclasses.is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise _KeyError(path, f"must be a table, [{'.'.join(path)}], got {value!r}")
+        return _read_dataclass(typing.cast(type[Any], hint), value, path)
+    return _read_scalar(hint, value, path, "")
+
+
+def _read_scalar(hint: Any, value: object, path: KeyPath, or_none: str) -> Any:
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise _KeyError(path, _unknown(value, choices, f"must be one of {', '.join(map(repr, choices))}"))
+        return value
+    if hint is float and type(value) is int:
+        return float(value)
+    if type(value) is not hint:  # bool is an int for isinstance, and is none here
+        name = {bool: "true or false", int: "a whole number", float: "a number"}[hint]
+        raise _KeyError(path, f"must be {name}{or_none}, got {value!r}")
+    return value
+
+
+def _unknown(got: object, valid: typing.Sequence[str], problem: str) -> str:
+    nearest = difflib.get_close_matches(str(got), valid, n=1, cutoff=0.5)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(valid)}"
+    if problem.startswith("must"):
+        return f"{problem}, got {got!r}" + (f": {hint}" if nearest else "")
+    return f"{problem}: {hint}"
+
+
+def _at_line(text: str, path: KeyPath) -> str:
+    """The words ", line N" where `text` sets `path`, nothing if it does not; it holds no string of several lines."""
+    table: KeyPath = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[([^\[\]]+)\]", line):
+            table = found = _split(header[1])
+        elif setting := re.match(r"\s*([^\s=#][^=#]*)=", line):
+            found = table + _split(setting[1])
+        else:
+            continue
+        if found == path:
+            return f", line {number}"
+    return ""
+
+
+def _split(dotted: str) -> KeyPath:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))

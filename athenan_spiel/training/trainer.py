@@ -1,0 +1,215 @@
+"""A training run in memory: everything that a checkpoint holds, and the two things that change it.
+
+A round plays matches with the weights as they are (`new_round`); then each match is learned, in order (`learn`), and
+`publish` gives the new weights to the engine. Between two rounds `checkpoint` is the whole truth: a trainer restored
+from it goes on as this one would. Playing a round changes nothing but the generator of the matches' seeds, and
+`drop_round` takes that back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyspiel
+import torch
+
+from athenan_spiel.config import ExplorationConfig, TrainingConfig
+from athenan_spiel.decisions import Decision, completed, constant_exploitation, ordinal, uniform_exploitation
+from athenan_spiel.encoding import Encoder, ObservationStore
+from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.evaluators import NetworkEvaluator, make_engine
+from athenan_spiel.learning import StratifiedReplay, tree_targets
+from athenan_spiel.learning.learner import Learner
+from athenan_spiel.networks import ValueNetwork, make_network
+from athenan_spiel.outcomes import Outcome, make_outcome, outcome_from_parameters
+from athenan_spiel.search import UBFM, Budget, Descent
+from athenan_spiel.selfplay import Match, Round
+from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
+from athenan_spiel.training.events import LearningFinished, MatchFinished
+
+SEARCHES = {"descent": Descent, "ubfm": UBFM}
+
+
+class Trainer:
+    """The state of a run between two rounds.
+
+    Args:
+        game: the game to learn.
+        config: the run's settings.
+        checkpoint: where to go on; none: a new run.
+
+    Raises:
+        CheckpointError: what the checkpoint holds does not fit the game and the settings.
+        ConfigError: the game has no such outcome, or a setting does not suit this machine.
+    """
+
+    def __init__(self, game: pyspiel.Game, config: TrainingConfig, checkpoint: Checkpoint | None = None) -> None:
+        self.game = game
+        self.config = config
+        for_outcome, for_network, for_matches, for_replay = np.random.SeedSequence(config.seed).spawn(4)
+        self.outcome: Outcome
+        if checkpoint is None:
+            self.outcome = make_outcome(config.outcome, game, random.Random(_seed(for_outcome)))
+        else:
+            self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome)
+        self.encoder = Encoder(game)
+        self.network = value_network(self.encoder, config, self.outcome, seed=_seed(for_network))
+        self.learner = Learner(self.network, config.learner)
+        self.counters = Counters()
+        self._generators = {"matches": np.random.default_rng(for_matches), "replay": np.random.default_rng(for_replay)}
+        self.replay = StratifiedReplay(config.replay, self._generators["replay"])
+        if checkpoint is not None:
+            self._restore(checkpoint)
+        search = config.search
+        self._search = SEARCHES[search.algorithm](game, outcome=self.outcome, completion=search.completion)
+        self._budget = Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations)
+        self._before_round = self._generators["matches"].bit_generator.state
+        self.engine = make_engine(config.engine, self.encoder.shape)
+        self.evaluator = NetworkEvaluator(self.encoder, self.engine)
+        self.publish()
+
+    def new_round(self, progress: float, on_ply: Callable[[], None]) -> Round:
+        """Begin the next round.
+
+        Args:
+            progress: how much of the run lies behind, in [0, 1], for annealed exploration.
+            on_ply: called for each action played.
+        """
+        matches, limit = self.config.matches_at_once, self.config.matches
+        if limit is not None:
+            matches = min(matches, limit - self.counters.matches)
+        generator = self._generators["matches"]
+        self._before_round = generator.bit_generator.state
+        return Round(
+            self.game,
+            self._search,
+            self.evaluator,
+            _counted(_decision(self.config.exploration, progress), on_ply),
+            self._budget,
+            generator.integers(2**64, size=matches, dtype=np.uint64).tolist(),
+            new_store=lambda: ObservationStore(self.encoder),
+        )
+
+    def drop_round(self) -> None:
+        """Forget the round in progress: the next one will be the same again."""
+        self._generators["matches"].bit_generator.state = self._before_round
+
+    def learn(self, match: Match) -> tuple[MatchFinished, LearningFinished]:
+        """Put a match into the replay and go through one learning phase (Algorithms 3 and 8).
+
+        Raises:
+            LearningError: the loss is not finite.
+        """
+        targets = tree_targets(match.tree)
+        self.replay.add(targets)
+        report = self.learner.learn(self.replay.sample(self.config.learner.batch_size))
+        number = self.counters.matches + 1
+        if report.loss is not None and not math.isfinite(report.loss):
+            raise LearningError(
+                f"the loss must be finite, got {report.loss!r} after match {number}: lower learner.learning_rate"
+            )
+        self.counters = dataclasses.replace(
+            self.counters,
+            matches=number,
+            evaluations=self.counters.evaluations + match.evaluations,
+            states_learned=self.counters.states_learned + report.states,
+        )
+        played = MatchFinished(
+            matches=number,
+            length=len(match.history),
+            returns=tuple(match.returns),
+            iterations=match.iterations,
+            evaluations=match.evaluations,
+            states=len(targets),
+        )
+        learned = LearningFinished(
+            matches=number, loss=report.loss, states=report.states, batches=report.batches, seconds=report.seconds
+        )
+        return played, learned
+
+    def publish(self) -> None:
+        """Let the engine compute with the weights as they are now."""
+        self.evaluator.load(self.network)
+
+    def checkpoint(self) -> Checkpoint:
+        """The state between two rounds."""
+        return Checkpoint(
+            header=self.header(),
+            weights={name: tensor.detach().cpu() for name, tensor in self.network.state_dict().items()},
+            optimizer=self.learner.state_dict(),
+            replay=self.replay.to_arrays(),
+        )
+
+    def header(self) -> Header:
+        """The part of the checkpoint that is not weights, optimiser or replay."""
+        return Header(
+            game=str(self.game),
+            config=self.config,
+            outcome=dict(self.outcome.parameters),
+            counters=self.counters,
+            generators={name: generator.bit_generator.state for name, generator in self._generators.items()},
+        )
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        load_weights(self.network, checkpoint.weights)
+        try:
+            self.learner.load_state_dict(checkpoint.optimizer)
+            for name, generator in self._generators.items():
+                generator.bit_generator.state = checkpoint.header.generators[name]
+        except (RuntimeError, KeyError, ValueError, TypeError) as error:
+            raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error
+        self.replay = StratifiedReplay.from_arrays(self.config.replay, self._generators["replay"], checkpoint.replay)
+        self.counters = checkpoint.header.counters
+
+
+def value_network(encoder: Encoder, config: TrainingConfig, outcome: Outcome, *, seed: int = 0) -> ValueNetwork:
+    """The network of a run, with its initial weights drawn from `seed`."""
+    bounded = config.outcome == "gain"
+    return make_network(encoder.shape, config.network, bounded=bounded, scale=outcome.scale, seed=seed)
+
+
+def load_weights(network: ValueNetwork, weights: Mapping[str, torch.Tensor]) -> None:
+    """Give `network` the weights of a checkpoint.
+
+    Raises:
+        CheckpointError: they are those of a network of another shape.
+    """
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        problem = str(error).splitlines()[-1].strip()
+        raise CheckpointError(f"the checkpoint's weights do not fit {network.description}: {problem}") from None
+
+
+def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float:
+    """How much of a run lies behind by its limits, in [0, 1]; 0 where it has none."""
+    by_matches = matches / config.matches if config.matches is not None else 0.0
+    by_seconds = seconds / config.seconds if config.seconds is not None else 0.0
+    return min(1.0, max(by_matches, by_seconds))
+
+
+def _decision(config: ExplorationConfig, progress: float) -> Decision:
+    """Completed action selection around the ordinal distribution (Sections 5.2 and 7)."""
+    parameters: Mapping[str, Callable[[random.Random], float]] = {
+        "uniform": uniform_exploitation,
+        "annealed": constant_exploitation(progress),
+        "constant": constant_exploitation(config.exploitation),
+    }
+    return completed(ordinal(parameters[config.schedule]))
+
+
+def _counted(decision: Decision, on_ply: Callable[[], None]) -> Decision:
+    def counted(node: Any, rng: random.Random) -> int:
+        on_ply()
+        return decision(node, rng)
+
+    return counted
+
+
+def _seed(sequence: np.random.SeedSequence) -> int:
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,0 +1,187 @@
+"""The settings: their ranges, their presets, and their text in `config.toml`."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from athenan_spiel.config import (
+    EngineConfig,
+    EvaluationConfig,
+    ExplorationConfig,
+    LearnerConfig,
+    NetworkConfig,
+    ReplayConfig,
+    SearchConfig,
+    TrainingConfig,
+)
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.training import PRESETS, preset, settings_from_toml, settings_to_toml
+from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
+
+positive = st.floats(min_value=1e-9, max_value=1e9)
+count = st.integers(min_value=1, max_value=2**40)
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> TrainingConfig:
+    limits = draw(st.lists(st.sampled_from(["seconds", "iterations", "evaluations"]), min_size=1, unique=True))
+    return TrainingConfig(
+        matches=draw(st.none() | count),
+        seconds=draw(positive),
+        seed=draw(st.integers(min_value=0, max_value=2**63 - 1)),
+        outcome=draw(st.sampled_from(["gain", "additive_depth", "multiplicative_depth", "score"])),
+        search=SearchConfig(
+            completion=draw(st.booleans()),
+            seconds=draw(positive) if "seconds" in limits else None,
+            iterations=draw(count) if "iterations" in limits else None,
+            evaluations=draw(count) if "evaluations" in limits else None,
+        ),
+        exploration=ExplorationConfig(schedule=draw(st.sampled_from(["uniform", "annealed", "constant"]))),
+        network=NetworkConfig(layers=draw(st.none() | count)),
+        learner=LearnerConfig(learning_rate=draw(positive), l2=draw(st.floats(min_value=0, max_value=1))),
+    )
+
+
+@given(configs(), st.text(min_size=1))
+@settings(max_examples=50, deadline=None)
+def test_settings_survive_their_text_exactly(config: TrainingConfig, game: str) -> None:
+    assert settings_from_toml(settings_to_toml(game, config)) == (game, config)
+    assert config_from_dict(config_to_dict(config)) == config
+
+
+def test_an_empty_table_means_the_defaults() -> None:
+    assert settings_from_toml('game = "hex"') == ("hex", TrainingConfig())
+
+
+def test_a_whole_number_is_a_number() -> None:
+    _, config = settings_from_toml('game = "hex"\nseconds = 3')
+    assert config.seconds == 3.0
+    assert type(config.seconds) is float
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("serach = 1", "config.toml, line 2: serach is not a setting: did you mean 'search'?"),
+        ("[serach]\nseconds = 1.0", "config.toml, line 2: serach is not a setting: did you mean 'search'?"),
+        (
+            "[search]\nalgorithm = 'ubfm'\niteratoins = 3",
+            "config.toml, line 4: search.iteratoins is not a setting: did you mean 'iterations'?",
+        ),
+        ("gaem = 'hex'", "config.toml, line 2: gaem is not a setting: did you mean 'game'?"),
+        (
+            "search.iterations = 'many'",
+            "config.toml, line 2: search.iterations must be a whole number or \"none\", got 'many'",
+        ),
+        ("[learner]\nl2 = true", "config.toml, line 3: learner.l2 must be a number, got True"),
+        ("[learner]\nbatch_size = 1.5", "config.toml, line 3: learner.batch_size must be a whole number, got 1.5"),
+        (
+            "[learner]\nbatch_size = 'none'",
+            "config.toml, line 3: learner.batch_size must be a whole number, got 'none'",
+        ),
+        ("[search]\ncompletion = 1", "config.toml, line 3: search.completion must be true or false, got 1"),
+        ("search = 3", "config.toml, line 2: search must be a table, [search], got 3"),
+        (
+            "[search]\n\n# a comment\nalgorithm = 'decent'",
+            "line 5: search.algorithm must be one of 'descent', 'ubfm', got 'decent': did you mean 'descent'?",
+        ),
+        ("[search]\nalgorithm = 3", "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', got 3"),
+        ("[search]\nseconds = -1", "config.toml, line 3: search.seconds must be more than zero, got -1.0"),
+        ("[search]\niterations = 'none'", "search must be limited by"),
+        ("matches = x", "config.toml is not valid TOML: Invalid value (at line 2, column 11)"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        settings_from_toml(f'game = "hex"\n{text}')
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_name_that_is_near_to_none_lists_them() -> None:
+    with pytest.raises(ConfigError, match=r"xyzzy is not a setting: expected one of schedule, exploitation"):
+        settings_from_toml('game = "hex"\n[exploration]\nxyzzy = 1')
+
+
+@pytest.mark.parametrize("text", ["", "game = 3", "game = ''"])
+def test_the_game_must_be_there(text: str) -> None:
+    with pytest.raises(ConfigError, match="game must be an OpenSpiel game string"):
+        settings_from_toml(text)
+
+
+def test_a_dict_with_an_unknown_key_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"search.depth is not a setting"):
+        config_from_dict({"search": {"depth": 3}})
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: SearchConfig(iterations=None), "search"),
+        (lambda: SearchConfig(seconds=0.0), "search.seconds"),
+        (lambda: SearchConfig(iterations=0), "search.iterations"),
+        (lambda: SearchConfig(evaluations=-1), "search.evaluations"),
+        (lambda: ExplorationConfig(exploitation=1.5), "exploration.exploitation"),
+        (lambda: NetworkConfig(filters=0), "network.filters"),
+        (lambda: NetworkConfig(layers=0), "network.layers"),
+        (lambda: NetworkConfig(neurons=0), "network.neurons"),
+        (lambda: ReplayConfig(matches=0), "replay.matches"),
+        (lambda: ReplayConfig(duplication=0.0), "replay.duplication"),
+        (lambda: ReplayConfig(max_states=0), "replay.max_states"),
+        (lambda: LearnerConfig(batch_size=0), "learner.batch_size"),
+        (lambda: LearnerConfig(learning_rate=0.0), "learner.learning_rate"),
+        (lambda: LearnerConfig(l2=-1.0), "learner.l2"),
+        (lambda: EngineConfig(threads=0), "engine.threads"),
+        (lambda: EvaluationConfig(every_matches=0), "evaluation.every_matches"),
+        (lambda: EvaluationConfig(matches=3), "evaluation.matches"),
+        (lambda: EvaluationConfig(simulations=0), "evaluation.simulations"),
+        (lambda: EvaluationConfig(seconds=0.0), "evaluation.seconds"),
+        (lambda: TrainingConfig(matches=0), "matches"),
+        (lambda: TrainingConfig(seconds=0.0), "seconds"),
+        (lambda: TrainingConfig(matches_at_once=0), "matches_at_once"),
+        (lambda: TrainingConfig(checkpoint_seconds=-1.0), "checkpoint_seconds"),
+        (lambda: TrainingConfig(seed=-1), "seed"),
+        (lambda: TrainingConfig(seed=2**63), "seed"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_name(make, field: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        make()
+    assert str(error.value).startswith(f"{field} must be ")
+
+
+def test_annealing_needs_an_end() -> None:
+    with pytest.raises(ConfigError, match="needs an end to anneal towards"):
+        TrainingConfig(exploration=ExplorationConfig(schedule="annealed"))
+
+
+def test_the_paper_preset_has_the_settings_of_section_8_4() -> None:
+    paper = preset("paper")
+    assert paper.matches_at_once == 1
+    assert (paper.search.seconds, paper.search.iterations, paper.search.evaluations) == (3.0, None, None)
+    assert (paper.network.architecture, paper.network.filters, paper.network.layers) == ("r2", 132, 8)
+    assert (paper.replay.matches, paper.replay.duplication, paper.learner.batch_size) == (100, 3.0, 3000)
+    assert (paper.learner.learning_rate, paper.learner.l2) == (1e-4, 1e-3)
+    assert paper.exploration.schedule == "uniform"
+
+
+def test_every_preset_can_be_written_and_changed() -> None:
+    for config in PRESETS.values():
+        assert settings_from_toml(settings_to_toml("hex", config))[1] == config
+        assert dataclasses.replace(config, matches=3).matches == 3
+
+
+def test_a_misspelt_preset_suggests_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="preset must be one of quick, paper, got 'quik': did you mean 'quick'"):
+        preset("quik")
+
+
+def test_the_package_names_only_what_it_has() -> None:
+    import athenan_spiel.training as training
+
+    with pytest.raises(AttributeError, match="nothing"):
+        training.nothing  # noqa: B018

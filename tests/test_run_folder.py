@@ -1,0 +1,366 @@
+"""The run folder and its checkpoints: what is written comes back, and what is damaged is said in a line or two."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import json
+import multiprocessing
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import CheckpointError, ConfigError
+from athenan_spiel.training import checkpoints, run_folder
+from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header, read_checkpoint, read_header, read_weights
+from athenan_spiel.training.run_folder import RunFolder
+
+GAME = "tic_tac_toe()"
+CONFIG = TrainingConfig(matches=8)
+
+
+def sample(matches: int = 0) -> Checkpoint:
+    generator = np.random.default_rng(matches)
+    generator.integers(7, size=3, dtype=np.int32)
+    header = Header(
+        game=GAME,
+        config=CONFIG,
+        outcome={"longest": 9, "exact": True},
+        counters=Counters(matches=matches, rounds=3, seconds=1.5, evaluations=70, states_learned=30, evaluated_at=1),
+        generators={"matches": generator.bit_generator.state},
+    )
+    weights = {"layer.weight": torch.arange(6.0).reshape(2, 3), "layer.bias": torch.tensor([1e-30, -0.0])}
+    optimizer = {"state": {0: {"step": torch.tensor(3.0), "exp_avg": torch.ones(2)}}, "param_groups": [{"lr": 1e-3}]}
+    replay = {"values": np.linspace(0, 1, 5, dtype=np.float32), "bits": np.arange(4, dtype=np.uint8)}
+    return Checkpoint(header=header, weights=weights, optimizer=optimizer, replay=replay)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A run with checkpoints after 4 and 8 matches."""
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.begin(GAME, CONFIG)
+        folder.save(sample(4))
+        folder.save(sample(8))
+    return folder
+
+
+def newest(folder: RunFolder) -> Path:
+    path = folder.newest()
+    assert path is not None
+    return path
+
+
+def truncate(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 3)
+
+
+def edit_state(path: Path, **changes: object) -> None:
+    state = json.loads((path / "state.json").read_text())
+    (path / "state.json").write_text(json.dumps(state | changes))
+
+
+def test_a_checkpoint_comes_back_as_it_was(folder: RunFolder) -> None:
+    written, read = sample(8), folder.load()
+    assert read is not None
+    assert read.header == written.header
+    assert {name: t.numpy().tobytes() for name, t in read.weights.items()} == {
+        name: t.numpy().tobytes() for name, t in written.weights.items()
+    }
+    assert str(read.optimizer) == str(written.optimizer)
+    assert read.replay.keys() == written.replay.keys()
+    assert all(np.array_equal(read.replay[name], array) for name, array in written.replay.items())
+    assert all(read.replay[name].dtype == array.dtype for name, array in written.replay.items())
+
+
+def test_state_says_format_versions_and_checksums(folder: RunFolder) -> None:
+    state = json.loads((newest(folder) / "state.json").read_text())
+    assert state["version"] == 1
+    assert {"athenan_spiel", "torch", "open_spiel", "numpy", "python"} <= state["libraries"].keys()
+    assert state["sha256"].keys() == {"weights.safetensors", "optimizer.pt", "replay.npz"}
+    assert state["game"] == GAME
+
+
+def test_the_last_two_checkpoints_are_kept(folder: RunFolder) -> None:
+    with folder.locked():
+        folder.save(sample(1_000_000))
+    assert [path.name for path in folder.checkpoints()] == ["000008", "1000000"]
+
+
+def test_a_header_can_be_brought_up_to_date(folder: RunFolder) -> None:
+    header = sample(8).header
+    later = dataclasses.replace(header, counters=dataclasses.replace(header.counters, seconds=99.0))
+    folder.save_header(newest(folder), later)
+    read = folder.load()
+    assert read is not None
+    assert read.header == later
+    assert sorted(path.name for path in newest(folder).iterdir()) == [
+        "optimizer.pt",
+        "replay.npz",
+        "state.json",
+        "weights.safetensors",
+    ]
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "optimizer.pt", "replay.npz"])
+def test_a_truncated_file_is_noticed_and_the_older_checkpoint_named(folder: RunFolder, name: str) -> None:
+    truncate(newest(folder) / name)
+    with pytest.raises(CheckpointError) as error:
+        folder.load()
+    first, second = str(error.value).splitlines()
+    assert "000008 is damaged" in first
+    assert f"{name} (" in first
+    assert "does not match its checksum" in first
+    assert second.endswith("000004 is whole: remove 000008 to go on from there")
+    shutil.rmtree(newest(folder))
+    read = folder.load()
+    assert read is not None
+    assert read.header.counters.matches == 4
+
+
+def test_a_truncated_state_is_noticed(folder: RunFolder) -> None:
+    truncate(newest(folder) / "state.json")
+    with pytest.raises(CheckpointError, match=r"state.json is not valid JSON \(\d+ bytes\); it may be truncated"):
+        folder.load()
+
+
+def test_where_no_checkpoint_is_whole_none_is_named(folder: RunFolder) -> None:
+    for path in folder.checkpoints():
+        truncate(path / "replay.npz")
+    with pytest.raises(CheckpointError) as error:
+        folder.load()
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_missing_file_is_noticed(folder: RunFolder) -> None:
+    (newest(folder) / "optimizer.pt").unlink()
+    with pytest.raises(CheckpointError, match=r"optimizer.pt cannot be read \(No such file or directory\)"):
+        read_checkpoint(newest(folder))
+    (newest(folder) / "state.json").unlink()
+    with pytest.raises(CheckpointError, match=r"state.json cannot be read"):
+        read_header(newest(folder))
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"format": "another program"}'])
+def test_a_foreign_checkpoint_is_refused(folder: RunFolder, content: str) -> None:
+    (newest(folder) / "state.json").write_text(content)
+    with pytest.raises(CheckpointError, match="was not written by athenan_spiel"):
+        read_header(newest(folder))
+
+
+@pytest.mark.parametrize("version", [2, None, "1"])
+def test_a_newer_format_is_refused(folder: RunFolder, version: object) -> None:
+    edit_state(newest(folder), version=version)
+    with pytest.raises(
+        CheckpointError, match=r"has format version .*, and this athenan_spiel .* reads up to 1: install"
+    ):
+        read_header(newest(folder))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"counters": {"unknown": 1}},
+        {"counters": 3},
+        {"config": {"seed": -1}},
+        {"config": {"unknown": 1}},
+        {"config": 3},
+        {"game": 3},
+        {"outcome": 3},
+        {"generators": []},
+    ],
+)
+def test_unexpected_content_is_damage(folder: RunFolder, change: dict[str, object]) -> None:
+    edit_state(newest(folder), **change)
+    with pytest.raises(CheckpointError, match=r"state.json has unexpected content"):
+        read_header(newest(folder))
+
+
+@pytest.mark.parametrize("sums", [None, {}, {"weights.safetensors": 3}])
+def test_missing_checksums_are_damage(folder: RunFolder, sums: object) -> None:
+    edit_state(newest(folder), sha256=sums)
+    with pytest.raises(CheckpointError, match="does not match its checksum"):
+        read_weights(newest(folder))
+
+
+def test_nothing_is_unpickled(folder: RunFolder, tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (Path.touch, (tmp_path / "sprung",))
+
+    path = newest(folder)
+    torch.save({"state": Trap()}, path / "optimizer.pt")
+    np.savez(path / "replay.npz", values=np.array([Trap()], dtype=object))
+    sums = {name: checkpoints.sha256(path / name) for name in ("weights.safetensors", "optimizer.pt", "replay.npz")}
+    edit_state(path, sha256=sums)
+    with pytest.raises(CheckpointError, match=r"optimizer.pt has unexpected content"):
+        read_checkpoint(path)
+    torch.save({}, path / "optimizer.pt")
+    edit_state(path, sha256=sums | {"optimizer.pt": checkpoints.sha256(path / "optimizer.pt")})
+    with pytest.raises(CheckpointError, match=r"replay.npz has unexpected content"):
+        read_checkpoint(path)
+    (path / "weights.safetensors").write_bytes(b"no tensors")
+    edit_state(path, sha256={"weights.safetensors": checkpoints.sha256(path / "weights.safetensors")})
+    with pytest.raises(CheckpointError, match=r"weights.safetensors has unexpected content"):
+        read_weights(path)
+    assert not (tmp_path / "sprung").exists()
+
+
+def full_disk(*arguments: object, **options: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    "broken", ["os.fsync", "numpy.savez", "json.dumps", "pathlib.Path.rename", "pathlib.Path.mkdir"]
+)
+def test_a_full_disk_loses_nothing(folder: RunFolder, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    monkeypatch.setattr(broken, full_disk)
+    with pytest.raises(CheckpointError) as error:
+        folder.save(sample(12))
+    monkeypatch.undo()
+    assert "No space left on device" in str(error.value)
+    assert f"{newest(folder)} is kept: make room and resume" in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    assert [path.name for path in folder.checkpoints_path.iterdir()] == ["000004", "000008"]
+    read = folder.load()
+    assert read is not None
+    assert read.header == sample(8).header
+
+
+def test_a_full_disk_at_the_first_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = RunFolder(tmp_path)
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(CheckpointError, match="there is no earlier one"):
+        folder.save(sample(0))
+    with pytest.raises(CheckpointError, match=r"config.toml could not be written: No space left on device"):
+        folder.write_settings(GAME, CONFIG)
+    assert list(tmp_path.iterdir()) == [tmp_path / "checkpoints"]
+
+
+def test_a_full_disk_leaves_the_old_header(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(CheckpointError, match="No space left on device"):
+        folder.save_header(newest(folder), sample(4).header)
+    assert read_header(newest(folder)) == sample(8).header
+    assert not list(newest(folder).glob(".writing*"))
+
+
+@pytest.mark.parametrize("step", range(13))
+def test_a_kill_at_any_step_of_writing_leaves_a_whole_checkpoint(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Each flush, rename and removal in turn becomes the last thing that the process did."""
+    before, done = [path.name for path in folder.checkpoints()], 0
+
+    class KilledError(BaseException):
+        pass
+
+    def until_killed(name: str) -> None:
+        module, _, function = name.rpartition(".")
+        original = getattr({"os": os, "shutil": shutil, "Path": Path}[module], function)
+
+        def stepping(*arguments: object, **options: object) -> object:
+            nonlocal done
+            if done >= step:
+                raise KilledError
+            done += 1
+            return original(*arguments, **options)
+
+        monkeypatch.setattr({"os": os, "shutil": shutil, "Path": Path}[module], function, stepping)
+
+    for name in ("os.fsync", "os.open", "shutil.rmtree", "Path.rename", "Path.mkdir"):
+        until_killed(name)
+    with contextlib.suppress(KilledError):
+        folder.save(sample(12))
+    monkeypatch.undo()
+    with folder.locked():
+        names = [path.name for path in folder.checkpoints_path.iterdir()]
+        assert not [name for name in names if name.startswith(".writing")], "leftovers are removed under the lock"
+    after = [path.name for path in folder.checkpoints()]
+    assert after in (before, [*before, "000012"], ["000008", "000012"])
+    assert folder.load() is not None
+
+
+def test_the_settings_are_kept_as_they_are(folder: RunFolder) -> None:
+    assert folder.settings() == (GAME, CONFIG)
+
+
+def test_wrong_settings_are_named_with_their_file(folder: RunFolder) -> None:
+    path = folder.path / "config.toml"
+    path.write_text(path.read_text() + "\ndepth = 3\n")
+    with pytest.raises(ConfigError, match=r"run/config.toml, line \d+: evaluation.depth is not a setting"):
+        folder.settings()
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(CheckpointError, match=r"config.toml cannot be read"):
+        folder.settings()
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"expected the folder of a run, got '.*nowhere', which is no folder"):
+        RunFolder(tmp_path / "nowhere").require_run()
+    with pytest.raises(CheckpointError, match=r"which has no config.toml"):
+        RunFolder(tmp_path).require_run()
+
+
+def test_a_run_is_never_written_over(folder: RunFolder) -> None:
+    with folder.locked(), pytest.raises(CheckpointError, match="holds a run already: resume it"):
+        folder.begin(GAME, CONFIG)
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    folder = RunFolder(tmp_path)
+    with folder.locked(), pytest.raises(CheckpointError, match=r"new or empty folder .* which holds 'thesis.tex'"):
+        folder.begin(GAME, CONFIG)
+
+
+def test_a_run_killed_before_it_began_can_begin_again(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    (tmp_path / ".writing-config.toml").write_text("game = ")
+    with folder.locked():
+        folder.begin(GAME, CONFIG)
+    assert folder.load() is None
+    assert folder.settings() == (GAME, CONFIG)
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match="cannot be written: "), RunFolder(tmp_path / "file" / "run").locked():
+        pass
+
+
+def hold(path: Path, ready: multiprocessing.synchronize.Event) -> None:
+    with RunFolder(path).locked():
+        ready.set()
+        ready.wait(60)
+        multiprocessing.Event().wait(60)
+
+
+def test_two_processes_cannot_train_in_one_folder_and_a_kill_frees_it(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    other = context.Process(target=hold, args=(tmp_path, ready))
+    other.start()
+    try:
+        assert ready.wait(60)
+        with pytest.raises(CheckpointError, match="another process is training in"), RunFolder(tmp_path).locked():
+            pass
+    finally:
+        other.kill()
+        other.join()
+    with RunFolder(tmp_path).locked():
+        pass
+
+
+def test_a_leftover_of_the_prune_does_not_hide_the_newest(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_folder.shutil, "rmtree", lambda path, ignore_errors=False: None)
+    folder.save(sample(12))
+    assert newest(folder).name == "000012"
+    assert len(folder.checkpoints()) == 3
