@@ -19,6 +19,8 @@ from athenan_spiel.errors import AgentError, ConfigError
 
 DRAWS_PER_OPENING = 20
 """So many draws in a row that find no new opening mean that there is none left."""
+SHOWN = 8
+"""So many actions of a list stand in an error."""
 
 
 class Player(Protocol):
@@ -185,9 +187,10 @@ def _after(game: pyspiel.Game, opening: Sequence[int]) -> pyspiel.State:
 
 
 def _complaint(state: pyspiel.State, who: str, action: object) -> str:
-    legal = state.legal_actions()
-    listed = ", ".join(map(str, legal[:8])) + (", ..." if len(legal) > 8 else "")
-    return f"{who} must choose a legal action, [{listed}], after {state.history()!r}; got {action!r}"
+    legal, history = state.legal_actions(), state.history()
+    choices = ", ".join(map(str, legal[:SHOWN])) + (", ..." if len(legal) > SHOWN else "")
+    past = ("..., " if len(history) > SHOWN else "") + ", ".join(map(str, history[-SHOWN:]))
+    return f"{who} must choose a legal action, [{choices}], after [{past}]; got {action!r}"
 
 
 def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Random) -> list[tuple[int, ...]]:

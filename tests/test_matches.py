@@ -93,6 +93,16 @@ def test_an_illegal_action_is_an_error_that_names_the_player_and_the_action(acti
     assert str(error.value).endswith(f"got {action!r}")
 
 
+def test_the_error_about_an_illegal_action_stays_short() -> None:
+    game = pyspiel.load_game("hex")
+    with pytest.raises(AgentError) as error:
+        play_match(game, (Script([*range(0, 60, 2), 0]), Script(range(1, 60, 2))))
+    assert str(error.value) == (
+        "player 0 (Script) must choose a legal action, [60, 61, 62, 63, 64, 65, 66, 67, ...], "
+        "after [..., 52, 53, 54, 55, 56, 57, 58, 59]; got 0"
+    )
+
+
 def test_an_illegal_opening_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"the opening must choose a legal action, .* after \[4\]; got 4"):
         play_match(TIC_TAC_TOE, (Script(), Script()), opening=(4, 4))

@@ -1,0 +1,57 @@
+"""Play a trained agent against OpenSpiel's own MCTS bot, through OpenSpiel's own `evaluate_bots`.
+
+    python examples/play_against_mcts.py runs/connect_four --matches 10 --simulations 1000
+
+The run must have been trained before, for one by `athenan train connect_four --time 3m --folder runs/connect_four`.
+With `--dry-run` none is needed: a run of two matches is trained on the spot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+
+import pyspiel
+
+import agents
+import athenan_spiel as ath
+
+
+def play(game: pyspiel.Game, run: str, matches: int, simulations: int, iterations: int) -> None:
+    """Play `matches` matches, colours in turn, and print each result."""
+    points = 0.0
+    for match in range(matches):
+        colour = match % 2
+        athenan = agents.load_bot("athenan", game, colour, {"checkpoint": run, "iterations": iterations, "seed": match})
+        mcts = agents.load_bot("mcts", game, 1 - colour, {"simulations": simulations, "seed": match})
+        state = game.new_initial_state()
+        # `evaluate_bots` plays on in the state it is given, so what is left in it is the finished match.
+        returns = pyspiel.evaluate_bots(state, [athenan, mcts] if colour == 0 else [mcts, athenan], match)
+        points += (1 + returns[colour]) / 2
+        print(
+            f"match {match + 1}, athenan is player {colour}: {returns[colour]:+.0f} after {len(state.history())} moves"
+        )
+    print(f"{points:g} points of {matches}")
+
+
+def main() -> None:
+    """Read the command line and play."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", nargs="?", default="runs/connect_four", help="the run's folder")
+    parser.add_argument("--game", default="connect_four", help="the game that the run has learned")
+    parser.add_argument("--matches", type=int, default=10)
+    parser.add_argument("--simulations", type=int, default=1000, help="of MCTS, a move")
+    parser.add_argument("--iterations", type=int, default=200, help="of the agent's search, a move")
+    parser.add_argument("--dry-run", action="store_true", help="smallest counts, in a few seconds")
+    arguments = parser.parse_args()
+    game = ath.load_game(arguments.game)
+    if not arguments.dry_run:
+        play(game, arguments.run, arguments.matches, arguments.simulations, arguments.iterations)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        run = ath.train(game, ath.TrainingConfig(matches=2, matches_at_once=2), f"{folder}/run")
+        play(game, str(run.folder), matches=2, simulations=1, iterations=1)
+
+
+if __name__ == "__main__":
+    main()

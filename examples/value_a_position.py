@@ -1,0 +1,68 @@
+"""Ask what a position is worth: each action's value, and whether it is proven.
+
+    python examples/value_a_position.py connect_four 3 3 2 2 1
+    python examples/value_a_position.py connect_four 3 3 --run runs/connect_four --seconds 2
+
+Without a run the search knows nothing but the rules and finds only what it can prove; with one it also has learned
+values, on the scale of the run's own worth of a match. All values are the first player's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+import athenan_spiel as ath
+
+PROVEN = {1: "first player wins", 0: "draw", -1: "second player wins"}
+
+
+def know_nothing(states: Sequence[pyspiel.State]) -> NDArray[np.floating]:
+    """An evaluator: any callable from states to their values will do."""
+    return np.zeros(len(states))
+
+
+def value(state: pyspiel.State, run: str | None, budget: ath.Budget) -> ath.SearchResult:
+    """Think about `state` for as long as `budget` says."""
+    if run is None:
+        return ath.think(ath.Descent(state.get_game()), state, budget, know_nothing)
+    agent = ath.load_agent(run, budget=budget)
+    return agent.think(state)
+
+
+def show(state: pyspiel.State, result: ath.SearchResult) -> None:
+    """Print the position and what is known of each action."""
+    player = state.current_player()
+    print(f"{state}\nplayer {player} is to move\n")
+    for i, action in enumerate(result.actions):
+        known = PROVEN[int(result.completions[i])] if result.resolved[i] else f"value {result.values[i]:+.2f}"
+        print(f"{state.action_to_string(player, action):>12}  {known:22} {result.visits[i]:6} times tried")
+    verdict = PROVEN[result.completion] if result.is_resolved else f"value {result.value:+.2f}, not proven"
+    print(f"\nposition: {verdict}; {result.iterations} iterations, {result.evaluations} states valued")
+    print(f"play {state.action_to_string(player, result.best_action)}")
+
+
+def main() -> None:
+    """Read the command line, think, show."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
+    parser.add_argument("actions", nargs="*", type=int, help="OpenSpiel actions that lead to the position")
+    parser.add_argument("--run", help="the folder of a trained run of that game")
+    parser.add_argument("--seconds", type=float, default=1.0, help="thinking time")
+    parser.add_argument("--dry-run", action="store_true", help="one iteration")
+    arguments = parser.parse_args()
+    state = ath.load_game(arguments.game).new_initial_state()
+    for action in arguments.actions:
+        if action not in state.legal_actions():
+            parser.error(f"expected one of the legal actions {state.legal_actions()}, got {action}")
+        state.apply_action(action)
+    budget = ath.Budget(iterations=1) if arguments.dry_run else ath.Budget(seconds=arguments.seconds)
+    show(state, value(state, arguments.run, budget))
+
+
+if __name__ == "__main__":
+    main()
