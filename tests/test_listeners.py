@@ -1,0 +1,333 @@
+"""The listeners of a run: what they show and write of the events, and what they leave out."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import CheckpointError
+from athenan_spiel.training.broadcast import Broadcast
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    EvaluationFinished,
+    Event,
+    LearningFinished,
+    MatchFinished,
+    RoundFinished,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+)
+from athenan_spiel.training.listeners import LinePrinter, LiveView, MetricsFile, RunSummary, TensorBoard, view
+from athenan_spiel.training.listeners.metrics import as_record
+
+FOLDER = Path("runs/ttt")
+NO_LIMIT = TrainingConfig()
+MINUTE = TrainingConfig(seconds=60.0)
+
+
+def started(matches: int = 0, seconds: float = 0.0, limits: TrainingConfig = NO_LIMIT) -> RunStarted:
+    return RunStarted(
+        matches=matches,
+        seconds=seconds,
+        game="tic_tac_toe()",
+        config=limits,
+        folder=FOLDER,
+        network="mlp, 1,000 weights",
+        engine="openvino",
+        outcome="additive_depth (longest = 9)",
+    )
+
+
+def progress(matches: int = 0, seconds: float = 1.0) -> RoundProgress:
+    return RoundProgress(
+        matches=matches, seconds=seconds, alive=3, plies=11, evaluations=500, evaluations_per_second=1234.0
+    )
+
+
+def match(matches: int, result: float = 1.0, length: int = 7) -> MatchFinished:
+    return MatchFinished(
+        matches=matches, length=length, returns=(result, -result), iterations=9, evaluations=80, states=40
+    )
+
+
+def learned(matches: int, loss: float | None = 0.25) -> LearningFinished:
+    return LearningFinished(matches=matches, loss=loss, states=120, batches=1, seconds=0.1)
+
+
+def round_(matches: int, seconds: float = 5.0, search_seconds: float = 4.0) -> RoundFinished:
+    return RoundFinished(
+        matches=matches,
+        seconds=seconds,
+        rounds=1,
+        evaluations=8000,
+        states_learned=240,
+        search_seconds=search_seconds,
+        learning_seconds=0.5,
+        replay_states=80,
+        replay_bytes=2_000_000,
+    )
+
+
+def evaluated(matches: int) -> EvaluationFinished:
+    return EvaluationFinished(matches=matches, opponent="mcts:100", wins=6, draws=2, losses=2, points=0.7, seconds=3.0)
+
+
+def written(matches: int) -> CheckpointWritten:
+    return CheckpointWritten(matches=matches, path=FOLDER / f"{matches:06d}", bytes=3_000_000, seconds=0.2)
+
+
+def finished(matches: int, seconds: float = 9.0) -> RunFinished:
+    return RunFinished(matches=matches, seconds=seconds, reason="matches", folder=FOLDER, checkpoint=FOLDER / "000002")
+
+
+ROUND: list[Event] = [progress(), match(1), learned(1), match(2, -1.0, 9), learned(2, 0.125), round_(2)]
+SESSION: list[Event] = [started(matches=4), *ROUND, evaluated(2), written(2), finished(2)]
+
+
+def tell(listener: Any, events: list[Event]) -> None:
+    for event in events:
+        listener(event)
+
+
+def test_a_summary_knows_nothing_before_it_is_told() -> None:
+    summary = RunSummary()
+    assert (summary.mean_length, summary.results_text, summary.evaluation_text) == (None, None, None)
+    assert (summary.seconds_left, summary.fraction_done, summary.speed, summary.loss) == (None, None, None, None)
+
+
+def test_a_summary_gathers_what_was_told() -> None:
+    summary = RunSummary()
+    tell(summary, SESSION)
+    assert (summary.matches, summary.loss, summary.speed, summary.mean_length) == (2, 0.125, 2000.0, 8.0)
+    assert summary.results_text == "1 won, 0 drawn, 1 lost by the first player"
+    assert summary.evaluation_text == "70% against mcts:100 (6 won, 2 drawn, 2 lost) after 2 matches"
+    assert summary.progress is None
+
+
+def test_what_was_not_measured_does_not_replace_what_was() -> None:
+    summary = RunSummary()
+    tell(summary, [started(), progress(), learned(1, 0.5), learned(2, None), round_(2, search_seconds=0.0)])
+    assert summary.loss == 0.5
+    assert summary.speed == 1234.0
+
+
+@pytest.mark.parametrize(
+    ("limits", "left", "done"),
+    [
+        (TrainingConfig(), None, None),
+        (TrainingConfig(seconds=30.0), 20.0, 10 / 30),
+        (TrainingConfig(matches=6), 8.0, 4 / 6),  # 2 matches in the 8 seconds since the session began
+        (TrainingConfig(matches=6, seconds=12.0), 2.0, 10 / 12),
+        (TrainingConfig(seconds=5.0), 0.0, 1.0),
+    ],
+)
+def test_time_left_is_that_to_the_nearest_limit(limits: TrainingConfig, left: float | None, done: float | None) -> None:
+    summary = RunSummary()
+    tell(summary, [started(matches=2, seconds=2.0, limits=limits), round_(4, seconds=10.0)])
+    assert (summary.seconds_left, summary.fraction_done) == (left, done)
+
+
+def test_plain_lines_come_at_intervals_and_at_events() -> None:
+    stream = io.StringIO()
+    printer = LinePrinter(stream, every_seconds=4.0)
+    tell(printer, [started(), *ROUND[:1]])
+    tell(printer, [*ROUND[1:], progress(2, 6.0), progress(2, 9.5), evaluated(2), written(2), finished(2)])
+    assert stream.getvalue().splitlines() == [
+        "training: tic_tac_toe() in runs/ttt; mlp, 1,000 weights; openvino; additive_depth (longest = 9)",
+        "5 s, 2 matches, 2,000 states valued/s, loss 0.125, length 8",
+        "10 s, 2 matches, 3 in play, 1,234 states valued/s, loss 0.125, length 8",
+        "evaluation: 70% against mcts:100 (6 won, 2 drawn, 2 lost) after 2 matches",
+        "checkpoint 000002: 3.0 MB in 0.2 s",
+        "all matches played: 2 matches in 9 s, saved in runs/ttt/000002",
+    ]
+
+
+def test_a_line_says_the_time_left_and_that_a_run_goes_on() -> None:
+    stream = io.StringIO()
+    tell(LinePrinter(stream), [started(3, 2.0, MINUTE), progress(3, seconds=20.0)])
+    lines = stream.getvalue().splitlines()
+    assert lines[0].startswith("resuming after 3 matches: tic_tac_toe()")
+    assert lines[-1].endswith("40 s left")
+
+
+def test_the_last_line_of_a_run_that_saved_nothing() -> None:
+    stream = io.StringIO()
+    end = RunFinished(matches=0, seconds=1.0, reason="error", folder=FOLDER, checkpoint=None)
+    tell(LinePrinter(stream), [end])
+    assert stream.getvalue() == "stopped by an error: 0 matches in 1 s, nothing was saved\n"
+
+
+def terminal() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
+
+
+def text_of(console: Console, live: LiveView) -> str:
+    with console.capture() as capture:
+        console.print(live.render())
+    return capture.get()
+
+
+def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
+    console = terminal()
+    live = LiveView(console)
+    try:
+        tell(live, [started(limits=MINUTE), *ROUND, evaluated(2)])
+        shown = text_of(console, live)
+        for part in [
+            "tic_tac_toe() → runs/ttt",
+            "2,000 a second",
+            "0.125",
+            "240 states in 0.5 s a round",
+            "80 states, 2 MB",
+            "8.0 plies, 1 won, 0 drawn, 1 lost by the first player",
+            "70% against mcts:100",
+            "0:00:05, 0:00:55 left",
+            "Ctrl-C saves and stops; `athenan resume runs/ttt` goes on",
+            "mlp, 1,000 weights",
+        ]:
+            assert part in shown
+        live(progress(2, 6.0))
+        assert "3 in play, 11 plies" in text_of(console, live)
+    finally:
+        live(finished(2))
+    output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert output.rstrip().endswith("all matches played: 2 matches in 9 s, saved in runs/ttt/000002")
+
+
+def test_the_live_view_leaves_out_what_is_not_known() -> None:
+    console = terminal()
+    live = LiveView(console)
+    assert text_of(console, live).strip() == ""
+    try:
+        live(started(limits=TrainingConfig(matches=9)))
+        shown = text_of(console, live)
+        assert "0 of 9" in shown
+        for part in ["loss", "a second", "evaluation", "left", "None", "replay"]:
+            assert part not in shown
+    finally:
+        live(finished(0))
+
+
+def test_the_view_is_plain_where_there_is_no_terminal() -> None:
+    assert isinstance(view(terminal()), LiveView)
+    assert isinstance(view(Console(file=io.StringIO())), LinePrinter)
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_metrics_hold_a_line_for_each_event_but_progress(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    tell(MetricsFile(path), [started(), *ROUND, evaluated(2), written(2), finished(2)])
+    assert [line["event"] for line in lines_of(path)] == [
+        "run_started",
+        "match_finished",
+        "learning_finished",
+        "match_finished",
+        "learning_finished",
+        "round_finished",
+        "evaluation_finished",
+        "checkpoint_written",
+        "run_finished",
+    ]
+    assert lines_of(path)[1]["returns"] == [1.0, -1.0]
+    assert lines_of(path)[-1]["checkpoint"] == "000002"
+    assert "config" not in lines_of(path)[0]
+
+
+def test_what_was_not_measured_is_left_out() -> None:
+    assert "loss" not in as_record(learned(1, None))
+    assert as_record(learned(1, 0.0))["loss"] == 0.0
+
+
+def test_metrics_of_matches_played_again_are_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    tell(MetricsFile(path), [started(), match(1), learned(1), written(1), match(2), learned(2)])
+    with path.open("a") as file:
+        file.write('{"event": "match_fini')
+    tell(MetricsFile(path), [started(matches=1), match(2, -1.0)])
+    assert [(line["event"], line["matches"]) for line in lines_of(path)] == [
+        ("run_started", 0),
+        ("match_finished", 1),
+        ("learning_finished", 1),
+        ("checkpoint_written", 1),
+        ("run_started", 1),
+        ("match_finished", 2),
+    ]
+    assert lines_of(path)[-1]["returns"] == [-1.0, 1.0]
+
+
+def test_metrics_keep_lines_of_others_and_drop_half_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('a note\n[1]\n{"matches": "many"}\n{"matches": 1}')
+    tell(MetricsFile(path), [started(matches=1)])
+    lines = path.read_text().splitlines()
+    assert lines[:3] == ["a note", "[1]", '{"matches": "many"}']
+    assert json.loads(lines[3])["event"] == "run_started"
+
+
+@pytest.mark.parametrize("listener", [MetricsFile, TensorBoard])
+def test_a_run_that_never_began_leaves_no_records(tmp_path: Path, listener: Any) -> None:
+    tell(listener(tmp_path / "records"), [finished(0)])
+    assert not (tmp_path / "records").exists()
+
+
+def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    events = EventAccumulator(str(folder), purge_orphaned_data=True)
+    events.Reload()
+    return {tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def test_tensorboard_shows_the_curves_and_forgets_what_is_played_again(tmp_path: Path) -> None:
+    folder = tmp_path / "tensorboard"
+    tell(TensorBoard(folder), [started(), *ROUND, evaluated(2), learned(3, None), match(3), finished(3)])
+    shown = curves(folder)
+    assert shown["match/length"] == [(1, 7.0), (2, 9.0), (3, 7.0)]
+    assert shown["learning/loss"] == [(1, 0.25), (2, 0.125)]
+    assert shown["evaluation/points"] == [(2, pytest.approx(0.7))]
+    assert shown["speed/states_valued_per_second"] == [(2, 2000.0)]
+    tell(TensorBoard(folder), [started(matches=2), match(3, 0.0, 5), round_(3, search_seconds=0.0), finished(3)])
+    shown = curves(folder)
+    assert shown["match/length"] == [(1, 7.0), (2, 9.0), (3, 5.0)]
+    assert shown["speed/states_valued_per_second"] == [(2, 2000.0)]
+
+
+class Broken:
+    """A listener that cannot write."""
+
+    def __init__(self, error: OSError) -> None:
+        self.error = error
+
+    def __call__(self, event: Event) -> None:
+        raise self.error
+
+
+def test_a_listener_that_cannot_write_ends_the_run_in_one_line() -> None:
+    full = Broken(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    with pytest.raises(CheckpointError) as error:
+        Broadcast([full])(match(1))
+    assert str(error.value) == (
+        "Broken could not write: No space left on device; the last checkpoint is kept: make room and resume"
+    )
+
+
+def test_everyone_hears_of_the_end_whatever_breaks() -> None:
+    heard: list[Event] = []
+    Broadcast([Broken(OSError(errno.ENOSPC, "full")), heard.append]).last(finished(1))
+    assert heard == [finished(1)]
+
+
+def test_a_reader_who_went_away_is_no_full_disk() -> None:
+    with pytest.raises(BrokenPipeError):
+        Broadcast([Broken(BrokenPipeError(errno.EPIPE, "Broken pipe"))])(match(1))
