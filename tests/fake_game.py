@@ -154,3 +154,24 @@ class Recorder:
 def score(state: FakeState) -> float:
     """An outcome: the number written in the tree."""
     return state.player_return(0)
+
+
+# Player 0 moves twice in a row in D, H; player 1 in B, N. F, K are won, N lost, H a draw; so is the root.
+EXAMPLE = FakeGame(
+    first(
+        0.0,
+        A=second(
+            0.6,
+            D=first(0.2, G=-3, H=first(0.1, P=0, Q=-2)),
+            E=first(0.4, I=0, J=2),
+            F=4,
+        ),
+        B=second(
+            0.5,
+            K=first(0.3, L=3, M=second(-0.4, R=1)),
+            N=second(0.7, S=-1, T=2),
+        ),
+        C=0,
+    )
+)
+"""The tree that tests/test_traces.py works through: UBFM resolves its root in 8 iterations, Descent in 4."""

@@ -6,29 +6,10 @@ import random
 from typing import NamedTuple
 
 import pytest
-from fake_game import FakeGame, FakeState, Recorder, first, same, score, second
+from fake_game import EXAMPLE, FakeGame, FakeState, Recorder, first, same, score, second
 
 from athenan_spiel.search import UBFM, BestFirstSearch, Descent
 from athenan_spiel.tree import Node, Tree
-
-# Player 0 moves twice in a row in D, H; player 1 in B, N. F, K are won, N lost, H a draw; so is the root.
-GAME = FakeGame(
-    first(
-        0.0,
-        A=second(
-            0.6,
-            D=first(0.2, G=-3, H=first(0.1, P=0, Q=-2)),
-            E=first(0.4, I=0, J=2),
-            F=4,
-        ),
-        B=second(
-            0.5,
-            K=first(0.3, L=3, M=second(-0.4, R=1)),
-            N=second(0.7, S=-1, T=2),
-        ),
-        C=0,
-    )
-)
 
 
 class Arc(NamedTuple):
@@ -269,7 +250,7 @@ UBFM_PLAIN = [
     ],
 )
 def test_worked_trace(search: type[BestFirstSearch], completion: bool, steps: list[Step]) -> None:
-    root = check_trace(search(GAME, outcome=score, completion=completion, key=str), GAME, steps)
+    root = check_trace(search(EXAMPLE, outcome=score, completion=completion, key=str), EXAMPLE, steps)
     assert root.resolved == completion, "the traces with completion go on until the root is proven"
 
 
