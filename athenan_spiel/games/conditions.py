@@ -1,0 +1,113 @@
+"""What a game must be for the algorithms to hold, and which of OpenSpiel's games are.
+
+Two players who move in turn (one may move several times in a row), no chance, perfect information, a zero-sum
+result that comes at the end, and an observation tensor for the network to see. Nothing here starts a match.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyspiel
+
+_UNMET = {
+    "dynamics": {
+        "SIMULTANEOUS": "its players move at the same time",
+        "MEAN_FIELD": "it is a mean-field game",
+    },
+    "chance_mode": {
+        "EXPLICIT_STOCHASTIC": "it has chance",
+        "SAMPLED_STOCHASTIC": "it has chance",
+    },
+    "information": {
+        "IMPERFECT_INFORMATION": "it hides information",
+        "ONE_SHOT": "it is a one-shot game",
+    },
+    "utility": {
+        "GENERAL_SUM": "its utility is general-sum, not zero-sum",
+        "CONSTANT_SUM": "its utility is constant-sum, not zero-sum",
+        "IDENTICAL": "its players share one utility, it is not zero-sum",
+    },
+    "reward_model": {
+        "REWARDS": "it rewards during play, not only at the end",
+    },
+}
+"""For each attribute of `pyspiel.GameType`, what its values other than the wanted one mean."""
+
+NOTES = {
+    "quoridor": "OpenSpiel warns of known faults of its Quoridor; with two players the observation does not show the walls",
+}
+"""What a user should know of a game that is supported nevertheless, by short name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameInfo:
+    """A game that OpenSpiel knows by `short_name`, judged with its default parameters."""
+
+    short_name: str
+    long_name: str
+    supported: bool
+    reasons: tuple[str, ...]
+    """Why it is not supported; empty where it is."""
+    parameters: tuple[tuple[str, str], ...]
+    """Names and defaults of its parameters."""
+    note: str
+    """What to know of it all the same; mostly empty."""
+
+
+def unmet_conditions(game: pyspiel.Game) -> list[str]:
+    """Everything that makes `game`, with the parameters it has, unfit for the algorithms; empty if nothing does."""
+    chance = game.max_chance_outcomes() > 0
+    return type_conditions(game.get_type(), (game.num_players(), game.num_players()), chance=chance)
+
+
+def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance: bool = False) -> list[str]:
+    """The unmet conditions of a type of game.
+
+    Args:
+        kind: the type.
+        players: the least and the largest number of players.
+        chance: it has chance whatever its type says (Chess with `chess960=True` is registered as deterministic).
+    """
+    least, most = players
+    unmet = []
+    if not least <= 2 <= most:
+        number = str(least) if least == most else f"{least} to {most}"
+        unmet.append(f"it is for {number} player{'s' if most != 1 else ''}, not two")
+    for attribute, meanings in _UNMET.items():
+        if meaning := meanings.get(getattr(kind, attribute).name):
+            unmet.append(meaning)
+    if chance and "it has chance" not in unmet:
+        unmet.append("it has chance")
+    if not kind.provides_observation_tensor:
+        unmet.append("it has no observation tensor")
+    if kind.action_structs_only:
+        unmet.append("its actions are not integers")
+    return unmet
+
+
+def all_games() -> list[GameInfo]:
+    """Every game registered with OpenSpiel at this moment, in the order of their short names."""
+    return [_info(kind) for kind in sorted(pyspiel.registered_games(), key=lambda kind: kind.short_name)]
+
+
+def supported_games() -> list[GameInfo]:
+    """Those of `all_games()` that `load_game` gives with their default parameters."""
+    return [info for info in all_games() if info.supported]
+
+
+def _info(kind: pyspiel.GameType) -> GameInfo:
+    parameters = tuple((name, str(default)) for name, default in sorted(kind.parameter_specification.items()))
+    if kind.default_loadable:
+        reasons = tuple(type_conditions(kind, (kind.min_num_players, kind.max_num_players)))
+    else:
+        names = ", ".join(name for name, _ in parameters)
+        reasons = (f"it depends on its parameters ({names})",)
+    return GameInfo(
+        short_name=kind.short_name,
+        long_name=kind.long_name,
+        supported=not reasons,
+        reasons=reasons,
+        parameters=parameters,
+        note=NOTES.get(kind.short_name, ""),
+    )

@@ -1,0 +1,112 @@
+"""Loading a game: the one door through which a game comes in.
+
+What `load_game` gives meets every condition of `unmet_conditions`, starts, and can be seen. Whatever is wrong with a
+string is one error, and nothing that OpenSpiel writes from C++ reaches the terminal.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyspiel
+
+from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.games.conditions import NOTES, type_conditions, unmet_conditions
+from athenan_spiel.games.faults import parameter_fault, process_fault
+from athenan_spiel.games.spec import read_spec
+
+LARGEST_OBSERVATION = 2**20
+"""Numbers in an observation at most: 4 MB a state, some fifty times the largest board of OpenSpiel."""
+_REFUSALS = (RuntimeError, ValueError, MemoryError, OverflowError)
+"""What OpenSpiel raises for parameters it does not like; `pyspiel.SpielError` is a RuntimeError."""
+
+_log = logging.getLogger(__name__)
+
+
+def load_game(spec: str) -> pyspiel.Game:
+    """The game that the OpenSpiel string `spec` means, such as `breakthrough(rows=6,columns=6)`.
+
+    While OpenSpiel loads, what this process writes to its standard error is dropped: a few milliseconds.
+
+    Raises:
+        UnsupportedGameError: no such game or parameter (with the nearest name), a value that the game refuses, or
+            a game outside what the algorithms assume (with every unmet condition).
+    """
+    spec = spec.strip()
+    read = read_spec(spec)
+    kind = next(kind for kind in pyspiel.registered_games() if kind.short_name == read.name)
+    if kind.default_loadable:
+        _require_none(read.name, type_conditions(kind, (kind.min_num_players, kind.max_num_players)))
+    if fault := parameter_fault(read):
+        raise UnsupportedGameError(f"{spec!r} cannot be played: {fault}")
+    with _silence():
+        try:
+            game = pyspiel.load_game(spec)
+            _require_none(spec, unmet_conditions(game))
+            fault = process_fault(game) or _start_fault(game)
+        except _REFUSALS as error:
+            if isinstance(error, UnsupportedGameError):
+                raise
+            raise UnsupportedGameError(f"OpenSpiel refuses {spec!r}: {_first_line(error)}") from error
+    if fault:
+        raise UnsupportedGameError(f"{spec!r} cannot be played: {fault}")
+    if note := NOTES.get(read.name):
+        _log.warning("%s: %s", read.name, note)
+    return game
+
+
+def _require_none(what: str, unmet: list[str]) -> None:
+    if unmet:
+        raise UnsupportedGameError(f"{what} is not supported: {'; '.join(unmet)} (`athenan games` lists what is)")
+
+
+def _start_fault(game: pyspiel.Game) -> str | None:
+    """Why no match of `game` can begin, or None. The shapes are asked first: OpenSpiel may crash on an empty board."""
+    shape = game.observation_tensor_shape()
+    size = math.prod(shape)
+    if min(shape, default=0) < 1 or game.num_distinct_actions() < 1 or game.max_game_length() < 1:
+        length = game.max_game_length()
+        return f"its observation has the shape {shape}, and a match lasts {length} moves at most; change its size"
+    if size > LARGEST_OBSERVATION:
+        return f"its observation has {size} numbers, more than {LARGEST_OBSERVATION}; make it smaller"
+    state = game.new_initial_state()
+    if state.is_terminal() or not state.legal_actions():
+        return "there is no move in its initial state"
+    try:
+        str(state)
+    except UnicodeDecodeError:  # its columns are named by characters beyond the letters
+        return "its board is larger than OpenSpiel can print; make it smaller"
+    seen = len(state.observation_tensor(0))
+    return None if seen == size else f"its observation has {seen} numbers, not {size}"
+
+
+def _first_line(error: BaseException) -> str:
+    """What `error` says, without OpenSpiel's source position and check macro."""
+    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    line = re.sub(r"^\S+\.(?:cc|h):\d+ ", "it requires ", line)
+    return re.sub(r"CHECK_TRUE\((.*)\)$", r"\1", line)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Drop what the process writes to file descriptor 2, C++ included."""
+    sys.stderr.flush()
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no standard error to protect
+        yield
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

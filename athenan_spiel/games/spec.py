@@ -1,0 +1,144 @@
+"""Game strings, such as `hex(board_size=5,swap=True)`, read as OpenSpiel reads them but without its silences.
+
+OpenSpiel ignores what follows the last bracket, an argument without a name and the first of two equal names, and it
+writes its errors to the terminal from C++. Here all that is one error of a line, before OpenSpiel is asked.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+
+from athenan_spiel.errors import UnsupportedGameError
+
+_EXPECTED = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number with a point, such as 7.5",
+    str: "text",
+    dict: "a game with its brackets, such as tic_tac_toe()",
+}
+_INT32 = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A game string, read: the game's short name and the parameters that are given, with Python's values.
+
+    The value of a parameter that is itself a game is its `Spec`.
+    """
+
+    name: str
+    parameters: dict[str, Any]
+
+
+def read_spec(text: str) -> Spec:
+    """Read a game string; every name in it is known to OpenSpiel, and every value is of the type it wants.
+
+    Raises:
+        UnsupportedGameError: a bracket is missing or left over, a game or a parameter has no such name, a parameter
+            is given twice, or its value is of another type, negative where that makes no sense, or no such file.
+    """
+    name, arguments = _split(text)
+    kind = _registered(name)
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        parameter, equals, value = _at_last_equals(argument)
+        if not equals:
+            raise UnsupportedGameError(f"expected name=value between the brackets of {text!r}, got {argument!r}")
+        if parameter in values:
+            raise UnsupportedGameError(f"{parameter!r} is given twice in {text!r}: keep one")
+        values[parameter] = _value(kind, parameter, value)
+    if "filename" in kind.parameter_specification and "filename" not in values:
+        raise UnsupportedGameError(f"{name} needs the path of a file: {name}(filename=...)")
+    return Spec(name, values)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`; did you mean '...'?` with the name most like `name`, or nothing if none is."""
+    found = difflib.get_close_matches(name.strip(), list(names), n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def _registered(name: str) -> pyspiel.GameType:
+    """The type of the game called `name`."""
+    if name.startswith("python_") and name not in pyspiel.registered_names():
+        import open_spiel.python.games  # noqa: F401, PLC0415  it registers OpenSpiel's games written in Python
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if name not in kinds:
+        raise UnsupportedGameError(
+            f"no game is called {name!r}{nearest(name, kinds) or '; `athenan games` lists them'}"
+        )
+    return kinds[name]
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """The name and the arguments, cut at the commas that are in no inner bracket."""
+    name, bracket, rest = text.partition("(")
+    if not bracket:
+        if ")" in name:
+            raise UnsupportedGameError(f"the brackets of {text!r} do not pair")
+        return name, []
+    arguments = [""]
+    depth = 1
+    for i, character in enumerate(rest):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            if i + 1 < len(rest):
+                raise UnsupportedGameError(f"{rest[i + 1 :]!r} follows the last bracket of {text!r}: leave it out")
+            return name, [] if arguments == [""] else arguments
+        if character == "," and depth == 1:
+            arguments.append("")
+        else:
+            arguments[-1] += character
+    raise UnsupportedGameError(f"the brackets of {text!r} do not pair: a closing one is missing")
+
+
+def _at_last_equals(argument: str) -> tuple[str, bool, str]:
+    """(name, whether there was a sign, value), cut at the last `=` that is in no bracket, as OpenSpiel cuts."""
+    depth = 0
+    cut = -1
+    for i, character in enumerate(argument):
+        depth += (character == "(") - (character == ")")
+        if character == "=" and depth == 0:
+            cut = i
+    return argument[: max(cut, 0)], cut >= 0, argument[cut + 1 :]
+
+
+def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
+    """The value of `parameter` written as `text`, after the checks that OpenSpiel would fail or leave out."""
+    known = kind.parameter_specification
+    if parameter not in known:
+        takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+        hint = nearest(parameter, known) or f"; {takes}"
+        raise UnsupportedGameError(f"{kind.short_name} has no parameter {parameter!r}{hint}")
+    default = known[parameter]
+    value = _as_openspiel_reads(text)
+    read_type = dict if isinstance(value, Spec) else type(value)
+    what = f"{parameter} of {kind.short_name}"
+    if read_type is not type(default):
+        expected = _EXPECTED.get(type(default), "of another type")
+        read = "" if read_type is str else f", which OpenSpiel reads as {_EXPECTED[read_type].split(',')[0]}"
+        raise UnsupportedGameError(f"{what} must be {expected}, got {text!r}{read}")
+    if read_type is int and (value < 0 <= default or abs(value) > _INT32):
+        raise UnsupportedGameError(f"{what} must be between 0 and {_INT32}, got {value!r}")
+    if parameter == "filename" and not Path(value).is_file():
+        raise UnsupportedGameError(f"{what} must be the path of a file, got {text!r}")
+    return value
+
+
+def _as_openspiel_reads(text: str) -> Any:
+    """A value of the type that OpenSpiel gives to `text`: the text alone decides, not the parameter."""
+    if text in ("True", "true", "False", "false"):
+        return text in ("True", "true")
+    if text and not text.strip("+-0123456789."):
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:
+            return text
+    return read_spec(text) if text.endswith(")") else text
