@@ -48,9 +48,9 @@ def second(value: float, /, **children: Place | float | None) -> Place:
 
 
 class FakeGame:
-    """A game whose tree is `root`."""
+    """A game whose tree is `root`; a number is a match that has ended before its first action."""
 
-    def __init__(self, root: Place) -> None:
+    def __init__(self, root: Place | float) -> None:
         self.places: dict[str, Place | float] = {}
         self._collect(ROOT, root)
         named = {child for place in self.places.values() if isinstance(place, Place) for child in place.children}

@@ -16,10 +16,10 @@ from fake_game import EXAMPLE, FakeGame, Recorder, first, score, second
 from numpy.typing import NDArray
 
 from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
-from athenan_spiel.outcomes import Gain, gain
+from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
 from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, SearchResult, think, thinking
 from athenan_spiel.search.walk import Questions
-from athenan_spiel.tree import Node
+from athenan_spiel.tree import Node, Tree
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
 
@@ -322,6 +322,37 @@ def test_only_states_that_go_on_are_asked_about_all_children_of_one_state_at_a_t
             parent.apply_action(action)
         children = [parent.child(action) for action in parent.legal_actions()]
         assert batch == [child.history() for child in children if not child.is_terminal()]
+
+
+def partial_minimax(tree: Tree, state: pyspiel.State) -> tuple[int, float, bool]:
+    """(c, v, r) of a state by plain recursion over the states that `tree` has expanded; checks each node on the way."""
+    if state.is_terminal():
+        return gain(state), tree.outcome(state), True
+    node = tree.table.get(tree.key(state))
+    if node is None:
+        return 0, float(guess([state])[0]), False
+    children = [partial_minimax(tree, state.child(action)) for action in state.legal_actions()]
+    best = max if state.current_player() == 0 else min
+    completion, value = best((c, v) for c, v, _ in children)
+    resolved = completion != 0 or all(r for _, _, r in children)
+    assert (node.completion, node.value, node.resolved) == (completion, value, resolved)
+    return completion, value, resolved
+
+
+@SEARCHES
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes", "connect_four(rows=4,columns=4)"])
+@pytest.mark.parametrize("iterations", [1, 5, 60])
+def test_values_are_the_minimax_of_the_partial_game_tree(
+    kind: type[BestFirstSearch], spec: str, iterations: int
+) -> None:
+    """Exactly so where states are not merged: each is then reached through one parent only (see clause 5)."""
+    game = pyspiel.load_game(spec)
+    outcome = AdditiveDepth(longest=game.max_game_length(), exact=True)
+    search = kind(game, outcome=outcome, key=lambda state: tuple(state.history()))
+    tree = search.new_tree()
+    result = think(search, game.new_initial_state(), Budget(iterations=iterations), guess, tree=tree)
+    expected = partial_minimax(tree, game.new_initial_state())
+    assert (result.completion, result.value, result.is_resolved) == expected
 
 
 # Trees over several thoughts
