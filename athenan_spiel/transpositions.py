@@ -33,16 +33,19 @@ _Text = Callable[[pyspiel.State], Hashable | None]
 class Transposition:
     """How the states of a game are told apart."""
 
-    merged: bool
-    """Histories may share a node; else the key is the whole history."""
     text: str
     """How the text in the key is obtained, in words."""
     reason: str
     """Why two histories with the same key have the same future, or what keeps histories apart."""
     counts_plies: bool = False
     """The rules count the actions played, so the ply stays in the key even with `ply=False`."""
-    read: Callable[[pyspiel.Game], _Text] = field(repr=False, compare=False)
-    """For a game, the function that reads the text off its states; for merged games only."""
+    read: Callable[[pyspiel.Game], _Text] | None = field(default=None, repr=False, compare=False)
+    """For a game, the function that reads the text off its states; None where histories are not merged."""
+
+    @property
+    def merged(self) -> bool:
+        """Histories may share a node; else the key is the whole history."""
+        return self.read is not None
 
 
 def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
@@ -53,11 +56,14 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
         ply: keep the number of actions played in the key. Without it a graph of nodes may have cycles.
 
     Returns:
-        A function of the states of `game`, at 1-20 µs a call. It is not safe in two threads at once.
+        A function of the states of `game`, for one thread at a time. It costs microseconds, far less than the
+        children of a state; `benchmarks/transpositions.py` measures both.
     """
     entry = TRANSPOSITIONS.get(game.get_type().short_name)
-    if entry is None or not entry.merged:
-        return _start_and_history if entry else _history
+    if entry is None:
+        return _history
+    if entry.read is None:
+        return _start_and_history
     text_of = entry.read(game)
     with_ply = ply or entry.counts_plies
 
@@ -78,7 +84,8 @@ def _history(state: pyspiel.State) -> Hashable:
 
 def _start_and_history(state: pyspiel.State) -> Hashable:
     """The actions played and the initial state if it was a given one, as OpenSpiel would write them to a file."""
-    return state.serialize()
+    serialized: str = state.serialize()
+    return serialized
 
 
 def _printed(game: pyspiel.Game) -> _Text:
@@ -91,7 +98,8 @@ def _observed(game: pyspiel.Game) -> _Text:
 
     def text(state: pyspiel.State) -> Hashable:
         observation.set_from(state, 0)
-        return observation.compress()
+        compressed: bytes = observation.compress()
+        return compressed
 
     return text
 
@@ -150,144 +158,140 @@ def _since_capture(history: list[int]) -> int:
     return quiet
 
 
+_PRINTED = "str(state)"
+_OBSERVATION = "the observation of player 0"
+_CELLS = "The rules look at the board and the mover only, and the text shows every cell."
+_PLIES = "The length of a match is limited in plies."
+
+
 def _merged(
     reason: str,
-    *,
-    text: str = "str(state)",
+    text: str = _PRINTED,
     read: Callable[[pyspiel.Game], _Text] = _printed,
+    *,
     counts_plies: bool = False,
 ) -> Transposition:
-    return Transposition(merged=True, text=text, reason=reason, counts_plies=counts_plies, read=read)
+    return Transposition(text=text, reason=reason, counts_plies=counts_plies, read=read)
 
 
 def _apart(reason: str) -> Transposition:
-    return Transposition(merged=False, text="the history", reason=reason, read=_printed)
+    return Transposition(text="the history", reason=reason)
 
-
-_OBSERVATION = "the observation of player 0"
-_CELLS = "The rules look at the board and the mover only, and the text shows every cell."
 
 TRANSPOSITIONS: Mapping[str, Transposition] = MappingProxyType(
     {
         "amazons": _merged(
-            "The board is all there is between turns. Within a turn of three actions the amazon has left the board, or "
-            "has arrived and is yet to shoot: the phase and the last action say where from.",
-            text="str(state), the phase of the turn, and within a turn the last action",
-            read=_amazons,
+            "Between turns the board is all there is. Within a turn of three actions an amazon has left the board, or "
+            "has arrived and is yet to shoot; the phase and the last action say from where.",
+            "str(state), the phase of the turn, and within a turn the last action",
+            _amazons,
         ),
         "antichess": _merged(
-            "As Chess; there is no castling.",
-            text="str(state), a FEN with its counters, after a capture or a pawn's move; else the history",
-            read=_chess,
+            "As Chess, without castling.",
+            "str(state), a FEN with its counters, right after a capture or a pawn's move; else the history",
+            _chess,
         ),
         "breakthrough": _merged(_CELLS),
         "checkers": _merged(
-            "Besides the board the rules know the plies since a capture (40 make a draw), which are counted in the "
-            "history, and the piece that must go on jumping, which the legal actions show right after a capture.",
-            text="str(state), the plies since a capture, and right after one the legal actions",
-            read=_checkers,
+            "Besides the board the rules know the plies since a capture (40 make a draw), which the history shows, and "
+            "the piece that must go on jumping, which the legal actions show right after a capture.",
+            "str(state), the plies since a capture, and right after one the legal actions",
+            _checkers,
         ),
         "chess": _merged(
-            "The FEN has all but the earlier positions, which matter when one recurs. After a capture or a pawn's move "
-            "(half-move clock 0) none of them can; at other plies histories stay apart.",
-            text="str(state), a FEN with its counters, after a capture or a pawn's move; else the history",
-            read=_chess,
+            "The FEN has all but the earlier positions, which matter when one recurs. Right after a capture or a "
+            "pawn's move none of them can; at other plies histories stay apart.",
+            "str(state), a FEN with its counters, right after a capture or a pawn's move; else the history",
+            _chess,
         ),
         "chinese_checkers": _merged(
-            "Besides the board the rules know the number of turns (`max_moves` make a draw), which is not the ply since "
-            "hops take several actions, and the cells of the hops of this turn, which may not be visited again.",
-            text="str(state), the number of turns, and the actions of an unfinished turn",
-            read=_chinese_checkers,
+            "Besides the board the rules know the number of turns (`max_moves` make a draw), which is not the ply as "
+            "each hop is an action, and the cells that the hops of this turn came through, which are forbidden.",
+            "str(state), the number of turns, and the actions of an unfinished turn",
+            _chinese_checkers,
         ),
         "clobber": _merged(_CELLS),
         "connect_four": _merged(_CELLS),
         "crazyhouse": _apart(
-            "A position that occurs three times is a draw. Captured pieces are dropped again, so no move forbids that "
-            "an earlier position recurs, and the state does not show the earlier positions."
+            "A position that occurs three times is a draw. Captured pieces are dropped again, so any earlier position "
+            "may recur, and the state does not show them."
         ),
-        "cursor_go": _apart(
-            "Superko: a position that recurs makes a draw, and the state does not show earlier positions."
-        ),
+        "cursor_go": _apart("As Go: a position that recurs makes the match a draw."),
         "dots_and_boxes": _merged(
             "The rules look at the lines, the owners of the boxes and the mover. The printed board leaves out who drew "
-            "a line, which the observation shows: so the observation is the text.",
-            text=_OBSERVATION,
-            read=_observed,
+            "a line, and the observation shows it: so the observation is the text.",
+            _OBSERVATION,
+            _observed,
         ),
         "go": _apart(
-            "Ko, and superko: a position that recurs ends the match as a draw. The state does not show earlier positions."
+            "Ko forbids a move, and a position that recurs (superko) makes the match a draw. The state shows neither "
+            "the ko nor the earlier positions, and stones that are captured may be played again."
         ),
         "gomoku": _merged(
-            "The observation shows every stone and the mover, and the rules know no more. It is read five times faster "
-            "than the printed board.",
-            text=_OBSERVATION,
-            read=_observed,
+            "The observation shows every stone and the mover, and the rules know no more. It is faster to read than "
+            "the printed board.",
+            _OBSERVATION,
+            _observed,
         ),
         "havannah": _merged(
-            "The observation shows every stone. Groups, edges and corners follow from the stones; the last move, which "
-            "the printed board marks, matters only to the swap, when it is the only stone.",
-            text=_OBSERVATION,
-            read=_observed,
+            "The observation shows every stone; groups, edges and corners follow. The last move, which the printed "
+            "board marks, matters only to the swap, and is then the only stone.",
+            _OBSERVATION,
+            _observed,
         ),
         "hex": _merged(
-            "The text shows every stone; which of them are linked to an edge follows. A swap is possible only when one "
-            "black stone stands alone with White to move, which happens at one ply only."
+            "The text shows every stone; which of them are linked to an edge follows. The swap is possible only when "
+            "one black stone stands alone and White is to move."
         ),
         "hive": _apart(
             "The tile moved last may not be moved by a pillbug, and the printed state is the list of moves itself."
         ),
         "lines_of_action": _merged(
-            "A position that recurs is a draw. Pieces that are captured do not come back, so only positions since the "
-            "last capture can recur, and going back from the board the moves since then give them. The length of a "
-            "match is limited in plies.",
-            text="str(state) and the actions since the last capture",
-            read=_lines_of_action,
+            "A position that recurs makes a draw. Captured pieces do not come back, so only positions since the last "
+            "capture can recur; the moves since then, taken back from the board, give them. " + _PLIES,
+            "str(state) and the actions since the last capture",
+            _lines_of_action,
             counts_plies=True,
         ),
         "mancala": _merged(
-            "The text shows every pit, the mover and the number of the move, which is limited.", counts_plies=True
+            "The text shows every pit, the mover and the number of the move. " + _PLIES, counts_plies=True
         ),
         "mnk": _merged(_CELLS),
         "nim": _merged("The rules look at the piles and the mover, and the text shows both."),
         "nine_mens_morris": _merged(
-            "The text shows the points, the mover, the men still to be placed, the number of the turn (200 make a draw) "
-            "and whether a capture is due. There is no rule of repetition."
+            "The text shows the points, the mover, the men to be placed, the number of the turn (200 make a draw) and "
+            "whether a capture is due. There is no rule of repetition."
         ),
         "othello": _merged(
-            "The rules look at the board and the mover, and the text shows both. Passes leave no trace."
+            "The rules look at the board and the mover, and the text shows both. A pass leaves no trace."
         ),
         "oware": _apart(
             "A position that recurs ends the match. Those since the last capture count, and neither the state nor the "
             "actions show when that was."
         ),
         "pentago": _merged("The rules look at the board and the mover only. Stone and rotation are one action."),
-        "quoridor": _merged(
-            "The text shows pawns, walls and the walls in hand. The length of a match is limited in plies.",
-            counts_plies=True,
-        ),
+        "quoridor": _merged("The text shows pawns, walls and walls in hand. " + _PLIES, counts_plies=True),
         "shogi": _apart(
-            "A position that occurs four times ends the match, lost for a player who gave perpetual check. Captured "
+            "A position that occurs four times ends the match, lost for a player who kept giving check. Captured "
             "pieces are dropped again, so any earlier position may recur, and the state does not show them."
         ),
         "tic_tac_toe": _merged(_CELLS),
         "twixt": _merged(
-            "The observation shows pegs, links and blocked links, from which all else follows; which links stand depends "
-            "on the order of the pegs. A swap is possible only when one red peg stands alone.",
-            text=_OBSERVATION,
-            read=_observed,
+            "The observation shows pegs, links and blocked links; all else follows. Which links stand depends on the "
+            "order of the pegs. The swap is possible only when one red peg stands alone.",
+            _OBSERVATION,
+            _observed,
         ),
-        "ultimate_tic_tac_toe": _merged("The text shows the nine boards, the mover and the board that must be played."),
+        "ultimate_tic_tac_toe": _merged("The text shows the nine boards, the mover and the board to be played in."),
         "xiangqi": _merged(
-            "OpenSpiel's rules look at the board and the mover, not at repetitions. The length of a match is limited in "
-            "plies.",
-            counts_plies=True,
+            "OpenSpiel's rules look at the board and the mover, and at no repetition. " + _PLIES, counts_plies=True
         ),
         "y": _merged(
-            "The observation shows every stone. Groups and edges follow from the stones; the last move, which the printed "
-            "board marks, does not matter.",
-            text=_OBSERVATION,
-            read=_observed,
+            "The observation shows every stone; groups and edges follow. The last move, which the printed board "
+            "marks, does not matter.",
+            _OBSERVATION,
+            _observed,
         ),
     }
 )
-"""For each supported game of OpenSpiel, by short name, what its states are told apart by. See docs/transpositions.md."""
+"""How the states of each supported game are told apart, by its short name; docs/transpositions.md is the same table."""

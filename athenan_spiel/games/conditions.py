@@ -35,7 +35,7 @@ _UNMET = {
 """For each attribute of `pyspiel.GameType`, what its values other than the wanted one mean."""
 
 NOTES = {
-    "quoridor": "OpenSpiel warns of known faults of its Quoridor; with two players the observation does not show the walls",
+    "quoridor": "OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
 }
 """What a user should know of a game that is supported nevertheless, by short name."""
 

@@ -38,9 +38,7 @@ def process_fault(game: pyspiel.Game) -> str | None:
     first = game.observation_tensor_shape()[1]
     if size == first:
         return None
-    return (
-        f"OpenSpiel has TwixT boards of one size in a process, and here it is {first}; use another process for {size}"
-    )
+    return f"OpenSpiel plays TwixT on one size of board in a process, here {first}; use another process for {size}"
 
 
 def _checkers(given: _Parameters) -> str | None:

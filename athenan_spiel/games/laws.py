@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,9 +94,9 @@ class _Check:
 
     def _legal(self, state: pyspiel.State, actions: list[int]) -> None:
         self.holds(2, len(actions) > 0, state, "no action is legal in an unfinished state")
-        ascending = all(a < b for a, b in zip(actions, actions[1:], strict=False))
+        ascending = all(a < b for a, b in pairwise(actions))
         self.holds(2, ascending, state, f"legal_actions() are not in ascending order: {actions}")
-        within = 0 <= actions[0] and actions[-1] < self._actions
+        within = min(actions) >= 0 and max(actions) < self._actions
         self.holds(2, within, state, f"{actions} are not all within [0, {self._actions})")
 
     def _returns(self, state: pyspiel.State) -> None:

@@ -68,7 +68,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def _registered(name: str) -> pyspiel.GameType:
     """The type of the game called `name`."""
     if name.startswith("python_") and name not in pyspiel.registered_names():
-        import open_spiel.python.games  # noqa: F401, PLC0415  it registers OpenSpiel's games written in Python
+        import open_spiel.python.games  # noqa: F401  it registers OpenSpiel's games written in Python
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if name not in kinds:
         raise UnsupportedGameError(
@@ -117,7 +117,7 @@ def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
         takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
         hint = nearest(parameter, known) or f"; {takes}"
         raise UnsupportedGameError(f"{kind.short_name} has no parameter {parameter!r}{hint}")
-    default = known[parameter]
+    default: Any = known[parameter]
     value = _as_openspiel_reads(text)
     read_type = dict if isinstance(value, Spec) else type(value)
     what = f"{parameter} of {kind.short_name}"
@@ -125,8 +125,9 @@ def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
         expected = _EXPECTED.get(type(default), "of another type")
         read = "" if read_type is str else f", which OpenSpiel reads as {_EXPECTED[read_type].split(',')[0]}"
         raise UnsupportedGameError(f"{what} must be {expected}, got {text!r}{read}")
-    if read_type is int and (value < 0 <= default or abs(value) > _INT32):
-        raise UnsupportedGameError(f"{what} must be between 0 and {_INT32}, got {value!r}")
+    least = min(0, known[parameter]) if read_type is int else 0  # no size is negative, but some seeds are
+    if read_type is int and not least <= value <= _INT32:
+        raise UnsupportedGameError(f"{what} must be between {least} and {_INT32}, got {value!r}")
     if parameter == "filename" and not Path(value).is_file():
         raise UnsupportedGameError(f"{what} must be the path of a file, got {text!r}")
     return value
