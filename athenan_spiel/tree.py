@@ -148,7 +148,8 @@ class Tree:
     """S and T of one match: the table of nodes and, where observations are stored, the terminal states seen.
 
     `table` maps the key of an expanded state to its node. `terminals` holds (index of the observation, worth) of
-    each terminal state; it stays empty without a store, since only learning needs it (note of Algorithm 12).
+    each terminal state, once where several print alike and are worth the same; it stays empty without a store, since
+    only learning needs it (note of Algorithm 12).
 
     Args:
         outcome: f_t, the worth of a terminal state.
@@ -171,7 +172,7 @@ class Tree:
         self.store = store
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
-        self._terminal_keys: set[Hashable] = set()
+        self._terminal_pairs: set[tuple[str, float]] = set()
 
     @property
     def nodes(self) -> Collection[Node]:
@@ -217,8 +218,8 @@ class Tree:
     def _terminal_value(self, state: pyspiel.State) -> float:
         value = self.outcome(state)
         if self.store is not None:
-            key = self.key(state)
-            if key not in self._terminal_keys:
-                self._terminal_keys.add(key)
+            pair = (str(state), value)
+            if pair not in self._terminal_pairs:
+                self._terminal_pairs.add(pair)
                 self.terminals.append((self.store.append(state), value))
         return value
