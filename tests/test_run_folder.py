@@ -46,7 +46,8 @@ def folder(tmp_path: Path) -> RunFolder:
     """A run with checkpoints after 4 and 8 matches."""
     folder = RunFolder(tmp_path / "run")
     with folder.locked():
-        folder.begin(GAME, CONFIG)
+        folder.require_new()
+        folder.write_settings(GAME, CONFIG)
         folder.save(sample(4))
         folder.save(sample(8))
     return folder
@@ -311,21 +312,22 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_is_never_written_over(folder: RunFolder) -> None:
     with folder.locked(), pytest.raises(CheckpointError, match="holds a run already: resume it"):
-        folder.begin(GAME, CONFIG)
+        folder.require_new()
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     folder = RunFolder(tmp_path)
     with folder.locked(), pytest.raises(CheckpointError, match=r"new or empty folder .* which holds 'thesis.tex'"):
-        folder.begin(GAME, CONFIG)
+        folder.require_new()
 
 
 def test_a_run_killed_before_it_began_can_begin_again(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     (tmp_path / ".writing-config.toml").write_text("game = ")
     with folder.locked():
-        folder.begin(GAME, CONFIG)
+        folder.require_new()
+        folder.write_settings(GAME, CONFIG)
     assert folder.load() is None
     assert folder.settings() == (GAME, CONFIG)
 

@@ -7,7 +7,7 @@ import random
 
 from athenan_spiel.agent import Agent
 from athenan_spiel.config import EngineConfig
-from athenan_spiel.encoding import Encoder
+from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.games import load_game

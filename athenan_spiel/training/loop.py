@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError
-from athenan_spiel.games import load_game
+from athenan_spiel.errors import ConfigError, UnsupportedGameError
+from athenan_spiel.games import load_game, unmet_conditions
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.run_folder import RunFolder
@@ -49,17 +49,20 @@ def train(
         stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C does in the main thread.
 
     Raises:
-        UnsupportedGameError: the game is none of those that `load_game` gives.
+        UnsupportedGameError: the game is outside what the algorithms assume.
         ConfigError: the game has no such outcome, or a setting does not suit this machine.
         CheckpointError: the folder is in use, holds something already, or cannot be written.
         EvaluatorError, LearningError: values or the loss are not finite; the last checkpoint stays.
         KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
     """
-    load_game(str(game))  # refuses what it would not give
+    if unmet := unmet_conditions(game):
+        raise UnsupportedGameError(f"{str(game)!r} cannot be trained: {'; '.join(unmet)}")
     run_folder = RunFolder(folder)
     with run_folder.locked():
-        run_folder.begin(str(game), config)
-        return Session(run_folder, Trainer(game, config), None, listeners, stop).run()
+        run_folder.require_new()
+        trainer = Trainer(game, config)
+        run_folder.write_settings(str(game), config)
+        return Session(run_folder, trainer, None, listeners, stop).run()
 
 
 def resume(

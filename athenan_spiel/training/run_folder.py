@@ -61,11 +61,11 @@ class RunFolder:
             )
         return self
 
-    def begin(self, game: str, config: TrainingConfig) -> None:
-        """Make this the folder of a new run; the lock must be held.
+    def require_new(self) -> None:
+        """Check that a new run can have this folder, which is then made one by `write_settings`.
 
         Raises:
-            CheckpointError: the folder holds a run or anything else already, or cannot be written.
+            CheckpointError: the folder holds a run or anything else already.
         """
         if (self.path / CONFIG).exists():
             raise CheckpointError(f"{str(self.path)!r} holds a run already: resume it, or choose another folder")
@@ -74,7 +74,6 @@ class RunFolder:
                 f"expected a new or empty folder for the run, got {str(self.path)!r}, "
                 f"which holds {sorted(others)[0]!r}: choose another"
             )
-        self.write_settings(game, config)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -20,7 +20,8 @@ import torch
 
 from athenan_spiel.config import ExplorationConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, completed, constant_exploitation, ordinal, uniform_exploitation
-from athenan_spiel.encoding import Encoder, ObservationStore
+from athenan_spiel.encoding.compact import ObservationStore
+from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import CheckpointError, LearningError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.learning import StratifiedReplay, tree_targets
@@ -89,7 +90,7 @@ class Trainer:
             self.game,
             self._search,
             self.evaluator,
-            _counted(_decision(self.config.exploration, progress), on_ply),
+            _counted(completed(ordinal(exploitation(self.config.exploration, progress))), on_ply),
             self._budget,
             generator.integers(2**64, size=matches, dtype=np.uint64).tolist(),
             new_store=lambda: ObservationStore(self.encoder),
@@ -193,14 +194,11 @@ def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float
     return min(1.0, max(by_matches, by_seconds))
 
 
-def _decision(config: ExplorationConfig, progress: float) -> Decision:
-    """Completed action selection around the ordinal distribution (Sections 5.2 and 7)."""
-    parameters: Mapping[str, Callable[[random.Random], float]] = {
-        "uniform": uniform_exploitation,
-        "annealed": constant_exploitation(progress),
-        "constant": constant_exploitation(config.exploitation),
-    }
-    return completed(ordinal(parameters[config.schedule]))
+def exploitation(config: ExplorationConfig, progress: float) -> Callable[[random.Random], float]:
+    """The exploitation parameter ε' when so much of the run lies behind, drawn or fixed (Section 7)."""
+    if config.schedule == "uniform":
+        return uniform_exploitation
+    return constant_exploitation(progress if config.schedule == "annealed" else config.exploitation)
 
 
 def _counted(decision: Decision, on_ply: Callable[[], None]) -> Decision:

@@ -1,0 +1,265 @@
+"""A run that is killed, stopped or cut short ends, once resumed, with the same weights as one that is not."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+import pytest
+from training_runs import TINY, state_of
+
+from athenan_spiel.errors import CheckpointError
+from athenan_spiel.training import resume, train
+from athenan_spiel.training.events import Event, LearningFinished, MatchFinished, RoundFinished, RoundProgress
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.stopping import StopRequests
+
+SPEC = "connect_four(rows=4,columns=4,x_in_row=3)"
+GAME = pyspiel.load_game(SPEC)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the run comes to when nothing happens to it."""
+    return state_of(train(GAME, TINY, tmp_path_factory.mktemp("runs") / "whole").checkpoint)
+
+
+def go_on(folder: Path) -> dict[str, Any]:
+    """What the run in `folder` comes to, resumed to its end."""
+    run = resume(folder)
+    assert run.reason == "matches"
+    return state_of(run.checkpoint)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def train_or_resume(folder: Path, stop: Callable[[], bool] | None = None) -> None:
+    if (folder / "config.toml").exists():
+        resume(folder, stop=stop)
+    else:
+        train(GAME, TINY, folder, stop=stop)
+
+
+def die_in_a_match(folder: Path, question: int) -> None:
+    """Train until the `question`-th batch of states has been answered."""
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        if asked == question:
+            die()
+        return False
+
+    train_or_resume(folder, stop)
+
+
+def die_in_a_write(folder: Path, write: int) -> None:
+    """Train until just before the `write`-th time that something is made to last."""
+    done = 0
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            nonlocal done
+            done += 1
+            if done == write:
+                die()
+            return original(*arguments, **options)
+
+        return call
+
+    os.fsync = counted(os.fsync)
+    Path.rename = counted(Path.rename)  # type: ignore[method-assign]
+    train_or_resume(folder)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Any:
+    """Makes processes that have torch loaded already, without having run it."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["athenan_spiel.training.loop"])
+    return context
+
+
+def killed(processes: Any, target: Callable[..., None], *arguments: Any) -> None:
+    process = processes.Process(target=target, args=arguments)
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("question", [1, 50, 130])
+def test_a_kill_in_the_middle_of_a_match(
+    tmp_path: Path, processes: Any, uninterrupted: dict[str, Any], question: int
+) -> None:
+    killed(processes, die_in_a_match, tmp_path / "run", question)
+    assert go_on(tmp_path / "run") == uninterrupted
+
+
+@pytest.mark.parametrize("write", [1, 2, 3, 5, 8, 9, 12, 15])
+def test_a_kill_in_the_middle_of_a_write(
+    tmp_path: Path, processes: Any, uninterrupted: dict[str, Any], write: int
+) -> None:
+    killed(processes, die_in_a_write, tmp_path / "run", write)
+    if (tmp_path / "run" / "config.toml").exists():
+        assert go_on(tmp_path / "run") == uninterrupted
+    else:
+        assert state_of(train(GAME, TINY, tmp_path / "run").checkpoint) == uninterrupted
+
+
+def test_kills_again_and_again(tmp_path: Path, processes: Any, uninterrupted: dict[str, Any]) -> None:
+    for target, moment in [(die_in_a_match, 60), (die_in_a_write, 12), (die_in_a_match, 70), (die_in_a_write, 3)]:
+        killed(processes, target, tmp_path / "run", moment)
+    assert go_on(tmp_path / "run") == uninterrupted
+
+
+def test_kills_at_random_moments(tmp_path: Path, processes: Any, uninterrupted: dict[str, Any]) -> None:
+    rng = random.Random(5)
+    for _ in range(4):
+        process = processes.Process(target=train_or_resume, args=(tmp_path / "run",))
+        process.start()
+        process.join(rng.uniform(0.05, 1.5))
+        process.kill()
+        process.join()
+    train_or_resume(tmp_path / "run")
+    assert state_of(RunFolder(tmp_path / "run").checkpoints()[-1]) == uninterrupted
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0)  # signals are heard between two steps of the interpreter
+
+
+@pytest.mark.parametrize("kind", [RoundProgress, MatchFinished, LearningFinished, RoundFinished])
+def test_ctrl_c_saves_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any], kind: type
+) -> None:
+    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    before = signal.getsignal(signal.SIGINT)
+    told: list[Event] = []
+
+    def listener(event: Event) -> None:
+        told.append(event)
+        if type(event) is kind and event.matches >= 3 and not any(type(e) is kind for e in told[:-1] if e.matches >= 3):
+            interrupt()
+
+    run = train(GAME, TINY, tmp_path / "run", listeners=[listener])
+    assert run.reason == "stopped"
+    assert run.matches in (3, 6)
+    assert run.checkpoint.name == f"{run.matches:06d}", "saved at once, though no checkpoint was due"
+    assert signal.getsignal(signal.SIGINT) is before
+    assert go_on(tmp_path / "run") == uninterrupted
+
+
+def test_ctrl_c_twice_during_a_write_destroys_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any]
+) -> None:
+    original = os.fsync
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+    played: list[Event] = []
+
+    def listener(event: Event) -> None:
+        played.append(event)
+        if isinstance(event, RoundProgress) and event.matches >= 6:
+            interrupt()
+
+    def interrupted_fsync(descriptor: int) -> None:
+        if any(event.matches >= 6 for event in played):
+            interrupt()
+        original(descriptor)
+
+    monkeypatch.setattr(os, "fsync", interrupted_fsync)
+    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        train(GAME, config, tmp_path / "run", listeners=[listener])
+    monkeypatch.undo()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["000000"]
+    assert go_on(tmp_path / "run") == uninterrupted
+
+
+def test_a_disk_that_is_full_when_the_run_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any]
+) -> None:
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+
+    def listener(event: Event) -> None:
+        if isinstance(event, RoundFinished) and event.matches == 6:
+
+            def full(descriptor: int) -> None:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+            monkeypatch.setattr(os, "fsync", full)
+            interrupt()
+
+    with pytest.raises(CheckpointError, match=r"No space left on device; .*000000 is kept: make room and resume"):
+        train(GAME, config, tmp_path / "run", listeners=[listener])
+    monkeypatch.undo()
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["000000"]
+    assert go_on(tmp_path / "run") == uninterrupted
+
+
+def test_a_damaged_checkpoint_is_said_and_the_older_one_goes_on(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
+    run = train(GAME, TINY, tmp_path / "run")
+    os.truncate(run.checkpoint / "replay.npz", 50)
+    with pytest.raises(CheckpointError, match=r"is whole: remove 000012 to go on from there"):
+        resume(run.folder)
+    shutil.rmtree(run.checkpoint)
+    assert go_on(run.folder) == uninterrupted
+
+
+def test_metrics_of_a_resumed_run_say_each_match_once(tmp_path: Path) -> None:
+    def listener(event: Event) -> None:
+        if isinstance(event, RoundFinished) and event.matches == 6:
+            raise OSError(errno.ENOSPC, "full")
+
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+    with pytest.raises(CheckpointError):
+        train(GAME, config, tmp_path / "run", listeners=[listener])
+    run = resume(tmp_path / "run")
+    records = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
+    matches = [record for record in records if record["event"] == "match_finished"]
+    assert [record["matches"] for record in matches] == list(range(1, 13))
+    whole = train(GAME, TINY, tmp_path / "whole")
+    others = [json.loads(line) for line in (whole.folder / "metrics.jsonl").read_text().splitlines()]
+    assert matches == [record for record in others if record["event"] == "match_finished"]
+
+
+def test_a_request_is_kept_where_work_must_not_be_dropped() -> None:
+    with StopRequests() as stops:
+        assert not stops.requested
+        interrupt()
+        assert stops.requested
+        with pytest.raises(KeyboardInterrupt), stops.droppable():
+            pytest.fail("a request that came before is heard on entry")
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+
+
+def test_a_request_is_heard_at_once_where_work_may_be_dropped() -> None:
+    with StopRequests() as stops:
+        with pytest.raises(KeyboardInterrupt), stops.droppable():
+            interrupt()
+        assert stops.requested
+
+
+def test_a_caller_can_ask_too() -> None:
+    asked = False
+    with StopRequests(lambda: asked) as stops:
+        assert not stops.requested
+        asked = True
+        assert stops.requested

@@ -1,0 +1,462 @@
+"""The training loop: what a run does, tells and leaves, how it ends, and the agent it makes."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from training_runs import EVALUATED, TINY, state_of
+
+from athenan_spiel.config import EngineConfig, EvaluationConfig, ExplorationConfig, SearchConfig, TrainingConfig
+from athenan_spiel.errors import (
+    BudgetError,
+    CheckpointError,
+    ConfigError,
+    EvaluatorError,
+    LearningError,
+    UnsupportedGameError,
+)
+from athenan_spiel.search import Budget
+from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training.checkpoints import read_header
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    EvaluationFinished,
+    Event,
+    LearningFinished,
+    MatchFinished,
+    RoundFinished,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+)
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.trainer import Trainer, exploitation, fraction_done
+
+TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
+ENDLESS = dataclasses.replace(TINY, matches=None)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run."""
+    return train(TIC_TAC_TOE, TINY, tmp_path_factory.mktemp("run") / "ttt").folder
+
+
+def of_type(events: list[Event], kind: type) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def after(calls: int) -> Callable[[], bool]:
+    """A stop request that comes when it was looked at so many times."""
+    count = 0
+
+    def stop() -> bool:
+        nonlocal count
+        count += 1
+        return count > calls
+
+    return stop
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)"])
+def test_the_same_seed_gives_the_same_run_bit_for_bit(tmp_path: Path, spec: str) -> None:
+    game = pyspiel.load_game(spec)
+    first, second, other = (
+        train(game, dataclasses.replace(TINY, seed=seed), tmp_path / name)
+        for name, seed in (("first", 3), ("second", 3), ("other", 4))
+    )
+    assert first.matches == 12
+    assert first.reason == "matches"
+    assert state_of(first.checkpoint) == state_of(second.checkpoint)
+    assert state_of(first.checkpoint)["weights"] != state_of(other.checkpoint)["weights"]
+
+
+def test_training_changes_the_weights_and_lowers_the_loss(tmp_path: Path) -> None:
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=30), tmp_path / "run", listeners=[events.append])
+    first = Trainer(TIC_TAC_TOE, TINY).checkpoint()
+    assert state_of(run.checkpoint)["weights"] != {n: t.numpy().tobytes() for n, t in first.weights.items()}
+    losses = [event.loss for event in of_type(events, LearningFinished)]
+    assert np.mean(losses[-5:]) < 0.8 * np.mean(losses[:5])
+
+
+def test_events_come_in_the_promised_order(tmp_path: Path) -> None:
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[events.append])
+    kinds = [type(event) for event in events if not isinstance(event, RoundProgress | CheckpointWritten)]
+    one_round = [MatchFinished, LearningFinished] * 3 + [RoundFinished]
+    assert kinds == [RunStarted, *one_round * 4, RunFinished]
+    assert isinstance(events[1], CheckpointWritten)
+    assert [event.matches for event in of_type(events, MatchFinished)] == list(range(1, 13))
+    assert [event.matches for event in of_type(events, RoundFinished)] == [3, 6, 9, 12]
+    for event in of_type(events, MatchFinished):
+        assert 5 <= event.length <= 9
+        assert event.evaluations > 0
+        assert event.states > 0
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert (last.matches, last.reason, last.checkpoint) == (12, "matches", run.checkpoint)
+    seconds = [event.seconds for event in events if isinstance(event, RoundProgress | RoundFinished | RunFinished)]
+    assert seconds == sorted(seconds)
+
+
+def test_a_round_tells_what_it_did(tmp_path: Path) -> None:
+    events: list[Event] = []
+    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "run", listeners=[events.append])
+    (played,) = of_type(events, RoundFinished)
+    matches, learned = of_type(events, MatchFinished), of_type(events, LearningFinished)
+    assert played.evaluations == sum(match.evaluations for match in matches)
+    assert played.states_learned == sum(phase.states for phase in learned)
+    assert played.replay_states == sum(match.states for match in matches)
+    assert played.search_seconds > 0
+    assert played.learning_seconds > 0
+    (progress, *_) = of_type(events, RoundProgress)
+    assert progress.matches == 0
+    assert progress.evaluations > 0
+    assert progress.evaluations_per_second > 0
+
+
+def test_the_last_round_is_as_large_as_the_limit_leaves(tmp_path: Path) -> None:
+    events: list[Event] = []
+    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=4), tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, RoundFinished)] == [3, 4]
+
+
+def test_the_folder_holds_a_run(finished: Path) -> None:
+    assert {path.name for path in finished.iterdir()} == {
+        ".lock",
+        "config.toml",
+        "metrics.jsonl",
+        "tensorboard",
+        "checkpoints",
+    }
+    header = read_header(finished / "checkpoints" / "000012")
+    assert header.game == str(TIC_TAC_TOE)
+    assert header.config == TINY
+    assert header.outcome == {"longest": 9, "exact": True}
+    assert (header.counters.matches, header.counters.rounds) == (12, 4)
+
+
+def test_a_run_is_never_trained_over(finished: Path) -> None:
+    before = state_of(finished / "checkpoints" / "000012")
+    with pytest.raises(CheckpointError, match="holds a run already: resume it"):
+        train(TIC_TAC_TOE, TINY, finished)
+    assert state_of(finished / "checkpoints" / "000012") == before
+
+
+def test_a_game_that_cannot_be_trained_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedGameError):
+        train(pyspiel.load_game("kuhn_poker"), TINY, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_outcome_that_the_game_lacks_leaves_no_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="score"):
+        train(TIC_TAC_TOE, dataclasses.replace(TINY, outcome="score"), tmp_path / "run")
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+@pytest.mark.parametrize("calls", [1, 20, 60])
+def test_a_stop_request_drops_the_round_and_saves_what_was_before_it(tmp_path: Path, calls: int) -> None:
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, ENDLESS, tmp_path / "run", listeners=[events.append], stop=after(calls))
+    assert run.reason == "stopped"
+    assert run.matches % 3 == 0
+    assert run.checkpoint.name == f"{run.matches:06d}"
+    assert len(of_type(events, MatchFinished)) == run.matches
+    matches = run.matches or 3
+    whole = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=matches), tmp_path / "whole")
+    if run.matches:
+        assert state_of(run.checkpoint) == state_of(whole.checkpoint)
+    on = resume(run.folder, more_matches=matches)
+    longer = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=run.matches + matches), tmp_path / "longer")
+    assert state_of(on.checkpoint) == state_of(longer.checkpoint)
+
+
+def test_the_time_limit_is_kept_over_resumptions(tmp_path: Path) -> None:
+    config = dataclasses.replace(ENDLESS, seconds=0.6, search=SearchConfig(seconds=10.0, iterations=None))
+    config = dataclasses.replace(config, search=SearchConfig(iterations=30))
+    run = train(pyspiel.load_game("connect_four"), config, tmp_path / "run")
+    assert run.reason == "seconds"
+    assert 0.6 <= run.seconds < 6
+    assert read_header(run.checkpoint).counters.seconds == pytest.approx(run.seconds, abs=1.0)
+    again = resume(run.folder)
+    assert again.reason == "seconds"
+    assert again.matches == run.matches
+    more = resume(run.folder, more_seconds=0.4)
+    assert more.seconds >= run.seconds + 0.4
+    assert RunFolder(run.folder).settings()[1].seconds == pytest.approx(again.seconds + 0.4, abs=0.5)
+
+
+def test_training_works_in_another_thread(tmp_path: Path) -> None:
+    runs: list[Any] = []
+    thread = threading.Thread(target=lambda: runs.append(train(TIC_TAC_TOE, TINY, tmp_path / "run")))
+    thread.start()
+    thread.join()
+    assert runs[0].matches == 12
+
+
+def test_nan_from_the_engine_ends_the_run_with_the_last_checkpoint_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from athenan_spiel.evaluators import NetworkEvaluator
+
+    original = NetworkEvaluator.load
+    loads = 0
+
+    def load(self: NetworkEvaluator, network: Any) -> None:
+        nonlocal loads
+        loads += 1
+        if loads == 3:
+            for parameter in network.parameters():
+                parameter.data.fill_(np.nan)
+        original(self, network)
+
+    monkeypatch.setattr(NetworkEvaluator, "load", load)
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+    with pytest.raises(EvaluatorError, match="finite"):
+        train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+    monkeypatch.undo()
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.reason == "error"
+    assert last.checkpoint == tmp_path / "run" / "checkpoints" / "000000"
+    whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")
+    assert state_of(resume(tmp_path / "run").checkpoint) == state_of(whole.checkpoint)
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf")])
+def test_a_loss_that_is_not_finite_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: float) -> None:
+    from athenan_spiel.learning.learner import Learner
+
+    original, phases = Learner.learn, 0
+
+    def learn(self: Learner, batches: Any) -> Any:
+        nonlocal phases
+        phases += 1
+        report = original(self, batches)
+        return dataclasses.replace(report, loss=loss) if phases == 5 else report
+
+    monkeypatch.setattr(Learner, "learn", learn)
+    with pytest.raises(LearningError, match=r"after match 5.*learner.learning_rate"):
+        train(TIC_TAC_TOE, TINY, tmp_path / "run")
+    monkeypatch.undo()
+    assert RunFolder(tmp_path / "run").load() is not None
+    whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")
+    assert state_of(resume(tmp_path / "run").checkpoint) == state_of(whole.checkpoint)
+
+
+def test_a_full_disk_ends_the_run_with_the_last_checkpoint_as_it_was(tmp_path: Path) -> None:
+    def full(event: Event) -> None:
+        if isinstance(event, RoundFinished) and event.matches == 6:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(CheckpointError, match="No space left on device; the last checkpoint is kept"):
+        train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[full])
+    whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")
+    assert state_of(resume(tmp_path / "run").checkpoint) == state_of(whole.checkpoint)
+
+
+def test_checkpoints_are_spaced_by_the_config(tmp_path: Path) -> None:
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 12]
+
+
+def test_slow_checkpoints_are_spaced_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = RunFolder.save
+    clock = threading.Event()
+
+    def slow(self: RunFolder, checkpoint: Any) -> Path:
+        clock.wait(0.5)
+        return original(self, checkpoint)
+
+    monkeypatch.setattr(RunFolder, "save", slow)
+    events: list[Event] = []
+    train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 12]
+
+
+def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[events.append])
+    evaluations = of_type(events, EvaluationFinished)
+    assert [event.matches for event in evaluations] == [6, 12]
+    for event in evaluations:
+        assert event.opponent == "mcts:2"
+        assert event.wins + event.draws + event.losses == 2
+        assert event.points == (event.wins + event.draws / 2) / 2
+    assert read_header(run.checkpoint).counters.evaluated_at == 12
+    plain = train(TIC_TAC_TOE, TINY, tmp_path / "plain")
+    assert state_of(run.checkpoint) == state_of(plain.checkpoint)
+
+
+def test_an_evaluation_that_is_broken_off_comes_after_the_resumption(tmp_path: Path) -> None:
+    config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
+    played: list[Event] = []
+    run = train(
+        TIC_TAC_TOE,
+        config,
+        tmp_path / "run",
+        listeners=[played.append],
+        stop=lambda: bool(of_type(played, RoundFinished)),
+    )
+    assert (run.reason, run.matches) == ("stopped", 3)
+    text = (run.folder / "config.toml").read_text().replace("matches = 50", "matches = 2")
+    (run.folder / "config.toml").write_text(text)
+    events: list[Event] = []
+    resume(run.folder, listeners=[events.append])
+    assert [event.matches for event in of_type(events, EvaluationFinished)] == [3, 6, 9, 12]
+
+
+def test_more_matches_take_the_place_of_both_limits(finished: Path, tmp_path: Path) -> None:
+    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3, seconds=500.0), tmp_path / "run")
+    again = resume(run.folder)
+    assert (again.matches, again.reason) == (3, "matches")
+    more = resume(run.folder, more_matches=9)
+    assert (more.matches, more.config.matches, more.config.seconds) == (12, 12, None)
+    assert RunFolder(run.folder).settings()[1] == more.config
+    assert state_of(more.checkpoint) == state_of(finished / "checkpoints" / "000012")
+
+
+@pytest.mark.parametrize("more", [{"more_matches": 0}, {"more_seconds": -1.0}, {"more_seconds": float("nan")}])
+def test_more_must_be_more(finished: Path, more: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"more_\w+ must be more than zero"):
+        resume(finished, **more)
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    path = folder / "config.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_run_can_go_on_with_another_search(tmp_path: Path) -> None:
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
+    edit(run.folder, "iterations = 3", "iterations = 5")
+    more = resume(run.folder, more_matches=3)
+    assert more.config.search.iterations == 5
+    assert read_header(more.checkpoint).config == more.config
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("learning_rate = 0.001", "learning_rate = 0.01", "learner"),
+        ("neurons = 16", "neurons = 17", "network"),
+        ("seed = 0", "seed = 1", "seed"),
+        ('outcome = "additive_depth"', 'outcome = "gain"', "outcome"),
+        ('game = "tic_tac_toe()"', 'game = "connect_four()"', "game"),
+        ("duplication = 2.0", "duplication = 3.0", "replay"),
+    ],
+)
+def test_what_a_checkpoint_depends_on_must_not_be_edited(tmp_path: Path, old: str, new: str, name: str) -> None:
+    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "run")
+    edit(run.folder, old, new)
+    with pytest.raises(ConfigError, match=rf"config.toml: {name} must stay .* got .*: change it back"):
+        resume(run.folder)
+
+
+def test_only_runs_are_resumed(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="expected the folder of a run"):
+        resume(tmp_path)
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path, finished: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.write_settings(str(TIC_TAC_TOE), TINY)
+    assert state_of(resume(folder.path).checkpoint) == state_of(finished / "checkpoints" / "000012")
+
+
+def test_a_checkpoint_that_does_not_fit_is_refused(finished: Path) -> None:
+    checkpoint = RunFolder(finished).load()
+    assert checkpoint is not None
+    wider = dataclasses.replace(TINY, network=dataclasses.replace(TINY.network, neurons=17))
+    with pytest.raises(CheckpointError, match="the checkpoint's weights do not fit") as error:
+        Trainer(TIC_TAC_TOE, wider, checkpoint)
+    assert len(str(error.value).splitlines()) == 1
+    for change in ({"matches": {}}, {}):
+        header = dataclasses.replace(checkpoint.header, generators=change)
+        with pytest.raises(CheckpointError, match="the checkpoint does not fit this run"):
+            Trainer(TIC_TAC_TOE, TINY, dataclasses.replace(checkpoint, header=header))
+
+
+def test_how_much_of_a_run_lies_behind() -> None:
+    assert fraction_done(TrainingConfig(), 5, 5.0) == 0.0
+    assert fraction_done(TrainingConfig(matches=10), 5, 5.0) == 0.5
+    assert fraction_done(TrainingConfig(matches=10, seconds=6.0), 3, 5.0) == pytest.approx(5 / 6)
+    assert fraction_done(TrainingConfig(seconds=4.0), 3, 5.0) == 1.0
+
+
+def test_the_exploitation_parameter_follows_the_schedule() -> None:
+    rng = random.Random(0)
+    drawn = [exploitation(ExplorationConfig(), 0.3)(rng) for _ in range(100)]
+    assert 0.3 < np.mean(drawn) < 0.7
+    assert exploitation(ExplorationConfig(schedule="annealed"), 0.3)(rng) == 0.3
+    assert exploitation(ExplorationConfig(schedule="constant", exploitation=0.9), 0.3)(rng) == 0.9
+
+
+@pytest.mark.parametrize("schedule", ["annealed", "constant"])
+def test_every_schedule_trains(tmp_path: Path, schedule: Any) -> None:
+    config = dataclasses.replace(TINY, exploration=ExplorationConfig(schedule=schedule))
+    assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 12
+
+
+def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
+    search = SearchConfig(algorithm="ubfm", completion=False, iterations=3)
+    config = dataclasses.replace(TINY, search=search, outcome="gain", matches=3)
+    assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 3
+
+
+def test_the_trained_agent_plays(finished: Path) -> None:
+    agent = load_agent(finished, budget=Budget(iterations=20), seed=1)
+    twin = load_agent(finished, budget=Budget(iterations=20), seed=1)
+    state = agent.game.new_initial_state()
+    while not state.is_terminal():
+        action = agent.step(state)
+        assert action == twin.step(state)
+        state.apply_action(action)
+    assert load_agent(finished, seconds=0.05).budget == Budget(seconds=0.05)
+
+
+def test_the_trained_agent_is_the_network_of_the_newest_checkpoint(finished: Path) -> None:
+    checkpoint = RunFolder(finished).load()
+    assert checkpoint is not None
+    state = TIC_TAC_TOE.new_initial_state()
+    expected = Trainer(TIC_TAC_TOE, TINY, checkpoint).evaluator([state])
+    assert np.array_equal(load_agent(finished).evaluator([state]), expected)
+
+
+def test_an_agent_can_take_another_engine(finished: Path) -> None:
+    agent = load_agent(finished, seconds=0.05, engine=EngineConfig())
+    assert np.isfinite(agent.think(TIC_TAC_TOE.new_initial_state()).values).all()
+
+
+def test_an_agent_needs_a_run_with_a_whole_checkpoint(tmp_path: Path, finished: Path) -> None:
+    with pytest.raises(CheckpointError, match="expected the folder of a run"):
+        load_agent(tmp_path)
+    with pytest.raises(BudgetError):
+        load_agent(finished, seconds=0.0)
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.write_settings(str(TIC_TAC_TOE), TINY)
+    with pytest.raises(CheckpointError, match="has no checkpoint yet"):
+        load_agent(folder.path)
+    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "other")
+    os.truncate(run.checkpoint / "weights.safetensors", 100)
+    with pytest.raises(CheckpointError, match=r"weights.safetensors \(100 bytes\) does not match its checksum"):
+        load_agent(run.folder)

@@ -1,0 +1,54 @@
+"""Tiny runs for the tests of training: their settings, and what of a run must be the same to the bit."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from athenan_spiel.config import (
+    EngineConfig,
+    EvaluationConfig,
+    LearnerConfig,
+    NetworkConfig,
+    ReplayConfig,
+    SearchConfig,
+    TrainingConfig,
+)
+from athenan_spiel.training.checkpoints import Checkpoint, read_checkpoint
+
+TINY = TrainingConfig(
+    matches=12,
+    matches_at_once=3,
+    checkpoint_seconds=0.0,
+    search=SearchConfig(iterations=3),
+    network=NetworkConfig(architecture="mlp", layers=1, neurons=16),
+    replay=ReplayConfig(matches=5, duplication=2.0),
+    learner=LearnerConfig(batch_size=32, precision="float32"),
+    engine=EngineConfig(name="torch", precision="float32", threads=1),
+)
+"""Four rounds of three matches, a second's work."""
+EVALUATED = dataclasses.replace(
+    TINY, evaluation=EvaluationConfig(every_matches=5, matches=2, simulations=2, seconds=0.01)
+)
+
+
+def state_of(path: Path) -> dict[str, Any]:
+    """Everything in a checkpoint that two equal runs must have in common, as comparable values."""
+    return comparable(read_checkpoint(path))
+
+
+def comparable(checkpoint: Checkpoint) -> dict[str, Any]:
+    header = checkpoint.header
+    return {
+        "weights": {name: tensor.numpy().tobytes() for name, tensor in checkpoint.weights.items()},
+        "optimizer": {
+            (index, name): value.numpy().tobytes()
+            for index, moments in checkpoint.optimizer["state"].items()
+            for name, value in moments.items()
+        },
+        "replay": {name: array.tobytes() for name, array in checkpoint.replay.items()},
+        "outcome": header.outcome,
+        "generators": header.generators,
+        "counters": dataclasses.replace(header.counters, seconds=0.0, evaluated_at=0),
+    }
