@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -71,7 +72,9 @@ def test_defaults_can_come_from_elsewhere() -> None:
         (["hex", "go"], "unexpected argument 'go'; quote a word that holds spaces or parentheses"),
     ],
 )
-def test_a_mistake_is_one_line(words: list[str], message: str) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_mistake_is_one_line(words: list[str], message: str, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     assert complaint(*words) == message
 
 
@@ -109,6 +112,8 @@ def test_durations(text: str, seconds: float) -> None:
     "text", ["", "0", "0s", "-3m", "3 minutes", "3M", "1e3", "inf", "nan", "30m1h", "m", "9" * 400]
 )
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"expected a length of time above zero, like 90s, 3m, 1h30m or 45 \(seconds\)") as error:
+    with pytest.raises(
+        ConfigError, match=r"expected a length of time above zero, like 90s, 3m, 1h30m or 45 \(seconds\)"
+    ) as error:
         parse_duration(text)
     assert repr(text) in str(error.value)

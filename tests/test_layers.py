@@ -29,6 +29,7 @@ LAYERS = [
     "training",
     "arena",
     "cli",
+    "__main__",
 ]
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}
 

@@ -151,7 +151,8 @@ def _bar() -> Progress:
         TextColumn("{task.fields[tally]}", markup=False),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=progress(), transient=True)
+    console = progress()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _table(game: pyspiel.Game, contender: AgentWord, comparisons: Sequence[Comparison]) -> Table:

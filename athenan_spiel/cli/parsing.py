@@ -25,7 +25,8 @@ T = TypeVar("T")
 NONE = "none"
 """What a person types for a setting without a value."""
 
-_BOX = "│|╭╮╰╯┌┐└┘─+-"
+_BOX = " │╭╮╰╯─-"
+"""What the boxes are drawn with, by ASCII where the terminal wants it."""
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -66,9 +67,9 @@ def parse(arguments_type: type[T], arguments: Sequence[str], command: str, defau
 def option_value(arguments: Sequence[str], option: str) -> str | None:
     """The last value given to `option` (as `--option value` or `--option=value`), before anything is parsed."""
     value = None
-    for word, after in zip(arguments, [*arguments[1:], None], strict=True):
+    for i, word in enumerate(arguments):
         if word == option:
-            value = after
+            value = arguments[i + 1] if i + 1 < len(arguments) else None
         elif word.startswith(f"{option}="):
             value = word.removeprefix(f"{option}=")
     return value
@@ -137,17 +138,21 @@ def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _in_one_line(box: str) -> str:
-    """The first paragraph of a box that tyro printed for a mistake."""
-    lines = [_ANSI.sub("", line).strip() for line in box.splitlines()]
-    title = lines[0].strip(_BOX + " ")
-    body = []
-    for line in lines[1:]:
-        text = line.strip("│|").rstrip()
-        if not text.strip(_BOX + " "):
-            break
-        body.append(text.removeprefix(" "))
-    if title == "Required options":
-        missing = [line.strip() for line in body if re.match(r" {4}\S", line)]
-        return f"missing: {', '.join(missing)}"
-    message = " ".join(text.strip() for text in body)
+    """The first paragraph of what tyro printed for a mistake: a title and paragraphs, in a box or between rules."""
+    rows = [_ANSI.sub("", line).strip("│").rstrip() for line in box.splitlines()]
+    paragraphs: list[list[str]] = [[]]
+    for row in rows[1:]:
+        if row.strip(_BOX):
+            paragraphs[-1].append(row)
+        else:
+            paragraphs.append([])
+    body = next(paragraph for paragraph in paragraphs if paragraph)
+    if rows[0].strip(_BOX) == "Required options":
+        names = _indent(body[0]) + 4
+        return f"missing: {', '.join(row.strip() for row in body if _indent(row) == names)}"
+    message = " ".join(row.strip() for row in body)
     return re.sub(r"^Error parsing (?:[a-z_.]+: )?", "", message)
+
+
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip())

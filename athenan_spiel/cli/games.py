@@ -1,0 +1,62 @@
+"""`athenan games`: which games can be trained here, and why not where they cannot."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.table import Table
+
+from athenan_spiel.cli.console import output, print_json
+from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from athenan_spiel.games import GameInfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class GamesArguments:
+    """List OpenSpiel's games: which can be trained, and why not where they cannot.
+
+    Example: athenan games chess
+    """
+
+    filter: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILTER")] = ""
+    """Only games with this in their name."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print one JSON document."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan games` with these words; returns the exit code."""
+    arguments = parse(GamesArguments, words, "athenan games")
+    from athenan_spiel.games import all_games
+
+    wanted = arguments.filter.lower()
+    games = [game for game in all_games() if wanted in game.short_name or wanted in game.long_name.lower()]
+    if not games:
+        raise ConfigError(f"expected a part of a game's name, got {arguments.filter!r}: `athenan games` lists all")
+    if arguments.json:
+        print_json([{**dataclasses.asdict(game), "parameters": dict(game.parameters)} for game in games])
+    else:
+        output().print(_table(games))
+    return DONE
+
+
+def _table(games: Sequence[GameInfo]) -> Table:
+    supported = [game for game in games if game.supported]
+    table = Table(title=f"{len(supported)} of {len(games)} games can be trained", title_justify="left")
+    table.add_column("game", no_wrap=True)
+    table.add_column("parameters")
+    table.add_column("can be trained")
+    for game in [*supported, *(game for game in games if not game.supported)]:
+        parameters = ", ".join(f"{name}={default}" for name, default in game.parameters)
+        verdict = "yes" if game.supported else f"no: {'; '.join(game.reasons)}"
+        text = f"{verdict}; {game.note}" if game.note else verdict
+        table.add_row(game.short_name, parameters, text, style=None if game.supported else "dim")
+    return table

@@ -1,0 +1,60 @@
+"""Train an agent on a game for a while, then let it play OpenSpiel's MCTS.
+
+    python examples/train_a_game.py "breakthrough(rows=6,columns=6)" --seconds 120
+
+`--dry-run` does the same with the smallest counts, in some seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import tempfile
+from pathlib import Path
+
+import agents
+import athenan_spiel as ath
+from athenan_spiel.training import events
+
+
+def report(event: events.Event) -> None:
+    """A listener: called with everything that happens in a run, it prints what it likes."""
+    if isinstance(event, events.RoundFinished):
+        print(f"{event.seconds:6.0f} s  {event.matches:6} matches  {event.replay_states:8} states in the replay")
+
+
+def main() -> None:
+    """Read the arguments, train, play, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
+    parser.add_argument("--seconds", type=float, default=60.0, help="training time")
+    parser.add_argument("--folder", help="the run folder; by default a temporary one, removed at the end")
+    parser.add_argument("--dry-run", action="store_true", help="the smallest counts")
+    arguments = parser.parse_args()
+
+    game = ath.load_game(arguments.game)
+    config = dataclasses.replace(ath.preset("quick"), seconds=arguments.seconds)
+    matches, thinking, simulations = 20, {"seconds": 0.1}, 100
+    if arguments.dry_run:
+        config = dataclasses.replace(config, seconds=None, matches=2, matches_at_once=2)
+        matches, thinking, simulations = 2, {"iterations": 2}, 2
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(arguments.folder or temporary)
+        run = ath.train(game, config, folder, listeners=[report])
+        print(f"{run.matches} matches learned in {run.seconds:.0f} s")
+        series = ath.play_series(
+            game,
+            lambda player: agents.load_bot("athenan", game, player, {"checkpoint": str(folder), **thinking}),
+            lambda player: agents.load_bot("mcts", game, player, {"simulations": simulations}),
+            matches,
+        )
+    print(f"against mcts:{simulations}: {series.wins} won, {series.draws} drawn, {series.losses} lost")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ath.AthenanError as error:
+        sys.exit(f"{error}")

@@ -1,0 +1,101 @@
+"""The README's and the docs' commands and snippets do what they say, with small counts in place of long ones."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from athenan_spiel.cli.main import main
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SMALL = {
+    "ath.TrainingConfig(seconds=180)": "ath.TrainingConfig(matches=2, matches_at_once=2)",
+    '"seconds": 0.1': '"iterations": 2',
+    '"simulations": 100': '"simulations": 2',
+    "rows=4,columns=4": "rows=3,columns=4",
+}
+"""What is long in a snippet, and what stands in for it here."""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[list[str]]:
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def in_short(words: list[str]) -> list[str]:
+    """The `athenan` command with counts of 2, moves of two search iterations, and a second of training."""
+    if words[0] == "train" and "--time" not in words:
+        words = [*words, "--time", "1s"]
+    for option, value in {
+        "--time": "1s",
+        "--matches": "2",
+        "--search.iterations": "2",
+        "--network.filters": "4",
+    }.items():
+        words = [value if before == option else word for before, word in zip(["", *words], words, strict=False)]
+    return [re.sub(r"@[\d.]+s$", "@2i", re.sub(r"^mcts:\d+$", "mcts:2", word)) for word in words]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for snippet in blocks(page, "python"):
+        for long, short in SMALL.items():
+            snippet = snippet.replace(long, short)
+        exec(compile(snippet, str(page), "exec"), names)
+
+
+def test_the_stand_ins_stand_for_something() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [long for long in SMALL if long not in text] == []
+
+
+def test_the_proof_in_the_readme_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippet,) = [snippet for snippet in blocks(ROOT / "README.md", "python") if "ath.think" in snippet]
+    names: dict[str, object] = {}
+    exec('import athenan_spiel as ath\ngame = ath.load_game("connect_four")\n' + snippet, names)
+    assert capsys.readouterr().out.splitlines()[0] == "1 True"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody is there to play
+    for program, *words in commands(page):
+        if program == "athenan":
+            assert main(in_short(words)) == 0, words
+
+
+def test_what_a_page_says_of_make_and_pip_is_what_the_makefile_does() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    said = [words for page in PAGES for words in commands(page) if words[0] != "athenan"]
+    assert ["make", "train"] in said
+    assert ["make", "test"] in said
+    for program, *words in said:
+        if program == "make":
+            assert re.search(rf"^{words[0]}:", makefile, re.MULTILINE), words
+        else:
+            assert (program, words[0]) == ("pip", "install")
+            assert all(word in makefile for word in words), words
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_files_that_the_page_of_algorithms_names_exist() -> None:
+    text = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    for name in set(re.findall(r"`([\w/]+\.py)`", text)):
+        assert (ROOT / "athenan_spiel" / name).is_file(), name
