@@ -90,7 +90,8 @@ def die_in_a_write(folder: Path, write: int) -> None:
 def processes() -> Any:
     """Makes processes that have torch loaded already, without having run it."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["athenan_spiel.training.loop"])
+    # Optimisers load torch._dynamo when first used, and the listeners load TensorBoard.
+    context.set_forkserver_preload(["athenan_spiel.training.loop", "torch._dynamo", "torch.utils.tensorboard.writer"])
     return context
 
 

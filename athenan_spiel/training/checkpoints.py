@@ -80,7 +80,7 @@ class Checkpoint:
     header: Header
     weights: dict[str, torch.Tensor]
     optimizer: dict[str, Any]
-    replay: dict[str, NDArray[Any]]
+    replay: Mapping[str, NDArray[Any]]
 
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
@@ -91,13 +91,14 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     """
     final = folder / f"{checkpoint.header.counters.matches:06d}"
     unfinished = folder / f"{UNFINISHED}{final.name}"
+    arrays: Any = checkpoint.replay
     shutil.rmtree(unfinished, ignore_errors=True)  # a kill may have left one
     try:
         unfinished.mkdir(parents=True)
         sums = {
             WEIGHTS: write_durably(unfinished / WEIGHTS, lambda f: f.write(safetensors.torch.save(checkpoint.weights))),
             OPTIMIZER: write_durably(unfinished / OPTIMIZER, lambda f: f.write(_optimizer_bytes(checkpoint.optimizer))),
-            REPLAY: write_durably(unfinished / REPLAY, lambda f: np.savez(f, **checkpoint.replay)),
+            REPLAY: write_durably(unfinished / REPLAY, lambda f: np.savez(f, **arrays)),
         }
         write_durably(unfinished / STATE, lambda f: f.write(_state_bytes(checkpoint.header, sums)))
         sync_folder(unfinished)

@@ -153,7 +153,7 @@ class Trainer:
             config=self.config,
             outcome=dict(self.outcome.parameters),
             counters=self.counters,
-            generators={name: generator.bit_generator.state for name, generator in self._generators.items()},
+            generators={name: dict(generator.bit_generator.state) for name, generator in self._generators.items()},
         )
 
     def _restore(self, checkpoint: Checkpoint) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import IO
 
 from athenan_spiel.training.events import (
     CheckpointWritten,
@@ -32,7 +32,7 @@ class LinePrinter:
         every_seconds: time between two lines on the progress.
     """
 
-    def __init__(self, stream: TextIO, every_seconds: float = 10.0) -> None:
+    def __init__(self, stream: IO[str], every_seconds: float = 10.0) -> None:
         self._stream = stream
         self._every = every_seconds
         self._summary = RunSummary()

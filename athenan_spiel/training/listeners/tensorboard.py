@@ -32,7 +32,7 @@ class TensorBoard:
             from torch.utils.tensorboard.writer import SummaryWriter  # slow to import, and needed only here
 
             purge = event.matches + 1 if self._path.exists() else None
-            self._writer = SummaryWriter(str(self._path), purge_step=purge)  # type: ignore[no-untyped-call]
+            self._writer = SummaryWriter(str(self._path), purge_step=purge)
         if self._writer is None:
             return
         for name, value in _scalars(event):
