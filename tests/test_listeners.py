@@ -61,7 +61,7 @@ def match(matches: int, result: float = 1.0, length: int = 7) -> MatchFinished:
 
 
 def learned(matches: int, loss: float | None = 0.25) -> LearningFinished:
-    return LearningFinished(matches=matches, loss=loss, states=120, batches=1, seconds=0.1)
+    return LearningFinished(matches=matches, loss=loss, states=120, batches=1, learning_seconds=0.1)
 
 
 def round_(matches: int, seconds: float = 5.0, search_seconds: float = 4.0) -> RoundFinished:
@@ -79,11 +79,13 @@ def round_(matches: int, seconds: float = 5.0, search_seconds: float = 4.0) -> R
 
 
 def evaluated(matches: int) -> EvaluationFinished:
-    return EvaluationFinished(matches=matches, opponent="mcts:100", wins=6, draws=2, losses=2, points=0.7, seconds=3.0)
+    return EvaluationFinished(
+        matches=matches, opponent="mcts:100", wins=6, draws=2, losses=2, points=0.7, evaluation_seconds=3.0
+    )
 
 
 def written(matches: int) -> CheckpointWritten:
-    return CheckpointWritten(matches=matches, path=FOLDER / f"{matches:06d}", bytes=3_000_000, seconds=0.2)
+    return CheckpointWritten(matches=matches, path=FOLDER / f"{matches:06d}", bytes=3_000_000, writing_seconds=0.2)
 
 
 def finished(matches: int, seconds: float = 9.0) -> RunFinished:
@@ -148,7 +150,7 @@ def test_plain_lines_come_at_intervals_and_at_events() -> None:
         "10 s, 2 matches, 3 in play, 1,234 states valued/s, loss 0.125, length 8",
         "evaluation: 70% against mcts:100 (6 won, 2 drawn, 2 lost) after 2 matches",
         "checkpoint 000002: 3.0 MB in 0.2 s",
-        "all matches played: 2 matches in 9 s, saved in runs/ttt/000002",
+        "all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002",
     ]
 
 
@@ -164,7 +166,7 @@ def test_the_last_line_of_a_run_that_saved_nothing() -> None:
     stream = io.StringIO()
     end = RunFinished(matches=0, seconds=1.0, reason="error", folder=FOLDER, checkpoint=None)
     tell(LinePrinter(stream), [end])
-    assert stream.getvalue() == "stopped by an error: 0 matches in 1 s, nothing was saved\n"
+    assert stream.getvalue() == "stopped by an error: 0 matches in 1 s; there is no checkpoint\n"
 
 
 def terminal() -> Console:
@@ -201,7 +203,7 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
     finally:
         live(finished(2))
     output = console.file.getvalue()  # type: ignore[attr-defined]
-    assert output.rstrip().endswith("all matches played: 2 matches in 9 s, saved in runs/ttt/000002")
+    assert output.rstrip().endswith("all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002")
 
 
 def test_the_live_view_leaves_out_what_is_not_known() -> None:

@@ -55,5 +55,5 @@ def evaluate(
         draws=series.draws,
         losses=series.losses,
         points=series.points,
-        seconds=time.perf_counter() - start,
+        evaluation_seconds=time.perf_counter() - start,
     )

@@ -5,8 +5,8 @@ A listener is a callable that takes an event; the live view, `metrics.jsonl` and
 `LearningFinished`, then `RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the
 end `RunFinished`, also when an error ends the run. A round that is broken off leaves no `MatchFinished`.
 
-`matches` is everywhere the number of matches learned since the run began, resumptions included, and `seconds` of the
-run likewise. What was not measured is None, never 0.
+`matches` is everywhere the number of matches learned since the run began, resumptions included, and `seconds` the time
+of the run likewise; other times have longer names. What was not measured is None, never 0.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class LearningFinished:
     """Mean loss; None where the replay offered nothing to learn."""
     states: int
     batches: int
-    seconds: float
+    learning_seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class EvaluationFinished:
     losses: int
     points: float
     """(wins + draws / 2) / matches played."""
-    seconds: float
+    evaluation_seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +120,12 @@ class CheckpointWritten:
     matches: int
     path: Path
     bytes: int
-    seconds: float
-    """Time the writing took."""
+    writing_seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFinished:
-    """The run is over; the state after `matches` matches is in `checkpoint`."""
+    """The run is over. `checkpoint` holds its state after `matches` matches, or an earlier one after an error."""
 
     matches: int
     seconds: float

@@ -16,6 +16,7 @@ from athenan_spiel.training.evaluation import evaluate
 from athenan_spiel.training.events import (
     CheckpointWritten,
     EndReason,
+    EvaluationFinished,
     Listener,
     RoundFinished,
     RoundProgress,
@@ -113,11 +114,13 @@ class Session:
 
     def _rounds(self) -> EndReason:
         while True:
-            try:
-                with self._stops.droppable():
-                    self._evaluate_if_due()
-            except (KeyboardInterrupt, _BrokenOffError):
-                return self._ended() or "stopped"
+            if self._evaluation_is_due():
+                try:
+                    with self._stops.droppable():
+                        event = self._evaluate()
+                except (KeyboardInterrupt, _BrokenOffError):
+                    return self._ended() or "stopped"
+                self._emit(event)
             if self._seconds() >= self._next_checkpoint:
                 self._save()
             if (reason := self._ended()) is not None:
@@ -155,12 +158,13 @@ class Session:
                 )
         return playing.matches(), playing.evaluations
 
-    def _learn(self, matches: Sequence[Match], evaluations: int, search_seconds: float) -> None:
+    def _learn(self, matches: list[Match], evaluations: int, search_seconds: float) -> None:
+        """Learn the matches in order, and take each out of the list, as its tree is large."""
         start = time.perf_counter()
         trainer = self._trainer
         before = trainer.counters.states_learned
-        for match in matches:
-            for event in trainer.learn(match):
+        while matches:
+            for event in trainer.learn(matches.pop(0)):
                 self._emit(event)
         trainer.publish()
         trainer.counters = dataclasses.replace(trainer.counters, rounds=trainer.counters.rounds + 1)
@@ -178,15 +182,18 @@ class Session:
             )
         )
 
-    def _evaluate_if_due(self) -> None:
-        trainer = self._trainer
-        every, matches = trainer.config.evaluation.every_matches, trainer.counters.matches
-        if every is None or matches // every == trainer.counters.evaluated_at // every:
-            return
+    def _evaluation_is_due(self) -> bool:
+        every, counters = self._trainer.config.evaluation.every_matches, self._trainer.counters
+        return every is not None and counters.matches // every != counters.evaluated_at // every
+
+    def _evaluate(self) -> EvaluationFinished:
         self._break_off_if_ended()
+        trainer = self._trainer
+        matches = trainer.counters.matches
         search = UBFM(trainer.game, outcome=trainer.outcome)
-        self._emit(evaluate(trainer.game, search, trainer.evaluator, trainer.config, matches, self._break_off_if_ended))
+        event = evaluate(trainer.game, search, trainer.evaluator, trainer.config, matches, self._break_off_if_ended)
         trainer.counters = dataclasses.replace(trainer.counters, evaluated_at=matches)
+        return event
 
     def _save(self) -> None:
         """Write a checkpoint; where nothing was learned since the last one, only its header."""
@@ -206,7 +213,7 @@ class Session:
                 matches=trainer.counters.matches,
                 path=self._newest,
                 bytes=sum(file.stat().st_size for file in self._newest.iterdir()),
-                seconds=taken,
+                writing_seconds=taken,
             )
         )
 
@@ -216,12 +223,14 @@ class Session:
             return "stopped"
         if config.matches is not None and self._trainer.counters.matches >= config.matches:
             return "matches"
-        if config.seconds is not None and self._seconds() >= config.seconds:
-            return "seconds"
-        return None
+        return "seconds" if self._time_is_up() else None
+
+    def _time_is_up(self) -> bool:
+        limit = self._trainer.config.seconds
+        return limit is not None and self._seconds() >= limit
 
     def _break_off_if_ended(self) -> None:
-        if self._stops.requested or self._ended() == "seconds":
+        if self._stops.requested or self._time_is_up():
             raise _BrokenOffError
 
     def _count_ply(self) -> None:

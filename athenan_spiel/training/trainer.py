@@ -129,7 +129,11 @@ class Trainer:
             states=len(targets),
         )
         learned = LearningFinished(
-            matches=number, loss=report.loss, states=report.states, batches=report.batches, seconds=report.seconds
+            matches=number,
+            loss=report.loss,
+            states=report.states,
+            batches=report.batches,
+            learning_seconds=report.seconds,
         )
         return played, learned
 

@@ -58,7 +58,7 @@ class LinePrinter:
             self._next = event.seconds + self._every
             return self._progress()
         if isinstance(event, CheckpointWritten):
-            return f"checkpoint {event.path.name}: {event.bytes / 1e6:.1f} MB in {event.seconds:.1f} s"
+            return f"checkpoint {event.path.name}: {event.bytes / 1e6:.1f} MB in {event.writing_seconds:.1f} s"
         return None
 
     def _progress(self) -> str:
@@ -85,5 +85,5 @@ def started_text(event: RunStarted) -> str:
 
 def finished_text(event: RunFinished) -> str:
     """The last line of a run's output."""
-    where = f"saved in {event.checkpoint}" if event.checkpoint is not None else "nothing was saved"
-    return f"{ENDINGS[event.reason]}: {event.matches} matches in {event.seconds:.0f} s, {where}"
+    where = f"the newest checkpoint is {event.checkpoint}" if event.checkpoint is not None else "there is no checkpoint"
+    return f"{ENDINGS[event.reason]}: {event.matches} matches in {event.seconds:.0f} s; {where}"
