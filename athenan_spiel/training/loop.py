@@ -28,8 +28,8 @@ from athenan_spiel.training.session import Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
 from athenan_spiel.training.trainer import Trainer
 
-FIXED = ("outcome", "seed", "network", "replay", "learner")
-"""Settings that a run keeps from its first checkpoint on, as weights, optimiser and replay depend on them."""
+FIXED = ("outcome", "seed", "network")
+"""Settings that a run keeps from its beginning on: the weights and what was learned rest on them."""
 
 
 def train(

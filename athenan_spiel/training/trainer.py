@@ -9,7 +9,6 @@ from it goes on as this one would. Playing a round changes nothing but the gener
 from __future__ import annotations
 
 import dataclasses
-import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +21,7 @@ from athenan_spiel.config import ExplorationConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, completed, constant_exploitation, ordinal, uniform_exploitation
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.learning import StratifiedReplay, tree_targets
 from athenan_spiel.learning.learner import Learner
@@ -104,16 +103,12 @@ class Trainer:
         """Put a match into the replay and go through one learning phase (Algorithms 3 and 8).
 
         Raises:
-            LearningError: the loss is not finite.
+            LearningError: the loss is not finite; the weights are then of no use.
         """
         targets = tree_targets(match.tree)
         self.replay.add(targets)
         report = self.learner.learn(self.replay.sample(self.config.learner.batch_size))
         number = self.counters.matches + 1
-        if report.loss is not None and not math.isfinite(report.loss):
-            raise LearningError(
-                f"the loss must be finite, got {report.loss!r} after match {number}: lower learner.learning_rate"
-            )
         self.counters = dataclasses.replace(
             self.counters,
             matches=number,
