@@ -157,7 +157,7 @@ def test_a_store_numbers_its_observations_and_keeps_their_order(chunk: int) -> N
     expected = []
     for number in range(11):
         assert len(store) == number
-        assert store.append(number) == number  # type: ignore[arg-type]
+        assert store.append(number) == number
         expected.append((number, number % 2, -number))
         if number == 5:  # reading the chunks in mid-match changes nothing
             assert sum(map(len, store.chunks())) == 6

@@ -67,7 +67,7 @@ def row_of(item: int) -> list[int]:
 
 def items_of(batch: Batch) -> list[int]:
     """The items of a minibatch, read from their observations; their values must be theirs."""
-    items = (batch.observations @ (2.0 ** np.arange(ITEM_BITS))).astype(np.int64).tolist()
+    items: list[int] = (batch.observations @ (2.0 ** np.arange(ITEM_BITS))).astype(np.int64).tolist()
     assert batch.values.dtype == batch.observations.dtype == np.float32
     assert batch.values.tolist() == [item / 2 for item in items]
     return items
@@ -76,7 +76,7 @@ def items_of(batch: Batch) -> list[int]:
 def match_of(items: list[int], chunk: int = 3) -> Targets:
     rows = np.array([row_of(item) for item in items], np.float32).reshape(-1, ITEM_BITS)
     packs = [CompactRows.pack(rows[first : first + chunk]) for first in range(0, len(items), chunk)]
-    return Targets(packs, np.array(items, np.float32) / 2)
+    return Targets(packs, np.array([item / 2 for item in items], np.float32))
 
 
 def matches_of(lengths: list[int]) -> Iterator[list[int]]:

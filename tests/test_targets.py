@@ -28,7 +28,7 @@ class TensorEncoder:
 
 
 def worth(state: pyspiel.State) -> float:
-    return 10.0 * state.returns()[0]
+    return 10.0 * float(state.returns()[0])
 
 
 def expand(tree: Tree, state: pyspiel.State, rng: random.Random) -> Node:

@@ -1,0 +1,150 @@
+"""Stochastic gradient descent on the value network: Adam with L2 regularisation (the article, Algorithm 7).
+
+For each minibatch the learner takes one step of Adam down the gradient of
+
+    mean over the minibatch of ((f_θ(s) - v) / scale)² + l2 · Σ w²
+
+where `scale` is the network's, the largest |v| that the outcome allows: a loss of 1 is always an error as large as
+that, whatever the reinforcement heuristic. (The article's heuristics are learned unscaled, so there `l2` weighs
+less against large values; for the gain the two are the same.)
+
+As in Keras, which the article used: the squared error is a mean, not a sum; the penalty has no factor ½, so its
+gradient is 2 · l2 · w and `weight_decay` of torch's Adam, which adds weight_decay · w to the gradient before its
+moments, is 2 · l2; biases are not penalised.
+
+On one processor and with one number of threads, the same weights and minibatches give the same weights to the bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from athenan_spiel.config import LearnerConfig, Precision
+from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.learning.replay import Batch
+
+if TYPE_CHECKING:
+    from athenan_spiel.networks import ValueNetwork
+
+BETAS = (0.9, 0.999)
+EPSILON = 1e-7
+"""β₁, β₂ and ε of Adam (the article, Section 3.3.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningReport:
+    """What one pass over some minibatches did."""
+
+    loss: float | None
+    """Squared error of values divided by `scale`, each before its step, mean over the states; none without states."""
+    states: int
+    batches: int
+    seconds: float
+
+
+class Learner:
+    """Improves `network` in place; keeps Adam's moments from one learning phase to the next.
+
+    Args:
+        network: what to train. It is moved to `device`.
+        config: step size, L2 and precision. Minibatches come as they are: `config.batch_size` is the replay's.
+        device: as torch names it.
+    """
+
+    def __init__(self, network: ValueNetwork, config: LearnerConfig, device: torch.device | str = "cpu") -> None:
+        self.network = network.to(device)
+        self._config = config
+        self._device = torch.device(device)
+        self._bfloat16 = uses_bfloat16(config.precision, self._device)
+        weights = [p for p in network.parameters() if p.ndim > 1]
+        biases = [p for p in network.parameters() if p.ndim <= 1]
+        self._optimizer = torch.optim.Adam(
+            [{"params": weights, "weight_decay": 2 * config.l2}, {"params": biases, "weight_decay": 0.0}],
+            lr=config.learning_rate,
+            betas=BETAS,
+            eps=EPSILON,
+            fused=True,
+        )
+
+    def learn(self, batches: Iterable[Batch]) -> LearningReport:
+        """Take one step for each of `batches`, in order.
+
+        Raises:
+            LearningError: the loss became NaN or infinite; the weights are then of no use.
+        """
+        started = time.perf_counter()
+        states = count = 0
+        total = torch.zeros((), dtype=torch.float64, device=self._device)
+        self.network.train()
+        for batch in batches:
+            size = len(batch.values)
+            total.add_(self._step(batch), alpha=size)
+            states += size
+            count += 1
+        self.network.eval()
+        loss = total.item() / states if states else None
+        if loss is not None and not math.isfinite(loss):
+            rate = self._config.learning_rate
+            raise LearningError(f"expected a finite loss, got {loss!r}: lower learner.learning_rate, now {rate!r}")
+        return LearningReport(loss=loss, states=states, batches=count, seconds=time.perf_counter() - started)
+
+    def _step(self, batch: Batch) -> torch.Tensor:
+        """Take one step of Adam and return the loss before it, a scalar still on its way on a GPU."""
+        shape, scale = self.network.shape, self.network.scale
+        observations = torch.from_numpy(batch.observations).view(-1, *shape)
+        values = torch.from_numpy(batch.values)
+        if len(shape) == 3:  # the faster layout for convolutions, most of all in bfloat16
+            observations = observations.contiguous(memory_format=torch.channels_last)
+        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
+            predictions = self.network(observations.to(self._device))
+        loss: torch.Tensor = ((predictions.float() - values.to(self._device)) / scale).square().mean()
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
+        return loss.detach()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return a copy of Adam's moments, for `torch.save`; the network's weights are not in it."""
+        return copy.deepcopy(self._optimizer.state_dict())
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from what `state_dict` returned, with the step size and L2 of this learner's own config.
+
+        Raises:
+            CheckpointError: it is the state of another network's learner.
+        """
+        moments = state["state"]
+        shapes = [p.shape for group in self._optimizer.param_groups for p in group["params"]]
+        for i, shape in enumerate(shapes):
+            if i in moments and moments[i]["exp_avg"].shape != shape:
+                expected, found = tuple(shape), tuple(moments[i]["exp_avg"].shape)
+                raise CheckpointError(
+                    f"expected Adam's moments of shape {expected!r}, got {found!r}: another network's"
+                )
+        if len(moments) > len(shapes):
+            raise CheckpointError(f"expected Adam's moments of {len(shapes)!r} weights, got {len(moments)!r}")
+        groups = self._optimizer.state_dict()["param_groups"]
+        self._optimizer.load_state_dict(copy.deepcopy({"state": moments, "param_groups": groups}))
+
+
+def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
+    """Whether to compute forwards and backwards in bfloat16; loss, gradients' sums and weights stay float32.
+
+    `auto` means bfloat16 where it is faster and the loss goes down as well: on GPUs that have it, and on
+    processors with matrix units for it (AMX). Without AMX, backward passes in bfloat16 are slower than in float32,
+    even on processors with its vector instructions.
+    """
+    if precision != "auto":
+        return precision == "bfloat16"
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    # An older torch cannot be asked, and then float32 is always right.
+    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return device.type == "cpu" and bool(capabilities.get("amx_bf16"))

@@ -1,0 +1,291 @@
+"""The learner against Adam and L2 written out by hand, and what it promises about repetition and resumption."""
+
+from __future__ import annotations
+
+import copy
+import io
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from athenan_spiel.config import LearnerConfig, Precision
+from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.learning.learner import Learner, uses_bfloat16
+from athenan_spiel.learning.replay import Batch
+
+SHAPE = (3, 4, 5)
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Networks as small as these are slower with more, much slower on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+class TinyNetwork(nn.Module):
+    """Stands for a `ValueNetwork`: a convolution, a dense layer, and values of about the size of `scale`."""
+
+    def __init__(self, scale: float = 1.0, filters: int = 6, shape: Sequence[int] = SHAPE) -> None:
+        super().__init__()
+        self.shape, self.scale = tuple(shape), scale
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self.convolution = nn.Conv2d(shape[0], filters, 3, padding=1)
+            self.dense = nn.Linear(filters * math.prod(shape[1:]), 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        values: torch.Tensor = self.dense(torch.relu(self.convolution(x)).flatten(1))
+        return values.squeeze(-1) * self.scale
+
+
+def make_learner(scale: float = 1.0, filters: int = 6, **settings: Any) -> Learner:
+    config = LearnerConfig(**{"precision": "float32", **settings})
+    return Learner(TinyNetwork(scale, filters), config)  # type: ignore[arg-type]
+
+
+def network_of(learner: Learner) -> TinyNetwork:
+    return cast(TinyNetwork, learner.network)
+
+
+def some_batches(count: int, size: int = 16, scale: float = 1.0, seed: int = 0) -> list[Batch]:
+    """Random planes of zeros and ones; the value is what one half of the board has more of than the other."""
+    rng = np.random.default_rng(seed)
+    batches = []
+    for _ in range(count):
+        x = rng.integers(0, 2, (size, math.prod(SHAPE))).astype(np.float32)
+        half = x.shape[1] // 2
+        values = np.tanh((x[:, :half].sum(axis=1) - x[:, half:].sum(axis=1)) / 4).astype(np.float32)
+        batches.append(Batch(x, values * np.float32(scale)))
+    return batches
+
+
+def weights_of(learner: Learner) -> list[torch.Tensor]:
+    return [p.detach().clone() for p in learner.network.parameters()]
+
+
+def assert_same_weights(one: Learner, other: Learner) -> None:
+    for got, expected in zip(weights_of(one), weights_of(other), strict=True):
+        assert torch.equal(got, expected)
+
+
+def test_steps_are_adams_on_the_mean_squared_error_with_keras_l2() -> None:
+    """Ten steps by hand: gradient of MSE + l2 · Σ w² without biases, then the update of Kingma and Ba."""
+    rate, l2, scale = 0.01, 0.05, 3.0
+    learner = make_learner(scale, learning_rate=rate, l2=l2)
+    network = copy.deepcopy(network_of(learner))
+    parameters = list(network.parameters())
+    first, second = [torch.zeros_like(p) for p in parameters], [torch.zeros_like(p) for p in parameters]
+    batches = some_batches(10, scale=scale)
+    for t, batch in enumerate(batches, start=1):
+        x = torch.from_numpy(batch.observations).view(-1, *SHAPE)
+        error = (network(x) - torch.from_numpy(batch.values)) / scale
+        penalty = l2 * ((network.convolution.weight**2).sum() + (network.dense.weight**2).sum())
+        gradients = torch.autograd.grad((error**2).mean() + penalty, parameters)
+        with torch.no_grad():
+            for p, g, m, v in zip(parameters, gradients, first, second, strict=True):
+                m += (1 - 0.9) * (g - m)
+                v += (1 - 0.999) * (g * g - v)
+                p.sub_(rate * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-7))
+    learner.learn(batches)
+    for got, expected in zip(weights_of(learner), parameters, strict=True):
+        torch.testing.assert_close(got, expected.detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_the_loss_is_the_mean_over_states_of_the_squared_error_over_scale() -> None:
+    scale = 20.0
+    learner = make_learner(scale, learning_rate=1e-30)  # too small a step to change a float32
+    batches = [*some_batches(2, size=16, scale=scale), *some_batches(1, size=5, scale=scale, seed=1)]
+    x, y = (np.concatenate(part) for part in zip(*batches, strict=True))
+    with torch.no_grad():
+        errors = learner.network(torch.from_numpy(x).view(-1, *SHAPE)).numpy() - y
+    report = learner.learn(iter(batches))
+    assert report.loss == pytest.approx(np.mean((errors / scale) ** 2), rel=1e-5)
+    assert (report.states, report.batches) == (37, 3)
+    assert report.seconds > 0
+
+
+def test_learning_does_not_depend_on_the_size_of_the_values() -> None:
+    small, large = make_learner(1.0), make_learner(64.0)
+    report, scaled_report = small.learn(some_batches(20)), large.learn(some_batches(20, scale=64.0))
+    assert report.loss == scaled_report.loss
+    assert_same_weights(small, large)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "auto"])
+def test_the_same_minibatches_give_the_same_weights_bit_for_bit(precision: Precision, threads: int) -> None:
+    torch.set_num_threads(threads)
+    one, other = make_learner(precision=precision), make_learner(precision=precision)
+    assert one.learn(some_batches(10)).loss == other.learn(some_batches(10)).loss
+    assert_same_weights(one, other)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_learning_goes_on_bit_for_bit_after_a_restart(precision: Precision) -> None:
+    whole = make_learner(precision=precision)
+    whole.learn(some_batches(20))
+    file = io.BytesIO()
+    torch.save((whole.network.state_dict(), whole.state_dict()), file)
+    whole.learn(some_batches(20, seed=1))
+    file.seek(0)
+    weights, moments = torch.load(file, weights_only=True)
+    resumed = make_learner(precision=precision)
+    resumed.network.load_state_dict(weights)
+    resumed.load_state_dict(moments)
+    resumed.learn(some_batches(20, seed=1))
+    assert_same_weights(resumed, whole)
+
+
+def test_a_state_is_a_copy() -> None:
+    learner = make_learner()
+    learner.learn(some_batches(3))
+    state = learner.state_dict()
+    before = copy.deepcopy(state)
+    other = make_learner()
+    other.load_state_dict(state)
+    learner.learn(some_batches(3))
+    other.learn(some_batches(3))
+    for i, moments in before["state"].items():
+        assert torch.equal(state["state"][i]["exp_avg"], moments["exp_avg"])
+
+
+def test_a_state_from_before_the_first_step_can_be_loaded() -> None:
+    one, other = make_learner(), make_learner()
+    other.load_state_dict(one.state_dict())
+    one.learn(some_batches(3))
+    other.learn(some_batches(3))
+    assert_same_weights(one, other)
+
+
+def test_step_size_and_l2_are_those_of_the_config_not_of_the_state() -> None:
+    saved = make_learner(learning_rate=0.5, l2=0.5).state_dict()
+    one, other = make_learner(learning_rate=0.01), make_learner(learning_rate=0.01)
+    one.load_state_dict(saved)
+    one.learn(some_batches(3))
+    other.learn(some_batches(3))
+    assert_same_weights(one, other)
+
+
+def test_the_state_of_another_networks_learner_is_refused() -> None:
+    learner, other = make_learner(filters=6), make_learner(filters=8)
+    other.learn(some_batches(1))
+    with pytest.raises(CheckpointError, match=r"moments of shape \(6, 3, 3, 3\), got \(8, 3, 3, 3\)"):
+        learner.load_state_dict(other.state_dict())
+
+
+def test_the_state_of_a_larger_networks_learner_is_refused() -> None:
+    learner = make_learner()
+    learner.learn(some_batches(1))
+    state = learner.state_dict()
+    state["state"][4] = state["state"][0]
+    with pytest.raises(CheckpointError, match="moments of 4 weights, got 5"):
+        learner.load_state_dict(state)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_not_finite_is_an_error(value: float) -> None:
+    batches = some_batches(3)
+    batches[1].values[0] = value
+    with pytest.raises(LearningError, match=r"finite loss, got \w+: lower learner.learning_rate, now 0.001"):
+        make_learner().learn(batches)
+
+
+def test_the_loss_of_nothing_is_none() -> None:
+    learner = make_learner()
+    before = weights_of(learner)
+    report = learner.learn([])
+    assert (report.loss, report.states, report.batches) == (None, 0, 0)
+    assert all(torch.equal(a, b) for a, b in zip(weights_of(learner), before, strict=True))
+
+
+def test_minibatches_are_taken_one_at_a_time() -> None:
+    learner = make_learner()
+    before = weights_of(learner)[0]
+
+    def batches() -> Any:
+        yield from some_batches(1)
+        assert not torch.equal(weights_of(learner)[0], before)  # the first was learned before the second is asked for
+        yield from some_batches(1)
+
+    assert learner.learn(batches()).batches == 2
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_loss_goes_down(precision: Precision) -> None:
+    learner = make_learner(precision=precision, l2=0.0, learning_rate=0.01)
+    batches = some_batches(10)
+    losses = [learner.learn(batches).loss for _ in range(20)]
+    first, last = losses[0], losses[-1]
+    assert first is not None
+    assert last is not None
+    assert last < first / 5
+
+
+def test_weights_stay_float32_and_contiguous_in_bfloat16() -> None:
+    """Engines and files take them as they are."""
+    learner = make_learner(precision="bfloat16")
+    learner.learn(some_batches(2))
+    for weight in weights_of(learner):
+        assert weight.dtype == torch.float32
+        assert weight.is_contiguous()
+
+
+def test_l2_pulls_weights_towards_zero_but_not_biases() -> None:
+    batches = [Batch(np.zeros((8, math.prod(SHAPE)), np.float32), np.zeros(8, np.float32))] * 200
+    learner = make_learner(l2=0.1)
+    weight, bias = network_of(learner).convolution.parameters()
+    with torch.no_grad():
+        bias.fill_(-1.0)
+    before = weight.norm().item()
+    learner.learn(batches)
+    assert weight.norm().item() < before / 2
+    assert bias.tolist() == [-1.0] * 6
+
+
+def test_entries_without_planes_are_learned_too() -> None:
+    class Dense(nn.Linear):
+        shape, scale = (7,), 1.0
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x).squeeze(-1)
+
+    rng = np.random.default_rng(0)
+    batches = [Batch(x, x[:, 0] - x[:, 1]) for x in rng.random((300, 32, 7), np.float32)]
+    learner = Learner(Dense(7, 1), LearnerConfig(l2=0.0, learning_rate=0.01, precision="float32"))  # type: ignore[arg-type]
+    learner.learn(batches)
+    loss = learner.learn(batches[:10]).loss
+    assert loss is not None
+    assert loss < 1e-3
+
+
+@pytest.mark.parametrize(("amx", "expected"), [(True, True), (False, False)])
+def test_auto_is_bfloat16_where_the_processor_has_matrix_units_for_it(
+    monkeypatch: pytest.MonkeyPatch, amx: bool, expected: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": amx, "avx512_bf16": True}, raising=False)
+    assert uses_bfloat16("auto", CPU) == expected
+
+
+def test_auto_is_float32_where_torch_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert not uses_bfloat16("auto", CPU)
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_auto_asks_a_gpu(monkeypatch: pytest.MonkeyPatch, supported: bool) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: supported)
+    assert uses_bfloat16("auto", torch.device("cuda")) == supported
+
+
+def test_a_precision_that_is_named_is_used() -> None:
+    assert uses_bfloat16("bfloat16", CPU)
+    assert not uses_bfloat16("float32", CPU)
