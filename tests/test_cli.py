@@ -279,8 +279,8 @@ def test_eval_stopped_counts_what_was_played(capsys: Out, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("colour", ["--first", "--second"])
 def test_play_to_the_end(trained: Path, colour: str, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter(["?", "nonsense", *map(str, list(range(9)) * 9)])
-    monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
+    answers = ["?", "nonsense", *map(str, list(range(9)) * 9)]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers)))
     assert main(["play", str(trained), "--seconds", "0.01", colour]) == 0
     out = capsys.readouterr().out
     assert "'nonsense' is no legal move" in out

@@ -26,6 +26,11 @@ def progress() -> Console:
     return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
+def say(line: str) -> None:
+    """Write a line to standard error, for a person; it is not broken, so a command in it can be copied."""
+    print(line, file=sys.stderr)
+
+
 def print_json(value: Any) -> None:
     """Write `value` to standard output as one JSON document, for a script to read."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

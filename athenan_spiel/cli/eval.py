@@ -11,7 +11,7 @@ import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from athenan_spiel.cli.console import output, print_json, progress
+from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
@@ -78,7 +78,7 @@ def run(words: Sequence[str]) -> int:
         output().print(_table(game, contender, comparisons))
     if finished:
         return DONE
-    progress().print("stopped: the matches that were finished are counted")
+    say("stopped: the matches that were finished are counted")
     return STOPPED
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from athenan_spiel.cli.console import progress
+from athenan_spiel.cli.console import progress, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.parsing import option_value, parse
@@ -67,14 +67,14 @@ def run(words: Sequence[str]) -> int:
 def report(run: Run) -> int:
     """Say how to go on with a run that was stopped; returns the exit code."""
     if run.reason == "stopped":
-        progress().print(f"go on with: athenan resume {run.folder}")
+        say(f"go on with: athenan resume {run.folder}")
         return STOPPED
     return DONE
 
 
 def stopped_at_once(folder: str | Path) -> int:
     """Say what a second Ctrl-C has left; returns the exit code."""
-    progress().print(f"stopped at once; the last checkpoint is kept, go on with: athenan resume {folder}")
+    say(f"stopped at once; the last checkpoint is kept, go on with: athenan resume {folder}")
     return STOPPED
 
 
