@@ -216,7 +216,7 @@ TRANSPOSITIONS: Mapping[str, Transposition] = MappingProxyType(
             "A position that occurs three times is a draw. Captured pieces are dropped again, so any earlier position "
             "may recur, and the state does not show them."
         ),
-        "cursor_go": _apart("As Go: a position that recurs makes the match a draw."),
+        "cursor_go": _apart("As Go."),
         "dots_and_boxes": _merged(
             "The rules look at the lines, the owners of the boxes and the mover. The printed board leaves out who drew "
             "a line, and the observation shows it: so the observation is the text.",
@@ -224,8 +224,8 @@ TRANSPOSITIONS: Mapping[str, Transposition] = MappingProxyType(
             _observed,
         ),
         "go": _apart(
-            "Ko forbids a move, and a position that recurs (superko) makes the match a draw. The state shows neither "
-            "the ko nor the earlier positions, and stones that are captured may be played again."
+            "A pass that answers a pass ends the match, ko forbids a move, and a position that recurs (superko) makes "
+            "a draw. The state shows none of this, and points whose stones were captured may be played again."
         ),
         "gomoku": _merged(
             "The observation shows every stone and the mover, and the rules know no more. It is faster to read than "

@@ -72,6 +72,9 @@ def _hex(given: _Parameters) -> str | None:
     if given.get("swap", False) and columns != rows:
         # The swapped stone is mirrored with the columns as stride, beyond the end of the board.
         return f"OpenSpiel can swap on square boards only, got {columns} columns and {rows} rows"
+    if given.get("plain_obs_tensor", False) and columns != rows:
+        # Rows and columns are interchanged in the tensor: cells fall together, or beyond its end.
+        return f"OpenSpiel has plain observations of square boards only, got {columns} columns and {rows} rows"
     if min(columns, rows) == 1:
         # A stone on the only line is linked to the first of its two edges, never to the second: nobody wins.
         return "no player can win on a board of one row or column"

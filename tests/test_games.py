@@ -1,0 +1,410 @@
+"""Games: which load, what is said of those that do not, and the laws that each must obey."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+
+from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.games import GameInfo, all_games, check_game, load_game, loading, supported_games, unmet_conditions
+from athenan_spiel.games.conditions import type_conditions
+
+SUPPORTED = (
+    "amazons antichess breakthrough checkers chess chinese_checkers clobber connect_four crazyhouse cursor_go "
+    "dots_and_boxes go gomoku havannah hex hive lines_of_action mancala mnk nim nine_mens_morris othello oware "
+    "pentago quoridor shogi tic_tac_toe twixt ultimate_tic_tac_toe xiangqi y"
+)
+"""The native games of OpenSpiel 2.0.2 that meet every condition."""
+
+WITH_PARAMETERS = [
+    "breakthrough(rows=6,columns=6)",
+    "checkers(rows=10,columns=8,egocentric=True)",
+    "crazyhouse(insanity=5,sticky_promotions=True,king_of_hill=True)",
+    "dots_and_boxes(num_rows=1,num_cols=3,utility_margin=True)",
+    "go(board_size=3,komi=0.5)",
+    "gomoku(size=3,dims=3,connect=3,anti=True,wrap=True)",
+    "havannah(board_size=3,swap=True)",
+    "hex(num_cols=3,num_rows=5,string_rep=explicit)",
+    "hive(board_size=4,uses_pillbug=False)",
+    "lines_of_action(max_game_length=20)",
+    "misere(game=connect_four(rows=3,columns=4))",
+    "nim(pile_sizes=2;3)",
+    "oware(num_houses_per_player=3)",
+    "quoridor(board_size=3,wall_count=2)",
+    "start_at(history=0;1,game=tic_tac_toe())",
+]
+
+
+@pytest.mark.parametrize("name", SUPPORTED.split())
+def test_every_suitable_game_loads_and_obeys_the_laws(name: str) -> None:
+    game = load_game(name)
+    assert game.get_type().short_name == name
+    assert unmet_conditions(game) == []
+    check_game(game, matches=1)
+
+
+@pytest.mark.parametrize("spec", WITH_PARAMETERS)
+def test_parameters_and_wrapped_games_load_and_obey_the_laws(spec: str) -> None:
+    game = load_game(f" {spec} ")
+    assert str(load_game(str(game))) == str(game) == str(pyspiel.load_game(spec))
+    check_game(game, matches=3)
+
+
+def test_games_written_in_python_load_by_name_alone() -> None:
+    check_game(load_game("python_tic_tac_toe"), matches=1)
+
+
+def test_the_supported_games_are_those_that_load() -> None:
+    assert {info.short_name for info in supported_games()} - {"python_tic_tac_toe"} == set(SUPPORTED.split())
+
+
+def test_all_games_have_reasons_or_are_supported() -> None:
+    infos = {info.short_name: info for info in all_games()}
+    assert set(infos) == set(pyspiel.registered_names())
+    assert all(info.supported == (not info.reasons) for info in infos.values())
+    assert infos["breakthrough"] == GameInfo(
+        short_name="breakthrough",
+        long_name="Breakthrough",
+        supported=True,
+        reasons=(),
+        parameters=(("columns", "8"), ("rows", "8")),
+        note="",
+    )
+    assert infos["matching_pennies_3p"].reasons == (
+        "it is for 3 players, not two",
+        "its players move at the same time",
+        "it is a one-shot game",
+        "its utility is general-sum, not zero-sum",
+    )
+    assert infos["2048"].reasons[0] == "it is for 1 player, not two"
+    assert infos["oh_hell"].reasons[0] == "it is for 3 to 7 players, not two"
+    assert infos["misere"].reasons == ("it depends on its parameters (game)",)
+    assert "Quoridor" in infos["quoridor"].note
+
+
+TYPE = pyspiel.GameType
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dynamics": TYPE.Dynamics.SIMULTANEOUS}, "its players move at the same time"),
+        ({"dynamics": TYPE.Dynamics.MEAN_FIELD}, "it is a mean-field game"),
+        ({"chance_mode": TYPE.ChanceMode.EXPLICIT_STOCHASTIC}, "it has chance"),
+        ({"chance_mode": TYPE.ChanceMode.SAMPLED_STOCHASTIC}, "it has chance"),
+        ({"information": TYPE.Information.IMPERFECT_INFORMATION}, "it hides information"),
+        ({"information": TYPE.Information.ONE_SHOT}, "it is a one-shot game"),
+        ({"utility": TYPE.Utility.GENERAL_SUM}, "its utility is general-sum, not zero-sum"),
+        ({"utility": TYPE.Utility.CONSTANT_SUM}, "its utility is constant-sum, not zero-sum"),
+        ({"utility": TYPE.Utility.IDENTICAL}, "its players share one utility, it is not zero-sum"),
+        ({"reward_model": TYPE.RewardModel.REWARDS}, "it rewards during play, not only at the end"),
+        ({"provides_observation_tensor": False}, "it has no observation tensor"),
+        ({"max_num_players": 1, "min_num_players": 1}, "it is for 1 player, not two"),
+    ],
+)
+def test_each_unmet_condition_is_named(change: dict[str, Any], reason: str) -> None:
+    fine: dict[str, Any] = {
+        "short_name": "fake",
+        "long_name": "Fake",
+        "dynamics": TYPE.Dynamics.SEQUENTIAL,
+        "chance_mode": TYPE.ChanceMode.DETERMINISTIC,
+        "information": TYPE.Information.PERFECT_INFORMATION,
+        "utility": TYPE.Utility.ZERO_SUM,
+        "reward_model": TYPE.RewardModel.TERMINAL,
+        "max_num_players": 2,
+        "min_num_players": 2,
+        "provides_information_state_string": False,
+        "provides_information_state_tensor": False,
+        "provides_observation_string": True,
+        "provides_observation_tensor": True,
+    }
+    kind = TYPE(**fine | change)
+    assert type_conditions(TYPE(**fine), (2, 2)) == []
+    assert type_conditions(kind, (kind.min_num_players, kind.max_num_players)) == [reason]
+
+
+def test_actions_that_are_no_integers_are_an_unmet_condition() -> None:
+    native = pyspiel.load_game("tic_tac_toe").get_type()
+    names = [name for name in dir(native) if not name.startswith("_")]
+    kind = SimpleNamespace(**{name: getattr(native, name) for name in names} | {"action_structs_only": True})
+    assert type_conditions(kind, (2, 2)) == ["its actions are not integers"]
+
+
+def test_chance_that_the_type_does_not_admit_is_seen() -> None:
+    assert unmet_conditions(pyspiel.load_game("chess(chess960=True)")) == ["it has chance"]
+
+
+REFUSED = [
+    # What is outside the algorithms.
+    ("kuhn_poker", "kuhn_poker is not supported: it has chance; it hides information"),
+    ("laser_tag", "its players move at the same time; it has chance; its utility is general-sum, not zero-sum; it rew"),
+    ("quoridor(players=3)", "it is for 3 players, not two"),
+    ("quoridor(players=0)", "it is for 0 players, not two"),
+    ("chess(chess960=True)", "it has chance"),
+    ("misere(game=kuhn_poker())", "misere(game=kuhn_poker()) is not supported: it has chance; it hides information"),
+    ("turn_based_simultaneous_game(game=oshi_zumo())", "it hides information"),
+    ("python_kuhn_poker", "python_kuhn_poker is not supported: it has chance"),
+    # Names.
+    ("hexx", "no game is called 'hexx'; did you mean 'hex'?"),
+    ("conect_four(rows=4)", "no game is called 'conect_four'; did you mean 'connect_four'?"),
+    ("zzzz", "no game is called 'zzzz'; `athenan games` lists them"),
+    ("", "no game is called ''"),
+    ("misere(game=hexx())", "no game is called 'hexx'; did you mean 'hex'?"),
+    ("hex(board_sise=5)", "hex has no parameter 'board_sise'; did you mean 'board_size'?"),
+    ("hex( board_size=5)", "hex has no parameter ' board_size'; did you mean 'board_size'?"),
+    ("hex(colour=5)", "hex has no parameter 'colour'; it takes board_size, num_cols, num_rows, plain_obs_tensor"),
+    ("tic_tac_toe(rows=4)", "tic_tac_toe has no parameter 'rows'; it takes none"),
+    # Brackets and arguments.
+    ("hex(board_size=5", "the brackets of 'hex(board_size=5' do not pair: a closing one is missing"),
+    ("hex)", "the brackets of 'hex)' do not pair"),
+    ("hex(board_size=5))", "')' follows the last bracket of 'hex(board_size=5))': leave it out"),
+    ("hex(5)", "expected name=value between the brackets of 'hex(5)', got '5'"),
+    ("hex(board_size=5,)", "expected name=value between the brackets of 'hex(board_size=5,)', got ''"),
+    ("hex(board_size=5,board_size=4)", "'board_size' is given twice in 'hex(board_size=5,board_size=4)': keep one"),
+    # Values.
+    ("hex(board_size=abc)", "board_size of hex must be a whole number, got 'abc'"),
+    ("hex(board_size=-3)", "board_size of hex must be between 0 and 2147483647, got -3"),
+    ("hex(board_size=99999999999)", "board_size of hex must be between 0 and 2147483647, got 99999999999"),
+    ("hex(board_size=5-3)", "board_size of hex must be a whole number, got '5-3'"),
+    ("hex(swap=1)", "swap of hex must be True or False, got '1', which OpenSpiel reads as a whole number"),
+    ("go(komi=7)", "komi of go must be a number with a point, such as 7.5, got '7', which OpenSpiel reads as a whole"),
+    ("go(komi=1.5.6)", "komi of go must be a number with a point, such as 7.5, got '1.5.6'"),
+    ("nim(pile_sizes=3)", "pile_sizes of nim must be text, got '3', which OpenSpiel reads as a whole number"),
+    ("misere(game=hex)", "game of misere must be a game with its brackets, such as tic_tac_toe(), got 'hex'"),
+    ("hex(string_rep=hex())", "string_rep of hex must be text, got 'hex()', which OpenSpiel reads as a game with"),
+    ("efg_game", "efg_game needs the path of a file: efg_game(filename=...)"),
+    ("efg_game(filename=nowhere.efg)", "filename of efg_game must be the path of a file, got 'nowhere.efg'"),
+    # What OpenSpiel refuses.
+    ("misere", "OpenSpiel refuses 'misere': Missing parameter game"),
+    ("amazons(board_size=5)", "OpenSpiel refuses 'amazons(board_size=5)': it requires board_size_ == 6 || board_size"),
+    ("dots_and_boxes(num_rows=0)", "OpenSpiel refuses 'dots_and_boxes(num_rows=0)': it requires num_rows_ >= 1"),
+    ("go(board_size=25)", "OpenSpiel refuses 'go(board_size=25)': The current Go implementation supports"),
+    ("hex(string_rep=foo)", "OpenSpiel refuses 'hex(string_rep=foo)': Invalid string_rep foo"),
+    # No match can begin, or OpenSpiel would crash, hang or lie.
+    ("connect_four(rows=0)", "its observation has the shape [3, 0, 7], and a match lasts 0 moves at most; change its"),
+    ("connect_four(rows=2147483647)", "its observation has 45097156587 numbers, more than 1048576; make it smaller"),
+    ("chinese_checkers(max_moves=2147483647)", "a match lasts -22 moves at most; change its size"),
+    ("checkers(rows=4,columns=4)", "there is no move in its initial state"),
+    ("oware(num_seeds_per_house=0)", "there is no move in its initial state"),
+    ("breakthrough(rows=100)", "its board is larger than OpenSpiel can print; make it smaller"),
+    ("checkers(rows=8,columns=10)", "OpenSpiel needs columns <= rows, got 10 > 8"),
+    ("crazyhouse(insanity=100000000)", "insanity must be at most 1000, got 100000000"),
+    ("gomoku(size=30000)", "size ** dims must be at most 262144, got 30000 ** 2"),
+    ("gomoku(dims=2147483647)", "size ** dims must be at most 262144, got 15 ** 2147483647"),
+    ("havannah(board_size=1000)", "board_size must be at most 16, got 1000"),
+    ("hex(num_cols=5,num_rows=3,swap=True)", "OpenSpiel can swap on square boards only, got 5 columns and 3 rows"),
+    ("hex(num_rows=5,plain_obs_tensor=True)", "plain observations of square boards only, got 11 columns and 5 rows"),
+    ("hex(board_size=1)", "no player can win on a board of one row or column"),
+    ("misere(game=hex(num_rows=1))", "no player can win on a board of one row or column"),
+    ("hive(board_size=30)", "board_size must be at most 14, got 30"),
+    ("nim(pile_sizes=-1;5)", "a pile cannot be negative"),
+    ("y(board_size=400)", "board_size must be at most 31, got 400"),
+]
+
+
+@pytest.mark.parametrize(("spec", "message"), REFUSED, ids=[spec or "(empty)" for spec, _ in REFUSED])
+def test_a_bad_game_is_one_error_and_nothing_reaches_the_terminal(
+    spec: str, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UnsupportedGameError) as raised:
+        load_game(spec)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_openspiels_own_warning_is_ours_to_give(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        load_game("quoridor")
+    assert "Warning!" not in capfd.readouterr().err
+    assert "does not show the walls" in caplog.text
+
+
+def test_the_note_on_quoridor_is_true() -> None:
+    state = load_game("quoridor(board_size=3)").new_initial_state()
+    walls = [a for a in state.legal_actions() if state.action_to_string(a)[-1] in "hv"]
+    before, after = (np.reshape(s.observation_tensor(0), (5, 5, 5)) for s in (state, state.child(walls[0])))
+    assert len(walls) == 8
+    assert np.array_equal(before[:3], after[:3])  # pawns; the other planes are walls in hand
+
+
+def test_what_others_write_to_standard_error_afterwards_is_seen(capfd: pytest.CaptureFixture[str]) -> None:
+    load_game("hex")
+    with pytest.raises(UnsupportedGameError):
+        load_game("amazons(board_size=5)")
+    os.write(2, b"still here\n")
+    assert capfd.readouterr().err == "still here\n"
+
+
+def test_a_game_loads_where_there_is_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(descriptor: int) -> int:
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr(os, "dup", closed)
+    assert str(load_game("hex(board_size=3)")) == "hex(board_size=3)"
+
+
+def test_a_file_that_is_no_game_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "poem.efg"
+    path.write_text("Whan that Aprille")
+    with pytest.raises(UnsupportedGameError, match=r'it requires NextToken\(\) == "EFG"'):
+        load_game(f"efg_game(filename={path})")
+
+
+def test_an_observation_of_another_size_than_declared_is_refused() -> None:
+    game = Broken("tic_tac_toe", state={"observation_tensor": lambda state, player: [0.0] * 26})
+    assert loading._start_fault(game) == "its observation has 26 numbers, not 27"
+
+
+@pytest.mark.parametrize(("first", "second"), [(5, 8), (8, 5)])
+def test_a_process_has_twixt_boards_of_one_size(first: int, second: int) -> None:
+    program = f"""
+import athenan_spiel as ath
+ath.load_game("twixt(board_size={first})"); ath.load_game("twixt(board_size={first},ansi_color_output=False)")
+try:
+    ath.load_game("twixt(board_size={second})")
+except ath.UnsupportedGameError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert f"on one size of board in a process, here {first}; use another process for {second}" in done.stdout
+    assert done.stderr == ""
+
+
+class BrokenState:
+    """A state of a native game in which some methods are replaced by `changes`, functions of (state, *arguments)."""
+
+    def __init__(self, state: pyspiel.State, changes: dict[str, Callable[..., Any]]) -> None:
+        self.real = state
+        self.changes = changes
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.changes:
+            return lambda *arguments: self.changes[name](self.real, *arguments)
+        return getattr(self.real, name)
+
+    def __str__(self) -> str:
+        return str(self.changes["__str__"](self.real) if "__str__" in self.changes else self.real)
+
+    def child(self, action: int) -> BrokenState:
+        if "child" in self.changes:
+            self.changes["child"](self.real, action)
+        return BrokenState(self.real.child(action), self.changes)
+
+
+class Broken:
+    """A native game with broken methods, its own and those of its states."""
+
+    def __init__(self, spec: str, *, state: dict[str, Callable[..., Any]] | None = None, **own: Any) -> None:
+        self.real = pyspiel.load_game(spec)
+        self.state = state or {}
+        self.own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda: self.own[name]) if name in self.own else getattr(self.real, name)
+
+    def __str__(self) -> str:
+        return str(self.real)
+
+    def new_initial_state(self) -> BrokenState:
+        return BrokenState(self.real.new_initial_state(), self.state)
+
+    def make_py_observer(self, kind: object, parameters: object) -> Observer:
+        return Observer(self.state.get("observed_again", lambda state, tensor: None))
+
+
+class Observer:
+    """An observer as `make_observation` gives; `again` may spoil the tensor."""
+
+    def __init__(self, again: Callable[..., Any]) -> None:
+        self.tensor = np.zeros(27, np.float32)
+        self.again = again
+
+    def set_from(self, state: BrokenState, player: int) -> None:
+        self.tensor[:] = state.observation_tensor(player)
+        self.again(state, self.tensor)
+
+
+def reverse(actions: list[int]) -> list[int]:
+    return actions[::-1]
+
+
+def at_the_end(value: object) -> Callable[..., Any]:
+    """A `returns()` that gives `value` at the end."""
+    return lambda state: value if state.is_terminal() else [0.0, 0.0]
+
+
+class Fickle(Broken):
+    """Prints the states of every second match otherwise."""
+
+    made = 0
+
+    def new_initial_state(self) -> BrokenState:
+        self.made += 1
+        return BrokenState(self.real.new_initial_state(), {"__str__": lambda state: "!"} if self.made % 2 else {})
+
+
+TTT = "tic_tac_toe"
+BROKEN = [
+    (1, Broken(TTT, state={"current_player": lambda state: 2}), "current_player() is 2"),
+    (1, Broken(TTT, state={"current_player": lambda state: state.move_number() % 2}), "at the end"),
+    (1, Broken(TTT, state={"legal_actions": lambda state: state.legal_actions() or [0]}), "[0] are legal at the end"),
+    (2, Broken(TTT, state={"legal_actions": lambda state: []}), "no action is legal in an unfinished state"),
+    (2, Broken(TTT, state={"legal_actions": lambda s: reverse(s.legal_actions())}), "not in ascending order: [8, 7"),
+    (2, Broken(TTT, state={"legal_actions": lambda s: [0, *s.legal_actions()]}), "not in ascending order: [0, 0"),
+    (2, Broken(TTT, num_distinct_actions=8), "are not all within [0, 8)"),
+    (3, Broken(TTT, state={"child": lambda state, action: state.apply_action(8)}), "changed its parent"),
+    (4, Broken(TTT, state={"returns": lambda state: [1.0, -1.0]}), "returns() are [1.0, -1.0] before the end"),
+    (4, Broken(TTT, state={"returns": at_the_end([1.0, 1.0])}), "returns() are [1.0, 1.0], not zero-sum"),
+    (4, Broken(TTT, state={"returns": at_the_end([2.0, -2.0])}), "beyond [-1.0, 1.0]"),
+    (5, Broken(TTT, state={"observation_tensor": lambda state, player: [0.0]}), "1 numbers observed, (3, 3, 3) decl"),
+    (5, Broken(TTT, state={"observation_tensor": lambda s, player: [np.nan] * 27}), "an observed number is not finite"),
+    (6, Broken(TTT, state={"observed_again": lambda state, tensor: tensor.fill(1)}), "an observer used again"),
+    (7, Broken(TTT, max_game_length=4), "4 actions and no end, where max_game_length() is 4"),
+    (8, Fickle(TTT), "the same history gave another state"),
+]
+
+
+@pytest.mark.parametrize(("law", "game", "found"), BROKEN, ids=[f"{law}: {found}" for law, _, found in BROKEN])
+def test_the_check_names_the_broken_law(law: int, game: Broken, found: str) -> None:
+    with pytest.raises(UnsupportedGameError) as raised:
+        check_game(game)
+    assert str(raised.value).startswith(f"tic_tac_toe() breaks law {law} of games: ")
+    assert found in str(raised.value)
+
+
+def test_the_fakes_are_broken_only_where_they_say() -> None:
+    check_game(Broken(TTT))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["hex(board_size=2,swap=True)", "dots_and_boxes(num_rows=3,num_cols=1)", "go(board_size=3,max_game_length=1)"],
+)
+def test_the_check_finds_what_openspiel_counts_wrong(spec: str) -> None:
+    """A swap, more rows than columns, and a limit below two are not in `max_game_length`: matches last one more."""
+    with pytest.raises(UnsupportedGameError, match="breaks law 7 of games"):
+        check_game(load_game(spec), matches=30)
+
+
+def test_the_check_plays_other_matches_with_another_generator() -> None:
+    seen: list[str] = []
+    for seed in (1, 1, 2):
+        states: list[str] = []
+        game = Broken(TTT, state={"__str__": lambda state, states=states: states.append(str(state)) or str(state)})
+        check_game(game, matches=1, rng=random.Random(seed))
+        seen.append("|".join(states))
+    assert seen[0] == seen[1] != seen[2]
