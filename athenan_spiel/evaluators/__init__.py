@@ -1,0 +1,13 @@
+"""What answers a search's question, and on which engine it runs.
+
+`network` joins an encoder and an engine into an evaluator; `engine` says what an engine is and chooses one of
+`openvino_engine`, `cuda_engine` and `torch_engine`, which are imported when they are chosen; `simple` needs no network.
+"""
+
+from __future__ import annotations
+
+from athenan_spiel.evaluators.engine import Engine, make_engine
+from athenan_spiel.evaluators.network import NetworkEvaluator
+from athenan_spiel.evaluators.simple import UniformRandomEvaluator, ZeroEvaluator
+
+__all__ = ["Engine", "NetworkEvaluator", "UniformRandomEvaluator", "ZeroEvaluator", "make_engine"]

@@ -1,0 +1,92 @@
+"""An engine runs a value network on batches of encoded states; this file says what one promises, and makes it.
+
+1. `load` copies the weights: what happens to the network afterwards changes no value until the next `load`.
+2. `infer` gives one finite number per row, player 0's view, in an array of its own; no rows give no values.
+3. The same weights and the same batch give the same bits, in any process on one machine with as many threads.
+   How many rows come with a row may change the last bits of its value, since it may change the order of sums.
+4. The values of different states differ wherever the network's do: the last layer computes in float32.
+5. `infer` lets other Python threads run. An engine serves one call at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from athenan_spiel.config import EngineConfig
+from athenan_spiel.errors import ConfigError, EvaluatorError
+
+if TYPE_CHECKING:
+    from athenan_spiel.networks import ValueNetwork
+
+
+class Engine(Protocol):
+    """Runs a value network; the file's docstring numbers what it promises."""
+
+    @property
+    def name(self) -> str:
+        """What runs it and in which arithmetic, such as `openvino bfloat16`."""
+
+    def load(self, network: ValueNetwork) -> None:
+        """Compute with a copy of this network's weights from now on.
+
+        Raises:
+            ConfigError: the network is for encoded states of another shape.
+        """
+
+    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Encoded states float32 [N, *shape] to values float32 [N].
+
+        Raises:
+            EvaluatorError: no network was loaded.
+        """
+
+
+def make_engine(config: EngineConfig, shape: Sequence[int]) -> Engine:
+    """Make the engine that `config` names, for encoded states of `shape`; it has no weights yet.
+
+    Raises:
+        ConfigError: its device, its package or its arithmetic is not there.
+    """
+    import torch
+
+    name = config.name
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "openvino"
+    if name == "torch":
+        from athenan_spiel.evaluators.torch_engine import TorchEngine
+
+        return TorchEngine(shape, config.precision, config.threads)
+    if name == "cuda":
+        if not torch.cuda.is_available():
+            raise ConfigError("engine.name='cuda' needs a CUDA device, and torch finds none: take 'auto' or 'openvino'")
+        from athenan_spiel.evaluators.cuda_engine import CudaEngine
+
+        return CudaEngine(shape, config.precision)
+    try:
+        from athenan_spiel.evaluators.openvino_engine import OpenVinoEngine
+    except ImportError as error:
+        raise ConfigError(
+            f"engine.name={config.name!r} needs the package openvino, got {str(error)!r}: install it or take 'torch'"
+        ) from None
+    return OpenVinoEngine(shape, config.precision, config.threads or usable_cores())
+
+
+def usable_cores() -> int:
+    """Number of processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_shape(engine: str, expected: Sequence[int], network: ValueNetwork) -> None:
+    """Raise `ConfigError` unless `network` is for encoded states of the `expected` shape."""
+    if network.shape != tuple(expected):
+        raise ConfigError(f"engine {engine}: expected a network for {tuple(expected)!r}, got one for {network.shape!r}")
+
+
+def no_network(engine: str) -> EvaluatorError:
+    """What `infer` raises before the first `load`."""
+    return EvaluatorError(f"engine {engine}: expected a network before the first batch, got none: call load(network)")

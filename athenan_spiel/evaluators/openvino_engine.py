@@ -1,0 +1,132 @@
+"""The network on a processor through OpenVINO, in bfloat16 where the processor has instructions for it.
+
+New weights come after each learning phase, so refreshing must be cheap: `load` writes OpenVINO's graph straight
+from the network's layers, without a file or an exported model between, and compiles it, some 25 ms in all however
+many weights there are. Weights as inputs of the graph would need no compilation, but then each call would lay
+them out anew: twice the time of a small batch.
+
+The batch dimension is dynamic, and each size met for the first time after `load` costs about half a millisecond.
+A large batch is therefore cut into equal parts of at most `LARGEST_PART` rows: the sizes of the parts repeat where
+those of whole batches would hardly ever, and the parts' activations stay in the cache.
+
+The last layer is a product and a sum, not a matrix product: OpenVINO computes those in float32 even where the
+rest is in bfloat16. Threads wait without using the processor from about a millisecond after a call on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import openvino  # type: ignore[import-untyped]
+import torch
+from numpy.typing import NDArray
+from openvino import opset13 as ops
+from torch import nn
+
+from athenan_spiel.config import Precision
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.evaluators.engine import check_shape, no_network
+from athenan_spiel.networks import ResidualBlock, ValueNetwork
+
+LARGEST_PART = 256
+"""Rows that are computed together; more are no faster per row."""
+
+
+class OpenVinoEngine:
+    """An engine on OpenVINO's processor plugin.
+
+    Args:
+        shape: of one encoded state.
+        precision: `auto` is bfloat16 where OpenVINO itself would take it, else float32.
+        threads: how many compute.
+
+    Raises:
+        ConfigError: bfloat16 is asked for on a processor without it.
+    """
+
+    def __init__(self, shape: Sequence[int], precision: Precision, threads: int) -> None:
+        self.shape = tuple(shape)
+        self._core = openvino.Core()
+        self.precision = self._resolve(precision)
+        self.name = f"openvino {self.precision}"
+        self._properties = {
+            "INFERENCE_PRECISION_HINT": "bf16" if self.precision == "bfloat16" else "f32",
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY",
+            "ENABLE_CPU_PINNING": False,  # the search and the learner want the same cores
+        }
+        self._request: openvino.InferRequest | None = None
+
+    def load(self, network: ValueNetwork) -> None:
+        """Rebuild the network in OpenVINO and compile it; see `Engine.load`."""
+        check_shape(self.name, self.shape, network)
+        compiled = self._core.compile_model(graph_of(network), "CPU", self._properties)
+        self._request = compiled.create_infer_request()
+
+    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Values of a batch; see `Engine.infer`."""
+        if self._request is None:
+            raise no_network(self.name)
+        if not batch.flags.carray:  # OpenVINO reads rows where they are, and wants them contiguous and writable
+            batch = batch.copy()
+        rows = len(batch)
+        values = np.empty(rows, np.float32)
+        parts = -(-rows // LARGEST_PART)
+        for part in range(parts):
+            start, end = rows * part // parts, rows * (part + 1) // parts
+            self._request.set_input_tensor(openvino.Tensor(batch[start:end], shared_memory=True))
+            self._request.infer(share_outputs=True, decode_strings=False)
+            values[start:end] = self._request.get_output_tensor().data
+        return values
+
+    def _resolve(self, precision: Precision) -> Precision:
+        if precision == "auto":
+            default = self._core.get_property("CPU", "INFERENCE_PRECISION_HINT")
+            return "bfloat16" if default == openvino.Type.bf16 else "float32"
+        if precision == "bfloat16" and "BF16" not in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+            raise ConfigError("engine.precision='bfloat16' needs a processor that has it: take 'auto' or 'float32'")
+        return precision
+
+
+def graph_of(network: ValueNetwork) -> openvino.Model:
+    """The network as OpenVINO's graph, [N, *shape] to [N], with the weights copied into it."""
+    observations = ops.parameter([-1, *network.shape], np.float32, "observations")
+    node = observations
+    for layer in network.layers:
+        node = _after(node, layer)
+    output = network.output
+    node = ops.reduce_sum(ops.multiply(node, _constant(output.weight)), _integers([1]), keep_dims=False)
+    node = ops.add(node, _constant(output.bias))
+    node = ops.tanh(node) if output.bounded else ops.multiply(node, _constant(output.scale))
+    return openvino.Model([ops.result(node)], [observations], "value")
+
+
+def _after(node: openvino.Node, layer: nn.Module) -> openvino.Node:
+    """The node that computes `layer` of what `node` computes."""
+    if isinstance(layer, nn.Conv2d):
+        assert layer.bias is not None
+        padding = [int(side) for side in layer.padding]
+        node = ops.convolution(node, _constant(layer.weight), [1, 1], padding, padding, [1, 1])
+        return ops.add(node, _constant(layer.bias.reshape(1, -1, 1, 1)))
+    if isinstance(layer, nn.ReLU):
+        return ops.relu(node)
+    if isinstance(layer, ResidualBlock):
+        change = _after(ops.relu(node), layer.first)
+        change = _after(ops.relu(change), layer.second)
+        return ops.relu(ops.add(node, change))
+    if isinstance(layer, nn.Flatten):
+        return ops.reshape(node, _integers([0, -1]), special_zero=True)
+    if isinstance(layer, nn.Linear):
+        product = ops.matmul(node, _constant(layer.weight), False, True)
+        return ops.add(product, _constant(layer.bias.reshape(1, -1)))
+    raise TypeError(f"expected a layer that networks.py names, got {layer!r}")
+
+
+def _constant(weights: torch.Tensor) -> openvino.Node:
+    return ops.constant(weights.detach().cpu().numpy())
+
+
+def _integers(numbers: Sequence[int]) -> openvino.Node:
+    return ops.constant(np.array(numbers, np.int64))
