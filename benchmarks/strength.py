@@ -47,7 +47,7 @@ def train(arguments: argparse.Namespace, folder: Path) -> Path:
     """Train in `folder`; returns the run's folder."""
     config = dataclasses.replace(ath.preset("quick"), seconds=arguments.train_seconds, seed=arguments.train_seed)
     if arguments.dry_run:
-        config = dataclasses.replace(config, matches=2, matches_at_once=2)
+        config = dataclasses.replace(config, matches=2, matches_at_once=2, search=ath.SearchConfig(iterations=1))
     run = ath.train(ath.load_game(GAME), config, folder / "run")
     print(f"trained {run.matches} matches of {GAME} in {run.seconds:.0f} s")
     return run.folder

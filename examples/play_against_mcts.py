@@ -19,11 +19,12 @@ import athenan_spiel as ath
 
 def play(game: pyspiel.Game, run: str, matches: int, simulations: int, iterations: int) -> None:
     """Play `matches` matches, colours in turn, and print each result."""
+    # These two play either colour; `evaluate_bots` tells them when a match begins.
+    athenan = agents.load_bot("athenan", game, 0, {"checkpoint": run, "iterations": iterations})
+    mcts = agents.load_bot("mcts", game, 1, {"simulations": simulations})
     points = 0.0
     for match in range(matches):
         colour = match % 2
-        athenan = agents.load_bot("athenan", game, colour, {"checkpoint": run, "iterations": iterations, "seed": match})
-        mcts = agents.load_bot("mcts", game, 1 - colour, {"simulations": simulations, "seed": match})
         state = game.new_initial_state()
         # `evaluate_bots` plays on in the state it is given, so what is left in it is the finished match.
         returns = pyspiel.evaluate_bots(state, [athenan, mcts] if colour == 0 else [mcts, athenan], match)
@@ -49,7 +50,8 @@ def main() -> None:
         play(game, arguments.run, arguments.matches, arguments.simulations, arguments.iterations)
         return
     with tempfile.TemporaryDirectory() as folder:
-        run = ath.train(game, ath.TrainingConfig(matches=2, matches_at_once=2), f"{folder}/run")
+        config = ath.TrainingConfig(matches=2, matches_at_once=2, search=ath.SearchConfig(iterations=1))
+        run = ath.train(game, config, f"{folder}/run")
         play(game, str(run.folder), matches=2, simulations=1, iterations=1)
 
 

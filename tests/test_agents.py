@@ -1,4 +1,4 @@
-"""Bots are what OpenSpiel expects of a bot, are found by name, and are named by words."""
+"""Bots are what OpenSpiel expects of a bot, and are found by name."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
-from numpy.typing import NDArray
 from open_spiel.python.algorithms import evaluate_bots as python_flavour
 
 import agents
 from agents.athenan import DEFAULT_SECONDS, AthenanBot
-from agents.human import LISTED, HumanBot, MatchAbandonedError, in_columns, move_called
+from agents.human import HumanBot
 from agents.registry import _FACTORIES
 from athenan_spiel.agent import Agent
-from athenan_spiel.errors import AgentError, AthenanError, BudgetError, EvaluatorError
+from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, EvaluatorError
+from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.matches import play_match
 from athenan_spiel.search import UBFM, Budget
+from athenan_spiel.training import train
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 GAMES = ["tic_tac_toe", "connect_four", "breakthrough(rows=4,columns=4)", "amazons(board_size=6)"]
@@ -41,12 +43,8 @@ def by_python(state: pyspiel.State, bots: Sequence[pyspiel.Bot]) -> list[float]:
 both_flavours = pytest.mark.parametrize("evaluate", [by_cpp, by_python])
 
 
-def zero(states: Sequence[pyspiel.State]) -> NDArray[np.floating]:
-    return np.zeros(len(states))
-
-
 def make_agent(game: pyspiel.Game, iterations: int = 5, seed: int = 0) -> Agent:
-    return Agent(game, UBFM(game), zero, budget=Budget(iterations=iterations), rng=random.Random(seed))
+    return Agent(game, UBFM(game), ZeroEvaluator(), budget=Budget(iterations=iterations), rng=random.Random(seed))
 
 
 def make_athenan(game: pyspiel.Game, iterations: int = 5, seed: int = 0) -> AthenanBot:
@@ -160,6 +158,37 @@ def test_an_error_in_the_bot_comes_through_cpp() -> None:
         by_cpp(TIC_TAC_TOE.new_initial_state(), [bot, bot.clone()])
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a real run, two matches long."""
+    config = TrainingConfig(matches=2, matches_at_once=2, search=SearchConfig(iterations=2))
+    return str(train(TIC_TAC_TOE, config, tmp_path_factory.mktemp("runs") / "ttt").folder)
+
+
+@both_flavours
+def test_a_trained_run_plays(evaluate: Flavour, run: str) -> None:
+    bot = agents.load_bot("athenan", TIC_TAC_TOE, 0, {"checkpoint": run, "iterations": 500})
+    clone = bot.clone()
+    # 500 iterations a move solve the rest of the match from early on: against itself, a draw.
+    assert evaluate(TIC_TAC_TOE.new_initial_state(), [bot, clone]) == [0.0, 0.0]
+    state = TIC_TAC_TOE.new_initial_state()
+    random_bot = agents.make_bot("random", TIC_TAC_TOE, 1, seed=1)
+    assert evaluate(state, [agents.make_bot(f"{run}@500i", TIC_TAC_TOE, 0), random_bot])[0] >= 0.0
+
+
+def test_a_trained_run_is_reproducible_by_its_seed(run: str) -> None:
+    def play(seed: int) -> tuple[int, ...]:
+        bots = [agents.make_bot(f"{run}@3i", TIC_TAC_TOE, player, seed + player) for player in range(2)]
+        return play_match(TIC_TAC_TOE, bots).history
+
+    assert play(5) == play(5)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError):
+        agents.make_bot(f"{tmp_path}/nothing@1s", TIC_TAC_TOE, 0)
+
+
 class FakeLoading(types.ModuleType):
     """Stands for `training.loading`: an agent without a network, and notes of what was asked for."""
 
@@ -169,7 +198,13 @@ class FakeLoading(types.ModuleType):
 
     def load_agent(self, folder: str, **options: Any) -> Agent:
         self.calls.append((folder, options))
-        return Agent(TIC_TAC_TOE, UBFM(TIC_TAC_TOE), zero, budget=options["budget"], rng=random.Random(options["seed"]))
+        return Agent(
+            TIC_TAC_TOE,
+            UBFM(TIC_TAC_TOE),
+            ZeroEvaluator(),
+            budget=options["budget"],
+            rng=random.Random(options["seed"]),
+        )
 
 
 @pytest.fixture
@@ -284,73 +319,6 @@ def test_mcts_and_random_take_a_seed() -> None:
         assert [pairs[0].step(state) for _ in range(5)] == [pairs[1].step(state) for _ in range(5)]
 
 
-@pytest.mark.parametrize(
-    ("text", "bot", "params"),
-    [
-        ("random", "random", {}),
-        ("human", "human", {}),
-        ("mcts:1000", "mcts", {"simulations": 1000}),
-        ("runs/bt6", "athenan", {"checkpoint": "runs/bt6"}),
-        ("/tmp/my runs/bt6/", "athenan", {"checkpoint": "/tmp/my runs/bt6/"}),
-        ("./human", "athenan", {"checkpoint": "./human"}),
-        ("runs/bt6@0.5s", "athenan", {"checkpoint": "runs/bt6", "seconds": 0.5}),
-        ("runs/bt6@.5s", "athenan", {"checkpoint": "runs/bt6", "seconds": 0.5}),
-        ("runs/bt6@2s", "athenan", {"checkpoint": "runs/bt6", "seconds": 2.0}),
-        ("runs/bt6@200i", "athenan", {"checkpoint": "runs/bt6", "iterations": 200}),
-        ("runs/a@b@200i", "athenan", {"checkpoint": "runs/a@b", "iterations": 200}),
-    ],
-)
-def test_words(text: str, bot: str, params: dict[str, object]) -> None:
-    word = agents.parse_word(text)
-    assert word == agents.AgentWord(text, bot, params)
-    assert str(word) == text
-    assert word.is_human == (text == "human")
-
-
-def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(AgentError):
-        agents.parse_word("bt6")
-    for name in ("bt6", "bt6@home"):
-        (tmp_path / name).mkdir()
-        assert agents.parse_word(name).params == {"checkpoint": name}
-    assert agents.parse_word("bt6@1s").params == {"checkpoint": "bt6", "seconds": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected an agent: a run's folder"),
-        ("randon", "got 'randon': did you mean 'random'?"),
-        ("mtcs:50", "got 'mtcs:50': did you mean 'mcts:50'?"),
-        ("gtp:/usr/bin/gnugo", "mcts:1000, random or human; got 'gtp:/usr/bin/gnugo'"),
-        ("alphabeta@1s", "mcts:1000, random or human; got 'alphabeta@1s'"),
-        ("mcts", "mcts takes its simulations a move, at least 1, such as mcts:1000; got 'mcts'"),
-        ("mcts:", "at least 1"),
-        ("mcts:0", "at least 1"),
-        ("mcts:-5", "at least 1"),
-        ("mcts:1e3", "at least 1"),
-        ("mcts:1000@0.5s", "mcts takes its simulations and no other budget, such as mcts:1000; got 'mcts:1000@0.5s'"),
-        ("runs/bt6@", "after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got 'runs/bt6@'"),
-        ("runs/bt6@fast", "after @ comes"),
-        ("runs/bt6@1.5i", "after @ comes"),
-        ("runs/bt6@1m", "after @ comes"),
-        ("runs/bt6@-1s", "after @ comes"),
-    ],
-)
-def test_words_that_are_not_understood(text: str, message: str) -> None:
-    with pytest.raises(AgentError) as error:
-        agents.parse_word(text)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("text", ["runs/bt6@0s", "runs/bt6@0i"])
-def test_words_without_thinking_time(text: str) -> None:
-    with pytest.raises(BudgetError, match="more than zero"):
-        agents.parse_word(text)
-
-
 def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
@@ -359,97 +327,3 @@ def test_words_make_bots(loading: FakeLoading) -> None:
     assert isinstance(agents.make_bot("human", TIC_TAC_TOE, 1, seed=9), HumanBot)
     with pytest.raises(AgentError, match="has the parameters none"):
         agents.load_bot("human", TIC_TAC_TOE, 0, {"seed": 1})
-
-
-class Terminal:
-    """A person who types given lines, and what the screen has shown."""
-
-    def __init__(self, *lines: str) -> None:
-        self.lines = list(lines)
-        self.shown: list[str] = []
-
-    def ask(self, prompt: str) -> str:
-        self.shown.append(prompt)
-        if not self.lines:
-            raise EOFError
-        return self.lines.pop(0)
-
-    def bot(self, width: int = 80) -> HumanBot:
-        return HumanBot(self.ask, lambda text: self.shown.append(str(text)), width=width)
-
-    @property
-    def screen(self) -> str:
-        return "\n".join(self.shown)
-
-
-def test_a_person_sees_the_board_and_the_moves_and_types_one() -> None:
-    terminal = Terminal("x(1,1)")
-    assert terminal.bot().step(TIC_TAC_TOE.new_initial_state()) == 4
-    assert "...\n...\n..." in terminal.screen
-    assert "4: x(1,1)" in terminal.screen
-
-
-@pytest.mark.parametrize("line", ["8", " 8 ", "X(2,2)", "x(2,2)  "])
-def test_a_move_has_a_name_and_a_number(line: str) -> None:
-    assert Terminal(line).bot().step(TIC_TAC_TOE.new_initial_state()) == 8
-
-
-def test_names_come_before_numbers_and_capitals_may_matter() -> None:
-    names = {0: "1", 1: "0", 2: "b3", 3: "B3", 7: "Nf3"}
-    assert [move_called(answer, names) for answer in ("1", "b3", "B3", "7", "nF3")] == [0, 2, 3, 7, 7]
-    assert [move_called(answer, names) for answer in ("5", "", "x", "-1", "²")] == [None] * 5
-
-
-def test_wrong_input_is_answered_in_a_line_and_asked_again() -> None:
-    terminal = Terminal("x(1,3)", "4", "", "5")
-    state = TIC_TAC_TOE.new_initial_state()
-    state.apply_action(4)
-    assert terminal.bot().step(state) == 5
-    refusals = [text for text in terminal.shown if "is no legal move" in text]
-    assert [text.count("\n") for text in refusals] == [0, 0, 0]
-    assert refusals[1] == "'4' is no legal move (`?` lists them, `quit` ends)"
-    assert "did you mean" in refusals[0]
-
-
-def test_help_lists_the_moves() -> None:
-    game = pyspiel.load_game("hex")
-    terminal = Terminal("?", "0")
-    assert terminal.bot().step(game.new_initial_state()) == 0
-    first, _, rest = terminal.screen.partition("Your move: ")
-    assert game.num_distinct_actions() > LISTED
-    assert "121 legal moves: `?` lists them" in first
-    assert "60: " not in first
-    assert "60: " in rest
-
-
-@pytest.mark.parametrize("width", [1, 20, 80])
-def test_columns_fit_the_terminal_and_lose_nothing(width: int) -> None:
-    names = {action: f"move{action}" for action in range(30)}
-    lines = in_columns(names, width).splitlines()
-    assert sorted("  ".join(lines).replace(": ", ":").split()) == sorted(f"{a}:move{a}" for a in names)
-    assert max(map(len, lines)) <= max(width, len("29: move29"))
-
-
-@pytest.mark.parametrize(("lines", "reason"), [(("quit",), "by quit"), (("QUIT",), "by quit"), ((), "no more input")])
-def test_a_person_may_leave(lines: tuple[str, ...], reason: str) -> None:
-    bots = [Terminal(*lines).bot(), pyspiel.make_uniform_random_bot(1, 0)]
-    with pytest.raises(MatchAbandonedError, match=reason) as error:
-        play_match(TIC_TAC_TOE, bots)
-    assert isinstance(error.value, AthenanError)
-
-
-@both_flavours
-def test_a_person_plays_a_match_and_is_told_the_other_moves(evaluate: Flavour) -> None:
-    terminal = Terminal("0", "1", "2")
-    other = agents.load_bot("fixed_action_preference", TIC_TAC_TOE, 1, {"actions": "3:4"})
-    assert evaluate(TIC_TAC_TOE.new_initial_state(), [terminal.bot(), other]) == [1.0, -1.0]
-    assert "The other player plays o(1,0)." in terminal.screen
-
-
-def test_a_person_is_a_harmless_bot() -> None:
-    bot = Terminal().bot()
-    bot.restart()
-    bot.restart_at(TIC_TAC_TOE.new_initial_state())
-    bot.inform_actions(TIC_TAC_TOE.new_initial_state(), [0, 0])
-    assert not bot.provides_policy()
-    assert not bot.is_clonable()

@@ -1,0 +1,77 @@
+"""An agent's word is understood, or refused in one line that says what would be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import agents
+from athenan_spiel.errors import AgentError, BudgetError
+
+
+@pytest.mark.parametrize(
+    ("text", "bot", "params"),
+    [
+        ("random", "random", {}),
+        ("human", "human", {}),
+        ("mcts:1000", "mcts", {"simulations": 1000}),
+        ("runs/bt6", "athenan", {"checkpoint": "runs/bt6"}),
+        ("/tmp/my runs/bt6/", "athenan", {"checkpoint": "/tmp/my runs/bt6/"}),
+        ("./human", "athenan", {"checkpoint": "./human"}),
+        ("runs/bt6@0.5s", "athenan", {"checkpoint": "runs/bt6", "seconds": 0.5}),
+        ("runs/bt6@.5s", "athenan", {"checkpoint": "runs/bt6", "seconds": 0.5}),
+        ("runs/bt6@2s", "athenan", {"checkpoint": "runs/bt6", "seconds": 2.0}),
+        ("runs/bt6@200i", "athenan", {"checkpoint": "runs/bt6", "iterations": 200}),
+        ("runs/a@b@200i", "athenan", {"checkpoint": "runs/a@b", "iterations": 200}),
+    ],
+)
+def test_words(text: str, bot: str, params: dict[str, object]) -> None:
+    word = agents.parse_word(text)
+    assert word == agents.AgentWord(text, bot, params)
+    assert str(word) == text
+    assert word.is_human == (text == "human")
+
+
+def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AgentError):
+        agents.parse_word("bt6")
+    for name in ("bt6", "bt6@home"):
+        (tmp_path / name).mkdir()
+        assert agents.parse_word(name).params == {"checkpoint": name}
+    assert agents.parse_word("bt6@1s").params == {"checkpoint": "bt6", "seconds": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected an agent: a run's folder"),
+        ("randon", "got 'randon': did you mean 'random'?"),
+        ("mtcs:50", "got 'mtcs:50': did you mean 'mcts:50'?"),
+        ("gtp:/usr/bin/gnugo", "mcts:1000, random or human; got 'gtp:/usr/bin/gnugo'"),
+        ("alphabeta@1s", "mcts:1000, random or human; got 'alphabeta@1s'"),
+        ("mcts", "mcts takes its simulations a move, at least 1, such as mcts:1000; got 'mcts'"),
+        ("mcts:", "at least 1"),
+        ("mcts:0", "at least 1"),
+        ("mcts:-5", "at least 1"),
+        ("mcts:1e3", "at least 1"),
+        ("mcts:1000@0.5s", "mcts takes its simulations and no other budget, such as mcts:1000; got 'mcts:1000@0.5s'"),
+        ("runs/bt6@", "after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got 'runs/bt6@'"),
+        ("runs/bt6@fast", "after @ comes"),
+        ("runs/bt6@1.5i", "after @ comes"),
+        ("runs/bt6@1m", "after @ comes"),
+        ("runs/bt6@-1s", "after @ comes"),
+    ],
+)
+def test_words_that_are_not_understood(text: str, message: str) -> None:
+    with pytest.raises(AgentError) as error:
+        agents.parse_word(text)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["runs/bt6@0s", "runs/bt6@0i"])
+def test_words_without_thinking_time(text: str) -> None:
+    with pytest.raises(BudgetError, match="more than zero"):
+        agents.parse_word(text)
