@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from athenan_spiel.encoding.compact import CompactRows, ObservationStore
+from athenan_spiel.encoding.encoder import Encoder
 
-__all__ = ["CompactRows", "ObservationStore"]
+__all__ = ["CompactRows", "Encoder", "ObservationStore"]
