@@ -17,7 +17,7 @@ import numpy as np
 import pyspiel
 import torch
 
-from athenan_spiel.config import ExplorationConfig, TrainingConfig
+from athenan_spiel.config import EngineConfig, ExplorationConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, completed, constant_exploitation, ordinal, uniform_exploitation
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
@@ -59,7 +59,7 @@ class Trainer:
             self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome)
         self.encoder = Encoder(game)
         self.network = value_network(self.encoder, config, self.outcome, seed=_seed(for_network))
-        self.learner = Learner(self.network, config.learner)
+        self.learner = Learner(self.network, config.learner, learning_device(config.engine))
         self.counters = Counters()
         self._generators = {"matches": np.random.default_rng(for_matches), "replay": np.random.default_rng(for_replay)}
         self.replay = StratifiedReplay(config.replay, self._generators["replay"])
@@ -132,6 +132,10 @@ class Trainer:
         )
         return played, learned
 
+    def close(self) -> None:
+        """End the evaluator's thread."""
+        self.evaluator.close()
+
     def publish(self) -> None:
         """Let the engine compute with the weights as they are now."""
         self.evaluator.load(self.network)
@@ -165,6 +169,12 @@ class Trainer:
             raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error
         self.replay = StratifiedReplay.from_arrays(self.config.replay, self._generators["replay"], checkpoint.replay)
         self.counters = checkpoint.header.counters
+
+
+def learning_device(config: EngineConfig) -> str:
+    """Where weights are learned: on the device that values states, if that is CUDA, else on the processor."""
+    uses_cuda = config.name == "cuda" or (config.name == "auto" and torch.cuda.is_available())
+    return "cuda" if uses_cuda else "cpu"
 
 
 def value_network(encoder: Encoder, config: TrainingConfig, outcome: Outcome, *, seed: int = 0) -> ValueNetwork:
