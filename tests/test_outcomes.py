@@ -9,6 +9,7 @@ import re
 
 import pyspiel
 import pytest
+from fake_game import FakeGame, first, second
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -145,6 +146,11 @@ def test_score_is_the_margin(seed: int) -> None:
     end = random_end(MARGIN, random.Random(seed))
     assert outcome(end) == str(end).count("1") - str(end).count("2")
     assert outcome == Score(largest=4.0)
+
+
+def test_the_largest_score_may_be_a_loss() -> None:
+    game = FakeGame(first(0, A=3, B=second(0, C=-5, D=1)))
+    assert make_outcome("score", game, random.Random(0)) == Score(largest=5.0)
 
 
 # What is chosen

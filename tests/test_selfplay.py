@@ -215,14 +215,17 @@ def test_matches_are_played_by_the_rules(kind: type[BestFirstSearch], spec: str)
 
 
 class KeyStore:
-    """A store of observations that keeps the keys of what it was given."""
+    """A store of observations that keeps what tells its states apart: keys, and for ends their text and worth."""
 
-    def __init__(self, key: Callable[[pyspiel.State], Hashable]) -> None:
-        self.key = key
+    def __init__(self, search: BestFirstSearch) -> None:
+        self.search = search
         self.keys: list[Hashable] = []
 
+    def identity(self, state: pyspiel.State) -> Hashable:
+        return (str(state), self.search.outcome(state)) if state.is_terminal() else self.search.key(state)
+
     def append(self, state: pyspiel.State) -> int:
-        self.keys.append(self.key(state))
+        self.keys.append(self.identity(state))
         return len(self.keys) - 1
 
 
@@ -233,7 +236,7 @@ def test_every_expanded_and_every_terminal_state_is_stored_once(kind: type[BestF
     stores: list[KeyStore] = []
 
     def new_store() -> KeyStore:
-        stores.append(KeyStore(search.key))
+        stores.append(KeyStore(search))
         return stores[-1]
 
     matches = play_round(search, guess, SEEDS, new_store=new_store)
@@ -241,12 +244,13 @@ def test_every_expanded_and_every_terminal_state_is_stored_once(kind: type[BestF
     for match, store in zip(matches, stores, strict=True):
         assert len(set(store.keys)) == len(store.keys)
         assert [store.keys[node.observation] for node in match.tree.nodes] == list(match.tree.table)
-        terminals = {store.keys[index]: worth for index, worth in match.tree.terminals}
+        terminals = {store.keys[index] for index, _ in match.tree.terminals}
         assert len(terminals) + len(match.tree.nodes) == len(store.keys)
+        assert all(store.keys[index][1] == worth for index, worth in match.tree.terminals)  # type: ignore[index]
         state = search.game.new_initial_state()
         for action in match.history:
             state.apply_action(action)
-        assert terminals[search.key(state)] == search.outcome(state), "the match's own end is among them"
+        assert store.identity(state) in terminals, "the match's own end is among them"
 
 
 @SEARCHES

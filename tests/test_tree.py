@@ -265,6 +265,16 @@ def test_the_store_takes_every_expanded_state_and_each_terminal_one_once() -> No
     assert list(tree.table) == names
 
 
+def test_ends_that_look_alike_and_are_worth_different_things_are_both_stored() -> None:
+    """The depth heuristics tell them apart; learning the mean is then what a network can do."""
+    game = FakeGame(first(0, A=second(0.5, C=1, D=first(0.5, E=0)), B=second(0.4, C=same, F=0), C=same))
+    store = NameStore()
+    tree = Tree(outcome=lambda state: score(state) / state.move_number(), key=str, store=store)
+    for path in ((), ("A",), ("B",)):
+        expand(tree, game, *path)
+    assert [(store.names[index], worth) for index, worth in tree.terminals] == [("C", 1), ("C", 0.5), ("F", 0)]
+
+
 def test_without_a_store_no_terminal_state_is_kept() -> None:
     """The note of Algorithm 12: in a match that is not learned from, S has no use for terminal states."""
     tree = Tree(outcome=score, key=str)
