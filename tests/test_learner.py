@@ -289,3 +289,23 @@ def test_auto_asks_a_gpu(monkeypatch: pytest.MonkeyPatch, supported: bool) -> No
 def test_a_precision_that_is_named_is_used() -> None:
     assert uses_bfloat16("bfloat16", CPU)
     assert not uses_bfloat16("float32", CPU)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_learns_what_the_processor_learns() -> None:
+    config = LearnerConfig(precision="float32")
+    learners = [Learner(TinyNetwork(), config, device) for device in ("cpu", "cuda")]  # type: ignore[arg-type]
+    losses = [learner.learn(some_batches(20)).loss for learner in learners]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    moments = learners[1].state_dict()
+    learners[0].load_state_dict(moments)
+    learners[1].load_state_dict(torch.load(_saved(moments), map_location="cpu", weights_only=True))
+    assert learners[1].learn(some_batches(5)).loss == pytest.approx(learners[0].learn(some_batches(5)).loss, rel=0.05)
+
+
+def _saved(state: dict[str, Any]) -> io.BytesIO:
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    return file

@@ -139,7 +139,7 @@ def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
 
     `auto` means bfloat16 where it is faster and the loss goes down as well: on GPUs that have it, and on
     processors with matrix units for it (AMX). Without AMX, backward passes in bfloat16 are slower than in float32,
-    even on processors with its vector instructions.
+    even on processors with its vector instructions (`benchmarks/learner.py` measures both).
     """
     if precision != "auto":
         return precision == "bfloat16"

@@ -1,0 +1,79 @@
+"""What a learned state costs, and whether bfloat16 learns as well as float32: why `precision="auto"` is what it is.
+
+For each game: the same network learns the same minibatches in either precision, states of random matches with the
+matches' results as values. Prints microseconds a state (drawing and unpacking from the replay included), and the
+mean loss of the first and of the last learning phase: the two precisions should differ by chance only.
+
+    python benchmarks/learner.py                 # about two minutes on two cores
+    python benchmarks/learner.py --phases 1      # some seconds, to see that it works
+    ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 python benchmarks/learner.py    # as if the processor had no AMX
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from typing import Literal
+
+import numpy as np
+import pyspiel
+import torch
+
+from athenan_spiel.config import LearnerConfig, NetworkConfig, ReplayConfig
+from athenan_spiel.encoding import Encoder, ObservationStore
+from athenan_spiel.learning import StratifiedReplay, Targets
+from athenan_spiel.learning.learner import Learner
+from athenan_spiel.networks import make_network
+
+GAMES = ("hex(board_size=11)", "connect_four")
+MATCHES = 400
+PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
+
+
+def random_match(game: pyspiel.Game, encoder: Encoder, rng: random.Random) -> Targets:
+    """The states of one random match; all have its result as their value."""
+    store = ObservationStore(encoder)
+    state = game.new_initial_state()
+    store.append(state)
+    while not state.is_terminal():
+        state.apply_action(rng.choice(state.legal_actions()))
+        store.append(state)
+    return Targets(store.chunks(), np.full(len(store), state.returns()[0], np.float32))
+
+
+def filled_replay(game: pyspiel.Game, encoder: Encoder) -> StratifiedReplay:
+    """A replay of random matches, the same at each call, of which each phase learns a fifth."""
+    config = ReplayConfig(matches=MATCHES, duplication=MATCHES / 5)
+    replay, rng = StratifiedReplay(config, np.random.default_rng(0)), random.Random(0)
+    for _ in range(MATCHES):
+        replay.add(random_match(game, encoder, rng))
+    return replay
+
+
+def main() -> None:
+    """Learn, time, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
+    parser.add_argument("--phases", type=int, default=10, help="learning phases, each of a fifth of the replay")
+    parser.add_argument("--batch-size", type=int, default=128, help="states in a minibatch (default 128)")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of torch")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    for name in arguments.games:
+        game = pyspiel.load_game(name)
+        encoder = Encoder(game)
+        for precision in PRECISIONS:
+            network = make_network(encoder.shape, NetworkConfig(), bounded=True, seed=0)
+            if precision == PRECISIONS[0]:
+                print(f"{name}: {network.description}; {arguments.threads} threads")
+            learner = Learner(network, LearnerConfig(precision=precision))
+            replay = filled_replay(game, encoder)
+            reports = [learner.learn(replay.sample(arguments.batch_size)) for _ in range(arguments.phases)]
+            fastest = min(report.seconds / report.states for report in reports)
+            print(
+                f"  {precision:8}  {1e6 * fastest:7.1f} µs a state   loss {reports[0].loss:.4f} → {reports[-1].loss:.4f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
