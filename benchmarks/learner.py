@@ -69,10 +69,9 @@ def main() -> None:
             learner = Learner(network, LearnerConfig(precision=precision))
             replay = filled_replay(game, encoder)
             reports = [learner.learn(replay.sample(arguments.batch_size)) for _ in range(arguments.phases)]
-            fastest = min(report.seconds / report.states for report in reports)
-            print(
-                f"  {precision:8}  {1e6 * fastest:7.1f} µs a state   loss {reports[0].loss:.4f} → {reports[-1].loss:.4f}"
-            )
+            cost = 1e6 * min(report.seconds / report.states for report in reports)
+            first, last = reports[0].loss, reports[-1].loss
+            print(f"  {precision:8}  {cost:7.1f} µs a state   loss {first:.4f} → {last:.4f}")
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ class Learner:
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
-    """Whether to compute forwards and backwards in bfloat16; loss, gradients' sums and weights stay float32.
+    """Whether to compute forwards and backwards in bfloat16; loss, weights and Adam's moments stay float32.
 
     `auto` means bfloat16 where it is faster and the loss goes down as well: on GPUs that have it, and on
     processors with matrix units for it (AMX). Without AMX, backward passes in bfloat16 are slower than in float32,
