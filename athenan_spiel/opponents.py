@@ -9,7 +9,7 @@ import pyspiel
 from athenan_spiel.errors import ConfigError
 
 UCT_CONSTANT = 2.0
-"""Exploration constant of OpenSpiel's MCTS example, as are the next two."""
+"""Exploration constant; this and the next two are those of OpenSpiel's MCTS example in Python."""
 ROLLOUTS = 1
 """Random rollouts for each new leaf, so a simulation is one rollout."""
 SOLVE = True

@@ -158,6 +158,12 @@ def test_a_series_groups_points_by_opening_and_adds_up_time() -> None:
     assert series.tally == Tally(wins=1, draws=2)
 
 
+def test_no_match_has_no_share_of_the_points() -> None:
+    assert Series().tally == Tally()
+    with pytest.raises(ZeroDivisionError):
+        _ = Series().points
+
+
 @pytest.mark.parametrize("matches", [0, 1, 7, -2])
 def test_a_series_needs_an_even_number_of_matches(matches: int) -> None:
     with pytest.raises(ConfigError, match=f"even and at least 2, got {matches}"):
