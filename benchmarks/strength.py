@@ -49,7 +49,7 @@ def train(arguments: argparse.Namespace, folder: Path) -> Path:
     if arguments.dry_run:
         config = dataclasses.replace(config, matches=2, matches_at_once=2, search=ath.SearchConfig(iterations=1))
     run = ath.train(ath.load_game(GAME), config, folder / "run")
-    print(f"trained {run.matches} matches of {GAME} in {run.seconds:.0f} s")
+    print(f"trained {run.matches} matches of {GAME} in {run.seconds:.0f} s", flush=True)
     return run.folder
 
 
@@ -65,7 +65,7 @@ def measure(run: str, simulations: int, arguments: argparse.Namespace) -> Compar
         opening_plies=arguments.opening_plies,
         seed=OPENINGS_SEED,
     )
-    return Comparison(word, f"mcts:{simulations}", series)
+    return Comparison(f"{Path(run).name}@{arguments.seconds}s", f"mcts:{simulations}", series)
 
 
 def main() -> None:
