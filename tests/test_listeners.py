@@ -26,6 +26,7 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunFinished,
     RunStarted,
+    StopNoticed,
 )
 from athenan_spiel.training.listeners import LinePrinter, LiveView, MetricsFile, RunSummary, TensorBoard, view
 from athenan_spiel.training.listeners.metrics import as_record
@@ -143,13 +144,15 @@ def test_plain_lines_come_at_intervals_and_at_events() -> None:
     stream = io.StringIO()
     printer = LinePrinter(stream, every_seconds=4.0)
     tell(printer, [started(), *ROUND[:1]])
-    tell(printer, [*ROUND[1:], progress(2, 6.0), progress(2, 9.5), evaluated(2), written(2), finished(2)])
+    noticed = StopNoticed(matches=2)
+    tell(printer, [*ROUND[1:], progress(2, 6.0), progress(2, 9.5), evaluated(2), written(2), noticed, finished(2)])
     assert stream.getvalue().splitlines() == [
         "training: tic_tac_toe() in runs/ttt; mlp, 1,000 weights; openvino; additive_depth (longest = 9)",
         "5 s, 2 matches, 2,000 states valued/s, loss 0.125, length 8",
         "10 s, 2 matches, 3 in play, 1,234 states valued/s, loss 0.125, length 8",
         "evaluation: 70% against mcts:100 (6 won, 2 drawn, 2 lost) after 2 matches",
         "checkpoint 000002: 3.0 MB in 0.2 s",
+        "stopping once this round is learned; Ctrl-C again stops at once, and keeps the last checkpoint",
         "all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002",
     ]
 
@@ -200,9 +203,11 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
             assert part in shown
         live(progress(2, 6.0))
         assert "3 in play, 11 plies" in text_of(console, live)
+        live(StopNoticed(matches=2))
     finally:
         live(finished(2))
     output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "stopping once this round is learned" in output
     assert output.rstrip().endswith("all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002")
 
 
@@ -231,7 +236,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 def test_metrics_hold_a_line_for_each_event_but_progress(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    tell(MetricsFile(path), [started(), *ROUND, evaluated(2), written(2), finished(2)])
+    tell(MetricsFile(path), [started(), *ROUND, evaluated(2), written(2), StopNoticed(matches=2), finished(2)])
     assert [line["event"] for line in lines_of(path)] == [
         "run_started",
         "match_finished",

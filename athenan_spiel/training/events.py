@@ -3,7 +3,8 @@
 A listener is a callable that takes an event; the live view, `metrics.jsonl` and TensorBoard are listeners. The order:
 `RunStarted`; for each round any number of `RoundProgress`, then for each of its matches in order `MatchFinished` and
 `LearningFinished`, then `RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the
-end `RunFinished`, also when an error ends the run. A round that is broken off leaves no `MatchFinished`.
+end `RunFinished`, also when an error ends the run. A round that is broken off leaves no `MatchFinished`. `StopNoticed`
+comes once, between two matches that are learned, if at all.
 
 `matches` is everywhere the number of matches learned since the run began, resumptions included, and `seconds` the time
 of the run likewise; other times have longer names. What was not measured is None, never 0.
@@ -124,6 +125,13 @@ class CheckpointWritten:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StopNoticed:
+    """The run was asked to stop while it learns; it will, once the matches of this round are learned."""
+
+    matches: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunFinished:
     """The run is over. `checkpoint` holds its state after `matches` matches, or an earlier one after an error."""
 
@@ -143,6 +151,7 @@ Event = (
     | RoundFinished
     | EvaluationFinished
     | CheckpointWritten
+    | StopNoticed
     | RunFinished
 )
 Listener = Callable[[Event], None]

@@ -22,6 +22,7 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunFinished,
     RunStarted,
+    StopNoticed,
 )
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
 from athenan_spiel.training.run_folder import RunFolder
@@ -165,7 +166,11 @@ class Session:
         start = time.perf_counter()
         trainer = self._trainer
         before = trainer.counters.states_learned
+        noticed = False
         while matches:
+            if self._stops.requested and not noticed:
+                noticed = True
+                self._emit(StopNoticed(matches=trainer.counters.matches))
             for event in trainer.learn(matches.pop(0)):
                 self._emit(event)
         trainer.publish()

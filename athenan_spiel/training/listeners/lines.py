@@ -12,6 +12,7 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunFinished,
     RunStarted,
+    StopNoticed,
 )
 from athenan_spiel.training.listeners.summary import RunSummary
 
@@ -22,6 +23,9 @@ ENDINGS = {
     "error": "stopped by an error",
 }
 """How `RunFinished.reason` is said."""
+
+
+STOPPING = "stopping once this round is learned; Ctrl-C again stops at once, and keeps the last checkpoint"
 
 
 class LinePrinter:
@@ -52,6 +56,8 @@ class LinePrinter:
             return started_text(event)
         if isinstance(event, EvaluationFinished):
             return f"evaluation: {self._summary.evaluation_text}"
+        if isinstance(event, StopNoticed):
+            return STOPPING
         if isinstance(event, RunFinished):
             return finished_text(event)
         if isinstance(event, RoundFinished | RoundProgress) and event.seconds >= self._next:

@@ -11,8 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from athenan_spiel.training.events import EvaluationFinished, Event, Listener, RunFinished, RunStarted
-from athenan_spiel.training.listeners.lines import LinePrinter, finished_text
+from athenan_spiel.training.events import EvaluationFinished, Event, Listener, RunFinished, RunStarted, StopNoticed
+from athenan_spiel.training.listeners.lines import STOPPING, LinePrinter, finished_text
 from athenan_spiel.training.listeners.summary import RECENT, RunSummary
 
 REDRAWS_PER_SECOND = 4
@@ -43,6 +43,8 @@ class LiveView:
             self._live.start()
         elif isinstance(event, EvaluationFinished):
             self._console.print(Text(f"evaluation: {self._summary.evaluation_text}"))
+        elif isinstance(event, StopNoticed):
+            self._console.print(Text(STOPPING))
         elif isinstance(event, RunFinished):
             self._live.stop()
             self._console.print(self.render())
