@@ -17,7 +17,14 @@ import pytest
 import torch
 from training_runs import EVALUATED, TINY, state_of
 
-from athenan_spiel.config import EngineConfig, EvaluationConfig, ExplorationConfig, SearchConfig, TrainingConfig
+from athenan_spiel.config import (
+    EngineConfig,
+    EvaluationConfig,
+    ExplorationConfig,
+    NetworkConfig,
+    SearchConfig,
+    TrainingConfig,
+)
 from athenan_spiel.errors import (
     BudgetError,
     CheckpointError,
@@ -80,6 +87,24 @@ def test_the_same_seed_gives_the_same_run_bit_for_bit(tmp_path: Path, spec: str)
     assert first.reason == "matches"
     assert state_of(first.checkpoint) == state_of(second.checkpoint)
     assert state_of(first.checkpoint)["weights"] != state_of(other.checkpoint)["weights"]
+
+
+def test_the_engine_that_auto_takes_gives_the_same_run_too(tmp_path: Path) -> None:
+    game = pyspiel.load_game("connect_four")
+    config = dataclasses.replace(
+        TINY, matches=4, matches_at_once=4, network=NetworkConfig(filters=8, neurons=16), engine=EngineConfig(threads=1)
+    )
+    first, second = (train(game, config, tmp_path / name) for name in ("first", "second"))
+    assert state_of(first.checkpoint) == state_of(second.checkpoint)
+
+
+@pytest.mark.cuda
+def test_a_run_on_cuda_goes_on_and_its_agent_plays_without(tmp_path: Path) -> None:
+    config = dataclasses.replace(TINY, engine=EngineConfig(name="cuda"))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run")
+    assert resume(run.folder, more_matches=3).matches == 15
+    agent = load_agent(run.folder, seconds=0.05, engine=EngineConfig(name="torch"))
+    assert agent.step(TIC_TAC_TOE.new_initial_state()) in range(9)
 
 
 def test_the_trained_network_knows_the_last_matches_better_than_the_first_one(tmp_path: Path) -> None:
@@ -148,7 +173,7 @@ def test_the_folder_holds_a_run(finished: Path) -> None:
     header = read_header(finished / "checkpoints" / "000012")
     assert header.game == str(TIC_TAC_TOE)
     assert header.config == TINY
-    assert header.outcome == {"longest": 9, "exact": True}
+    assert header.outcome == Trainer(TIC_TAC_TOE, TINY).outcome.parameters
     assert (header.counters.matches, header.counters.rounds) == (12, 4)
 
 
