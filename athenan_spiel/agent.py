@@ -15,7 +15,7 @@ import pyspiel
 from athenan_spiel.decisions import Decision, safest
 from athenan_spiel.search.base import BestFirstSearch
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
-from athenan_spiel.tree import Node, Tree
+from athenan_spiel.tree import Tree
 
 
 class Agent:
@@ -102,7 +102,7 @@ class Agent:
         """An agent that goes on from here as this one would, and shares only the search and the evaluator with it."""
         twin = copy.copy(self)
         twin.rng = copy.deepcopy(self.rng)
-        twin.tree = _copied(self.tree)
+        twin.tree = self.tree.copy()
         return twin
 
     def _is_last(self, state: pyspiel.State) -> bool:
@@ -121,18 +121,3 @@ class Agent:
                 return False
             ahead.apply_action(action)
         return str(ahead) == str(state)
-
-
-def _copied(tree: Tree) -> Tree:
-    """A copy of `tree` that shares no node with it; not `copy.deepcopy`, which recurses once for each ply."""
-    twin = copy.copy(tree)
-    twins: dict[int, Node] = {id(node): copy.copy(node) for node in tree.table.values()}
-    for node in twins.values():
-        node.values = node.values[:]
-        node.completions = node.completions[:]
-        node.resolutions = node.resolutions[:]
-        node.visits = node.visits.copy()
-        node.children = {i: twins[id(child)] for i, child in node.children.items()}
-    twin.table = {key: twins[id(node)] for key, node in tree.table.items()}
-    twin.terminals = tree.terminals.copy()
-    return twin

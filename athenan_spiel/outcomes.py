@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import pyspiel
@@ -24,19 +24,22 @@ from athenan_spiel.errors import ConfigError
 
 SAMPLE_MATCHES = 32
 """Random matches from which lengths are estimated: enough for a mean within some 10 %, a second's work at most."""
-TIGHT = 2.0
-"""`max_game_length()` counts as tight when it is at most so many times the longest random match seen."""
+TIGHT = 2.5
+"""`max_game_length()` counts as tight when it is at most so many times the longest random match seen. Othello,
+Breakthrough and Ultimate Tic-Tac-Toe have twice that, and their bound is still a good P."""
 
 
 class Outcome(ABC):
-    """Worth of a terminal state for player 0. Subclasses are frozen dataclasses of their constants."""
+    """Worth of a terminal state for player 0. Subclasses are frozen dataclasses of their constants.
+
+    Attributes:
+        name: how settings call it.
+        scale: the size of its large values, above zero, which is that of the largest in random matches where
+            `make_outcome` makes it. It changes no worth: networks learn value / scale.
+    """
 
     name: ClassVar[OutcomeName]
-
-    @property
-    @abstractmethod
-    def scale(self) -> float:
-        """The size of its large values, above zero: networks learn value / scale."""
+    scale: float
 
     @abstractmethod
     def __call__(self, state: pyspiel.State) -> float:
@@ -45,7 +48,7 @@ class Outcome(ABC):
     @property
     def parameters(self) -> dict[str, float | int | bool]:
         """Its constants, from which `outcome_from_parameters` makes it again."""
-        return asdict(self)  # type: ignore[call-overload,no-any-return]
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 def gain(state: pyspiel.State) -> int:
@@ -59,11 +62,7 @@ class Gain(Outcome):
     """The classical terminal evaluation, 1, 0 or -1."""
 
     name: ClassVar[OutcomeName] = "gain"
-
-    @property
-    def scale(self) -> float:
-        """A win is worth 1."""
-        return 1.0
+    scale: float = 1.0
 
     def __call__(self, state: pyspiel.State) -> float:
         """1, 0 or -1."""
@@ -81,11 +80,7 @@ class AdditiveDepth(Outcome):
     name: ClassVar[OutcomeName] = "additive_depth"
     longest: int
     exact: bool
-
-    @property
-    def scale(self) -> float:
-        """The worth of a win at once."""
-        return float(self.longest)
+    scale: float = 1.0
 
     def __call__(self, state: pyspiel.State) -> float:
         """gain · l."""
@@ -101,11 +96,7 @@ class MultiplicativeDepth(Outcome):
 
     name: ClassVar[OutcomeName] = "multiplicative_depth"
     mean: float
-
-    @property
-    def scale(self) -> float:
-        """A win in half the average time."""
-        return 2.0
+    scale: float = 1.0
 
     def __call__(self, state: pyspiel.State) -> float:
         """gain · P' / p."""
@@ -117,12 +108,7 @@ class Score(Outcome):
     """The score of the match (Section 6.2.1), for games whose `returns()` carry more than who has won."""
 
     name: ClassVar[OutcomeName] = "score"
-    largest: float
-
-    @property
-    def scale(self) -> float:
-        """The largest score of the random matches seen."""
-        return self.largest
+    scale: float = 1.0
 
     def __call__(self, state: pyspiel.State) -> float:
         """What `returns()` gives player 0."""
@@ -152,11 +138,13 @@ def sample_matches(game: pyspiel.Game, rng: random.Random, matches: int = SAMPLE
 def _additive_depth(game: pyspiel.Game, sample: Sample) -> Outcome:
     bound, longest = game.max_game_length(), max(sample.lengths)
     exact = bound <= TIGHT * longest
-    return AdditiveDepth(longest=bound if exact else longest, exact=exact)
+    longest = bound if exact else longest
+    return AdditiveDepth(longest=longest, exact=exact, scale=max(1.0, longest - min(sample.lengths) + exact))
 
 
 def _multiplicative_depth(game: pyspiel.Game, sample: Sample) -> Outcome:
-    return MultiplicativeDepth(mean=sum(sample.lengths) / len(sample.lengths))
+    mean = sum(sample.lengths) / len(sample.lengths)
+    return MultiplicativeDepth(mean=mean, scale=mean / max(1, min(sample.lengths)))
 
 
 def _score(game: pyspiel.Game, sample: Sample) -> Outcome:
@@ -165,7 +153,7 @@ def _score(game: pyspiel.Game, sample: Sample) -> Outcome:
             f"outcome 'score' needs a game whose returns() carry a score; those of {str(game)!r} only say who has won: "
             "take 'additive_depth'"
         )
-    return Score(largest=max(map(abs, sample.returns)))
+    return Score(scale=max(map(abs, sample.returns)))
 
 
 _FROM_SAMPLE: Mapping[OutcomeName, Callable[[pyspiel.Game, Sample], Outcome]] = {
@@ -173,9 +161,7 @@ _FROM_SAMPLE: Mapping[OutcomeName, Callable[[pyspiel.Game, Sample], Outcome]] = 
     "multiplicative_depth": _multiplicative_depth,
     "score": _score,
 }
-_BY_NAME: Mapping[str, Callable[..., Outcome]] = {
-    kind.name: kind for kind in (Gain, AdditiveDepth, MultiplicativeDepth, Score)
-}
+_BY_NAME: Mapping[str, type[Outcome]] = {kind.name: kind for kind in (Gain, AdditiveDepth, MultiplicativeDepth, Score)}
 
 
 def make_outcome(name: OutcomeName, game: pyspiel.Game, rng: random.Random) -> Outcome:
@@ -197,9 +183,13 @@ def outcome_from_parameters(name: str, parameters: Mapping[str, float | int | bo
     Raises:
         ConfigError: the name or the parameters are not those of an outcome.
     """
-    try:
-        return _BY_NAME[name](**parameters)
-    except (KeyError, TypeError):
-        raise ConfigError(
-            f"expected the name and parameters of an outcome, got {name!r} with {dict(parameters)!r}"
-        ) from None
+    kind = _BY_NAME.get(name)
+    expected = None if kind is None else {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if (
+        kind is None
+        or not isinstance(parameters, Mapping)
+        or set(parameters) != expected
+        or not all(isinstance(value, int | float) for value in parameters.values())
+    ):
+        raise ConfigError(f"expected the name and parameters of an outcome, got {name!r} with {parameters!r}")
+    return kind(**parameters)

@@ -16,6 +16,7 @@ another, and draws among those left.
 
 from __future__ import annotations
 
+import copy
 import random
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
@@ -110,6 +111,12 @@ def _draw(candidates: Sequence[int], rng: random.Random) -> int:
     return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
 
 
+def best_action(node: Node, rng: random.Random) -> int:
+    """Algorithms 1 and 9, without completion: the mover's best by v(s, a), then at random (Remark 11)."""
+    best = max if node.maximises else min
+    return _draw(_narrow(range(len(node.values)), node.values.__getitem__, best), rng)
+
+
 def completed_best_action(node: Node, rng: random.Random) -> int:
     """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
     best = max if node.maximises else min
@@ -169,6 +176,7 @@ class Tree:
         self.outcome = outcome
         self.key = key
         self.completion = completion
+        self.select = completed_best_action_dual if completion else best_action
         self.store = store
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
@@ -178,6 +186,24 @@ class Tree:
     def nodes(self) -> Collection[Node]:
         """Every expanded node, in order of expansion."""
         return self.table.values()
+
+    def copy(self) -> Tree:
+        """A tree that grows on its own from here, and shares no node with this one; the store is the same.
+
+        Not `copy.deepcopy`, which recurses once for each ply.
+        """
+        twin = copy.copy(self)
+        twins = {id(node): copy.copy(node) for node in self.nodes}
+        for node in twins.values():
+            node.values = node.values[:]
+            node.completions = node.completions[:]
+            node.resolutions = node.resolutions[:]
+            node.visits = node.visits.copy()
+            node.children = {i: twins[id(child)] for i, child in node.children.items()}
+        twin.table = {key: twins[id(node)] for key, node in self.table.items()}
+        twin.terminals = self.terminals.copy()
+        twin._terminal_pairs = self._terminal_pairs.copy()
+        return twin
 
     def add(
         self,

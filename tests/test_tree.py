@@ -12,7 +12,14 @@ from fake_game import FIRST_ACTION, FakeGame, FakeState, first, same, score, sec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from athenan_spiel.tree import Node, Tree, completed_best_action, completed_best_action_dual, safest_action
+from athenan_spiel.tree import (
+    Node,
+    Tree,
+    best_action,
+    completed_best_action,
+    completed_best_action_dual,
+    safest_action,
+)
 
 Choice = Callable[[Node, random.Random], int]
 
@@ -56,6 +63,10 @@ BEST_CASES = {
     "then any, at random": ([Arc(0, 0.3, n=2), Arc(0, 0.3, n=1), Arc(0, 0.3, n=2), Arc(0, 0.1, n=2)], {0, 2}),
     "resolution does not matter": ([Arc(0, 0.5, r=True), Arc(0, 0.4)], {0}),
 }
+PLAIN_CASES = {
+    "the best value": ([Arc(0, 0.2, n=9), Arc(0, 0.3, n=1), Arc(0, -0.4)], {1}),
+    "then any, at random, however often it was visited": ([Arc(0, 0.3, n=2), Arc(0, 0.3), Arc(0, 0.1)], {0, 1}),
+}
 DUAL_CASES = {
     "a resolved action is never selected, not even a won one": ([Arc(1, 9), Arc(0, -5, n=9)], {1}),
     "nor a drawn one of the best value": ([Arc(0, 9, r=True), Arc(0, -5, n=9), Arc(0, -6)], {1}),
@@ -78,6 +89,7 @@ SAFEST_CASES = {
 CHOICES = [
     pytest.param(choice, *case, id=f"{choice.__name__}: {name}")
     for choice, cases in (
+        (best_action, PLAIN_CASES),
         (completed_best_action, BEST_CASES),
         (completed_best_action_dual, DUAL_CASES),
         (safest_action, SAFEST_CASES),
@@ -94,7 +106,7 @@ def test_order_of_choice(choice: Choice, arcs: list[Arc], expected: set[int], ma
     assert chosen(choice, node_of(arcs[::-1], maximises=maximises)) == {last - i for i in expected}, "order matters"
 
 
-@pytest.mark.parametrize("choice", [completed_best_action, completed_best_action_dual, safest_action])
+@pytest.mark.parametrize("choice", [best_action, completed_best_action, completed_best_action_dual, safest_action])
 def test_a_tie_is_drawn_evenly(choice: Choice) -> None:
     node = node_of([Arc(0, 0.5)] * 4, maximises=True)
     rng = random.Random(3)

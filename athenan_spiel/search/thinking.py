@@ -42,7 +42,7 @@ class Budget:
         if all(limit is None for limit in limits.values()):
             raise BudgetError("a budget needs a limit: seconds, iterations or evaluations; got none")
         for name, limit in limits.items():
-            if limit is not None and not (math.isfinite(limit) and limit > 0):
+            if limit is not None and not (isinstance(limit, int | float) and 0 < limit < math.inf):
                 raise BudgetError(f"a budget's {name} must be finite and more than zero, got {limit!r}")
 
     def spent(self, seconds: float, iterations: int, evaluations: int) -> bool:
@@ -65,7 +65,7 @@ class SearchResult:
         resolved: r(s, a), bool [n]: the action's value is proven.
         visits: n(s, a), int64 [n].
         value, completion, is_resolved: v(s), c(s), r(s).
-        principal_variation: the best line, as far as the tree goes.
+        principal_variation: the line from `best_action` on, as far as the tree goes.
         iterations, evaluations, seconds: what this search used; evaluations counts states valued.
         best_action: by (completion, value, visits), Algorithm 11.
         safest_action: by (completion, visits, value), Algorithm 13.
@@ -174,20 +174,21 @@ def _answered(questions: Questions[T], evaluator: Evaluator) -> T:
 
 def make_result(node: Node, rng: random.Random, iterations: int, evaluations: int, seconds: float) -> SearchResult:
     """What `node` knows, as a `SearchResult`."""
+    best = completed_best_action(node, rng)
     return SearchResult(
         actions=np.array(node.actions, np.int64),
         values=np.array(node.values, np.float64),
         completions=np.array(node.completions, np.int8),
-        resolved=np.frombuffer(bytes(node.resolutions), np.bool_),
+        resolved=np.array(node.resolutions, np.bool_),
         visits=np.array([node.count(i) for i in range(len(node.actions))], np.int64),
         value=node.value,
         completion=node.completion,
         is_resolved=node.resolved,
-        principal_variation=principal_variation(node),
+        principal_variation=principal_variation(node, best),
         iterations=iterations,
         evaluations=evaluations,
         seconds=seconds,
-        best_action=node.actions[completed_best_action(node, rng)],
+        best_action=node.actions[best],
         safest_action=node.actions[safest_action(node, rng)],
         node=node,
     )

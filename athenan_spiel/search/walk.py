@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pyspiel
 
-from athenan_spiel.tree import Node, Tree, completed_best_action_dual
+from athenan_spiel.tree import Node, Tree
 
 T = TypeVar("T")
 
@@ -22,6 +22,9 @@ Questions = Generator[list[pyspiel.State], list[float], T]
 
 class Walk:
     """A path from a root through the tree, by the best unresolved actions.
+
+    It is made for one iteration of a search. An iteration that is given up half way leaves the tree as it is, but
+    for the selections counted on the path.
 
     Args:
         tree: the tree it walks in and adds to.
@@ -46,9 +49,10 @@ class Walk:
     def reaches_leaf(self) -> bool:
         """Go on until the walk stands on a state outside the tree: True; or on a terminal or resolved one: False.
 
-        Each step selects completed_best_action_dual among the unresolved actions and counts it in n(s, a).
+        Each step takes the tree's `select`ed action and counts it in n(s, a).
         """
         tree, state, rng, path, node = self._tree, self._state, self._rng, self._path, self.node
+        select = tree.select
         while not state.is_terminal():
             if node is None:
                 self._key = tree.key(state)
@@ -58,7 +62,7 @@ class Walk:
                     return True
             if node.resolved:
                 break
-            action = completed_best_action_dual(node, rng)
+            action = select(node, rng)
             node.visits[action] = node.count(action) + 1
             path.append((node, action))
             state.apply_action(node.actions[action])
@@ -70,9 +74,9 @@ class Walk:
         """S ← S ∪ {s} for the leaf s the walk stands on: the block under `s ∉ S` of Algorithms 10 and 12."""
         state = self._state
         actions = state.legal_actions()
-        child = state.child
-        children = [child(action) for action in actions]
-        unknown = [child for child in children if not child.is_terminal()]
+        children = list(map(state.child, actions))
+        ended = [child.is_terminal() for child in children]
+        unknown = [child for child, end in zip(children, ended, strict=True) if not end] if any(ended) else children
         estimates = (yield unknown) if unknown else []
         self.node = self._tree.add(self._key, state, actions, children, estimates)
 
@@ -92,14 +96,18 @@ class Walk:
         return node
 
 
-def principal_variation(node: Node | None) -> list[int]:
-    """Best actions from `node` on, as far as the tree knows; ties go to the most visited, then the first action."""
-    actions = []
-    while node is not None:
-        best = max if node.maximises else min
-        worth = list(zip(node.completions, node.values, strict=True))
+def principal_variation(node: Node, first: int) -> list[int]:
+    """The line that begins with the first-th action of `node`, as far as the tree knows.
+
+    Each next action is a best one, ties going to the most visited, then the first.
+    """
+    actions = [node.actions[first]]
+    following = node.children.get(first)
+    while following is not None:
+        best = max if following.maximises else min
+        worth = list(zip(following.completions, following.values, strict=True))
         extreme = best(worth)
-        i = max((i for i, w in enumerate(worth) if w == extreme), key=node.count)
-        actions.append(node.actions[i])
-        node = node.children.get(i)
+        i = max((i for i, w in enumerate(worth) if w == extreme), key=following.count)
+        actions.append(following.actions[i])
+        following = following.children.get(i)
     return actions

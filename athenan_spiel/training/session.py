@@ -10,7 +10,7 @@ from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.search import UBFM
-from athenan_spiel.selfplay import Match
+from athenan_spiel.selfplay import Match, without_garbage_collection
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.evaluation import evaluate
 from athenan_spiel.training.events import (
@@ -130,7 +130,7 @@ class Session:
                 return reason
             start = time.perf_counter()
             try:
-                with self._stops.droppable():
+                with self._stops.droppable(), without_garbage_collection():
                     matches, evaluations = self._play()
             except (KeyboardInterrupt, _BrokenOffError):
                 self._trainer.drop_round()

@@ -1,0 +1,122 @@
+"""How much of the network's speed self-play gets, and what a valued state costs outside the network.
+
+For each game, within one run: the states that the search of several matches at once gets valued per second; what
+the same engine values alone, on batches of the very sizes the search asked; their ratio; and the time outside the
+network per valued state (search, encoding, storing), measured with an engine that answers at once.
+
+    python benchmarks/selfplay.py            # Hex 11 x 11, Breakthrough, Connect Four; about two minutes
+    python benchmarks/selfplay.py --seconds 1 --games "hex(board_size=7)"
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+import athenan_spiel as ath
+from athenan_spiel.config import EngineConfig, NetworkConfig
+from athenan_spiel.decisions import completed, ordinal, uniform_exploitation
+from athenan_spiel.encoding import Encoder, ObservationStore
+from athenan_spiel.evaluators import NetworkEvaluator, make_engine
+from athenan_spiel.networks import make_network
+from athenan_spiel.outcomes import make_outcome
+from athenan_spiel.selfplay import Round, without_garbage_collection
+
+GAMES = ("hex(board_size=11)", "breakthrough", "connect_four")
+
+
+class Timed:
+    """An engine that hands on to another one, and keeps the sizes of its batches."""
+
+    def __init__(self, engine: object) -> None:
+        self.engine = engine
+        self.name = engine.name  # type: ignore[attr-defined]
+        self.sizes: list[int] = []
+
+    def load(self, network: object) -> None:
+        """Nothing to load: the engine has its weights."""
+
+    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Values of the batch."""
+        self.sizes.append(len(batch))
+        answer: NDArray[np.float32] = self.engine.infer(batch)  # type: ignore[attr-defined]
+        return answer
+
+
+class Instant:
+    """An engine that takes no time: its values are drawn beforehand."""
+
+    name = "instant"
+
+    def __init__(self) -> None:
+        self._values = np.random.default_rng(0).uniform(-1, 1, 1 << 20).astype(np.float32)
+        self._at = 0
+
+    def load(self, network: object) -> None:
+        """Nothing to load."""
+
+    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Numbers in (-1, 1)."""
+        self._at = (self._at + 7919) % (1 << 19)
+        return self._values[self._at : self._at + len(batch)]
+
+
+def search_speed(game: object, encoder: Encoder, engine: object, matches: int, seconds: float) -> float:
+    """States valued per second over rounds of `matches` matches, 20 iterations a move, for about `seconds`."""
+    search = ath.Descent(game, outcome=make_outcome("additive_depth", game, random.Random(0)))
+    decision = completed(ordinal(uniform_exploitation))
+    budget = ath.Budget(iterations=20)
+    evaluations, seed = 0, 0
+    with NetworkEvaluator(encoder, engine) as evaluator:
+        start = time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            seeds = range(seed, seed + matches)
+            seed += matches
+            play = Round(game, search, evaluator, decision, budget, seeds, new_store=lambda: ObservationStore(encoder))
+            with without_garbage_collection():
+                while play.advance() and time.perf_counter() - start < seconds:
+                    pass
+            evaluations += play.evaluations
+        return evaluations / (time.perf_counter() - start)
+
+
+def engine_speed(engine: object, encoder: Encoder, sizes: list[int], seconds: float) -> float:
+    """States per second of the engine alone, over batches of these sizes in this order."""
+    batches = {n: np.random.default_rng(n).integers(0, 2, (n, *encoder.shape)).astype(np.float32) for n in set(sizes)}
+    done, i, start = 0, 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        engine.infer(batches[sizes[i % len(sizes)]])  # type: ignore[attr-defined]
+        done += sizes[i % len(sizes)]
+        i += 1
+    return done / (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Print one line a game."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", nargs="+", default=GAMES)
+    parser.add_argument("--matches", type=int, default=8, help="matches at once (default 8)")
+    parser.add_argument("--seconds", type=float, default=12.0, help="length of each measurement (default 12)")
+    parser.add_argument("--threads", type=int, default=None, help="threads of the engine (default: one a core)")
+    arguments = parser.parse_args()
+    print(f"{'game':22} {'engine':24} {'batch':>6} {'search/s':>9} {'alone/s':>9} {'ratio':>6} {'outside, us':>12}")
+    for name in arguments.games:
+        game = ath.load_game(name)
+        encoder = Encoder(game)
+        engine = Timed(make_engine(EngineConfig(threads=arguments.threads), encoder.shape))
+        engine.engine.load(make_network(encoder.shape, NetworkConfig(), bounded=False, scale=100.0, seed=0))  # type: ignore[attr-defined]
+        search = search_speed(game, encoder, engine, arguments.matches, arguments.seconds)
+        alone = engine_speed(engine.engine, encoder, engine.sizes, arguments.seconds / 2)
+        outside = 1e6 / search_speed(game, encoder, Instant(), arguments.matches, arguments.seconds / 2)
+        batch = np.mean(engine.sizes)
+        print(
+            f"{name:22} {engine.name:24} {batch:6.0f} {search:9.0f} {alone:9.0f} {search / alone:6.2f} {outside:12.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
