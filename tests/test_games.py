@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -246,6 +247,14 @@ def test_what_others_write_to_standard_error_afterwards_is_seen(capfd: pytest.Ca
     with pytest.raises(UnsupportedGameError):
         load_game("amazons(board_size=5)")
     os.write(2, b"still here\n")
+    assert capfd.readouterr().err == "still here\n"
+
+
+def test_threads_load_games_without_losing_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        games = list(threads.map(load_game, ["hex(board_size=3)", "breakthrough"] * 100))
+    os.write(2, b"still here\n")
+    assert len(games) == 200
     assert capfd.readouterr().err == "still here\n"
 
 

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,13 +27,15 @@ LARGEST_OBSERVATION = 2**20
 _REFUSALS = (RuntimeError, ValueError, MemoryError, OverflowError)
 """What OpenSpiel raises for parameters it does not like; `pyspiel.SpielError` is a RuntimeError."""
 
+_silencing = threading.RLock()
+"""Two threads that redirected descriptor 2 at once could leave it so. A game may load another in the same thread."""
 _log = logging.getLogger(__name__)
 
 
 def load_game(spec: str) -> pyspiel.Game:
     """The game that the OpenSpiel string `spec` means, such as `breakthrough(rows=6,columns=6)`.
 
-    While OpenSpiel loads, what this process writes to its standard error is dropped: a few milliseconds.
+    While OpenSpiel loads it, whatever this process writes to its standard error is dropped.
 
     Raises:
         UnsupportedGameError: no such game or parameter (with the nearest name), a value that the game refuses, or
@@ -95,18 +98,19 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Drop what the process writes to file descriptor 2, C++ included."""
-    sys.stderr.flush()
-    try:
-        kept = os.dup(2)
-    except OSError:  # there is no standard error to protect
-        yield
-        return
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+    """Drop what the process writes to file descriptor 2, C++ included; one thread at a time."""
+    with _silencing:
+        sys.stderr.flush()
+        try:
+            kept = os.dup(2)
+        except OSError:  # there is no standard error to protect
+            yield
+            return
+        try:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
