@@ -184,6 +184,13 @@ def test_a_run_is_never_trained_over(finished: Path) -> None:
     assert state_of(finished / "checkpoints" / "000012") == before
 
 
+def test_a_folder_with_other_things_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(CheckpointError, match=r"which holds 'thesis.tex': choose another"):
+        train(TIC_TAC_TOE, TINY, tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / "thesis.tex"]
+
+
 def test_a_game_that_cannot_be_trained_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedGameError):
         train(pyspiel.load_game("kuhn_poker"), TINY, tmp_path / "run")

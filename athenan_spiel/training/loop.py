@@ -58,6 +58,7 @@ def train(
     if unmet := unmet_conditions(game):
         raise UnsupportedGameError(f"{str(game)!r} cannot be trained: {'; '.join(unmet)}")
     run_folder = RunFolder(folder)
+    run_folder.require_new()  # before the lock leaves its file there
     with run_folder.locked():
         run_folder.require_new()
         trainer = Trainer(game, config)

@@ -67,6 +67,8 @@ class RunFolder:
         Raises:
             CheckpointError: the folder holds a run or anything else already.
         """
+        if not self.path.is_dir():
+            return
         if (self.path / CONFIG).exists():
             raise CheckpointError(f"{str(self.path)!r} holds a run already: resume it, or choose another folder")
         if others := [item.name for item in self.path.iterdir() if item.name != LOCK and not _is_unfinished(item)]:

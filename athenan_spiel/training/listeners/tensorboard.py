@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+from torch.utils.tensorboard.writer import SummaryWriter
 
 from athenan_spiel.training.events import (
     EvaluationFinished,
@@ -24,13 +25,11 @@ class TensorBoard:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._writer: Any = None
+        self._writer: SummaryWriter | None = None
 
     def __call__(self, event: Event) -> None:
         """Add the points of `event` to the curves."""
         if isinstance(event, RunStarted):
-            from torch.utils.tensorboard.writer import SummaryWriter  # slow to import, and needed only here
-
             purge = event.matches + 1 if self._path.exists() else None
             self._writer = SummaryWriter(str(self._path), purge_step=purge)
         if self._writer is None:
