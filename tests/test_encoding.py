@@ -1,0 +1,153 @@
+"""The encoder shows player 0's observation and who is to move, for every supported game, in terminal states too."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyspiel
+import pytest
+from numpy.typing import NDArray
+
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.games import load_game, supported_games
+
+# Random play ends late on a large board: these are played on a smaller one.
+SMALLER = {
+    "chinese_checkers": "chinese_checkers(max_moves=200)",
+    "cursor_go": "cursor_go(board_size=5,max_cursor_moves=5)",
+    "go": "go(board_size=7)",
+    "mnk": "mnk(m=7,n=6,k=4)",
+}
+NAMES = sorted(info.short_name for info in supported_games())
+BOARDS = {
+    "connect_four": (4, 6, 7),
+    "gomoku": (4, 15, 15),
+    "gomoku(size=4,dims=3)": (3 * 64 + 1,),
+    "gomoku(size=7)": (4, 7, 7),
+    "hex": (10, 11, 11),
+    "nim": (40,),
+    "oware": (15,),
+    "twixt": (13, 8, 6),
+    "xiangqi": (16, 10, 9),
+}
+
+
+def played_states(game: pyspiel.Game, seed: int = 0) -> list[pyspiel.State]:
+    """All states of one match of random moves, the terminal one included."""
+    rng = random.Random(seed)
+    states = [game.new_initial_state()]
+    while not states[-1].is_terminal():
+        states.append(states[-1].child(rng.choice(states[-1].legal_actions())))
+    return states
+
+
+def expected_row(encoder: Encoder, state: pyspiel.State) -> NDArray[np.float32]:
+    observed = state.observation_tensor(0)
+    side = encoder.size - len(observed)
+    return np.array(observed + [float(state.current_player() == 1)] * side, np.float32)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_are_player_0s_observation_and_the_side_to_move(name: str) -> None:
+    game = load_game(SMALLER.get(name, name))
+    encoder = Encoder(game)
+    states = played_states(game)
+    assert {state.current_player() for state in states} == {0, 1, pyspiel.PlayerId.TERMINAL}
+
+    batch = encoder.encode(states)
+
+    assert batch.dtype == np.float32
+    assert batch.shape == (len(states), *encoder.shape)
+    for row, state in zip(batch.reshape(len(states), -1), states, strict=True):
+        np.testing.assert_array_equal(row, expected_row(encoder, state))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_side_to_move_fills_the_last_plane(name: str) -> None:
+    game = load_game(SMALLER.get(name, name))
+    encoder = Encoder(game)
+    states = played_states(game, seed=1)
+    for plane, state in zip(encoder.encode(states)[:, -1], states, strict=True):
+        assert np.all(plane == (state.current_player() == 1))
+
+
+@pytest.mark.parametrize("spec", BOARDS)
+def test_boards_come_as_planes_and_other_observations_flat(spec: str) -> None:
+    encoder = Encoder(load_game(spec))
+    assert encoder.shape == BOARDS[spec]
+    assert encoder.size == np.prod(BOARDS[spec])
+
+
+def test_a_gomoku_board_has_its_stones_where_they_lie() -> None:
+    game = load_game("gomoku(size=7)")
+    state = game.new_initial_state()
+    state.apply_action(3 * 7 + 2)
+    planes = Encoder(game).encode([state])[0]
+    assert [tuple(np.argwhere(plane == 1)[0]) for plane in planes[:3] if plane.sum() == 1] == [(3, 2)]
+
+
+def test_games_written_in_python_are_encoded_too() -> None:
+    import open_spiel.python.games  # registers them
+
+    assert open_spiel.python.games
+    game = pyspiel.load_game("python_tic_tac_toe")
+    encoder = Encoder(game)
+    states = played_states(game)
+    assert encoder.shape == (4, 3, 3)
+    for row, state in zip(encoder.encode(states).reshape(len(states), -1), states, strict=True):
+        np.testing.assert_array_equal(row, expected_row(encoder, state))
+
+
+def test_encoding_into_a_given_array_fills_and_returns_it() -> None:
+    game = load_game("hex(board_size=5)")
+    encoder = Encoder(game)
+    states = played_states(game)
+    out = np.full((len(states), *encoder.shape), np.nan, np.float32)
+    assert encoder.encode(states, out) is out
+    np.testing.assert_array_equal(out, encoder.encode(states))
+
+
+def test_a_single_state_can_be_encoded_into_a_row() -> None:
+    game = load_game("breakthrough")
+    encoder = Encoder(game)
+    rows = np.full((3, encoder.size), np.nan, np.float32)
+    state = played_states(game)[7]
+    encoder.encode_into(state, rows[1])
+    np.testing.assert_array_equal(rows[1], expected_row(encoder, state))
+    assert np.isnan(rows[[0, 2]]).all()
+
+
+def test_earlier_batches_are_not_overwritten() -> None:
+    game = load_game("connect_four")
+    encoder = Encoder(game)
+    states = played_states(game)
+    first = encoder.encode(states[:1])
+    before = first.copy()
+    encoder.encode(states[1:])
+    np.testing.assert_array_equal(first, before)
+
+
+def test_no_states_make_an_empty_batch() -> None:
+    assert Encoder(load_game("connect_four")).encode([]).shape == (0, 4, 6, 7)
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.empty((2, 4, 6, 7), np.float32),
+        np.empty((1, 4, 6, 7), np.float64),
+        np.empty((1, 4, 6, 14), np.float32)[..., ::2],
+    ],
+    ids=["rows", "type", "gaps"],
+)
+def test_an_array_that_does_not_fit_is_refused(out: NDArray[np.float32]) -> None:
+    game = load_game("connect_four")
+    with pytest.raises(ValueError, match=r"C-contiguous float32 array of shape \(1, 4, 6, 7\), got float"):
+        Encoder(game).encode([game.new_initial_state()], out)
+
+
+def test_a_game_without_numbers_to_observe_is_refused() -> None:
+    with pytest.raises(UnsupportedGameError, match="observation tensor, 'morpion_solitaire' has none"):
+        Encoder(pyspiel.load_game("morpion_solitaire"))
