@@ -111,8 +111,12 @@ class LearnerConfig:
     """Weight of the L2 regularisation. The article: 0.001."""
     precision: Precision = "auto"
     """Arithmetic of the forward and backward pass; the weights themselves are always float32."""
+    threads: int | None = None
+    """Threads of the learner on a processor; none: one for every two cores, as threads that have to wait for a core
+    cost far more than they bring. Weights are reproducible to the bit only with equal threads."""
 
     def __post_init__(self) -> None:
+        require(self.threads is None or self.threads >= 1, "learner.threads", "at least 1", self.threads)
         require(self.batch_size >= 1, "learner.batch_size", "at least 1", self.batch_size)
         require(self.learning_rate > 0, "learner.learning_rate", "more than zero", self.learning_rate)
         require(self.l2 >= 0, "learner.l2", "zero or more", self.l2)
@@ -127,7 +131,8 @@ class EngineConfig:
     precision: Precision = "auto"
     """`auto` takes bfloat16 where the processor has instructions for it, else float32."""
     threads: int | None = None
-    """Threads of the engine on a processor; none: one for each core that this process may use."""
+    """Threads of the engine on a processor; none: one for each core, but one less in training with several matches
+    at once, where the search keeps a core busy."""
 
     def __post_init__(self) -> None:
         require(self.threads is None or self.threads >= 1, "engine.threads", "at least 1", self.threads)

@@ -17,10 +17,11 @@ On one processor and with one number of threads, the same weights and minibatche
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ import torch
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.evaluators import usable_cores
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class Learner:
         self._config = config
         self._device = torch.device(device)
         self._bfloat16 = uses_bfloat16(config.precision, self._device)
+        self._threads = config.threads or max(1, usable_cores() // 2)
         weights = [p for p in network.parameters() if p.ndim > 1]
         biases = [p for p in network.parameters() if p.ndim <= 1]
         self._optimizer = torch.optim.Adam(
@@ -79,6 +82,10 @@ class Learner:
         Raises:
             LearningError: the loss became NaN or infinite; the weights are then of no use.
         """
+        with _torch_threads(self._threads):
+            return self._learn(batches)
+
+    def _learn(self, batches: Iterable[Batch]) -> LearningReport:
         started = time.perf_counter()
         states = count = 0
         total = torch.zeros((), dtype=torch.float64, device=self._device)
@@ -132,6 +139,17 @@ class Learner:
             raise CheckpointError(f"expected Adam's moments of {len(shapes)!r} weights, got {len(moments)!r}")
         groups = self._optimizer.state_dict()["param_groups"]
         self._optimizer.load_state_dict(copy.deepcopy({"state": moments, "param_groups": groups}))
+
+
+@contextlib.contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    """Let torch compute with `count` threads within."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
