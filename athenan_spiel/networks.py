@@ -171,10 +171,8 @@ def _residual_network(shape: Sequence[int], config: NetworkConfig, count: int, *
     return [*layers, nn.Flatten(), *_dense(filters * height * width, config.neurons, 1 if pointwise else 2)]
 
 
-# Made on the meta device, layers draw no first weights from torch's global generator.
-
-
 def _dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
+    # Made on the meta device, layers draw no first weights from torch's global generator.
     for _ in range(count):
         yield nn.Linear(inputs, neurons, device="meta").to_empty(device="cpu")
         yield nn.ReLU()
