@@ -12,15 +12,13 @@ import gc
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
 import pyspiel
-from numpy.typing import NDArray
 
 from athenan_spiel.decisions import Decision
+from athenan_spiel.evaluators.engine import Deferred, Pending
 from athenan_spiel.search.base import BestFirstSearch
 from athenan_spiel.search.thinking import Budget, Evaluator, checked_values, search_under
 from athenan_spiel.search.walk import Questions
@@ -89,7 +87,7 @@ class _Group:
     def __init__(self, matches: Sequence[tuple[int, Questions[Match]]]) -> None:
         self._running = [(index, match, 0) for index, match in matches]
         self.states: list[pyspiel.State] = []
-        self.pending: Future[NDArray[np.floating]] | None = None
+        self.pending: Pending | None = None
 
     def advance(self, values: list[float] | None) -> list[tuple[int, Match]]:
         """Send each match its part of `values` (none starts them) and gather the next batch in `states`.
@@ -117,7 +115,7 @@ class Round:
     """K matches of self-play in progress; `advance` until it says there is nothing more to do.
 
     Args:
-        evaluator: answers at once when called or, where it has a `submit` that returns a future, later.
+        evaluator: answers at once when called or, where it has a `submit`, later.
         seeds: one for each match.
         new_store: makes the store of a match's observations; without it the trees keep none.
 
@@ -180,12 +178,6 @@ class Round:
             self._waiting.append(group)
 
 
-def _at_once(evaluator: Evaluator) -> Callable[[Sequence[pyspiel.State]], Future[NDArray[np.floating]]]:
-    """`submit` for an evaluator that has none: the answer is there when it returns."""
-
-    def submit(states: Sequence[pyspiel.State]) -> Future[NDArray[np.floating]]:
-        answer: Future[NDArray[np.floating]] = Future()
-        answer.set_result(evaluator(states))
-        return answer
-
-    return submit
+def _at_once(evaluator: Evaluator) -> Callable[[Sequence[pyspiel.State]], Pending]:
+    """`submit` for an evaluator that has none: it computes when it is waited for."""
+    return lambda states: Deferred(lambda: evaluator(states))

@@ -13,15 +13,18 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from collections.abc import Sequence
 
 import numpy as np
+import pyspiel
 from numpy.typing import NDArray
 
 import athenan_spiel as ath
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.decisions import completed, ordinal, uniform_exploitation
 from athenan_spiel.encoding import Encoder, ObservationStore
-from athenan_spiel.evaluators import NetworkEvaluator, make_engine
+from athenan_spiel.evaluators import Engine, NetworkEvaluator, make_engine, usable_cores
+from athenan_spiel.evaluators.engine import Deferred, Pending
 from athenan_spiel.networks import make_network
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.selfplay import Round, without_garbage_collection
@@ -29,22 +32,17 @@ from athenan_spiel.selfplay import Round, without_garbage_collection
 GAMES = ("hex(board_size=11)", "breakthrough", "connect_four")
 
 
-class Timed:
-    """An engine that hands on to another one, and keeps the sizes of its batches."""
+class Watched(NetworkEvaluator):
+    """An evaluator that keeps the sizes of its batches."""
 
-    def __init__(self, engine: object) -> None:
-        self.engine = engine
-        self.name = engine.name  # type: ignore[attr-defined]
+    def __init__(self, encoder: Encoder, engine: Engine) -> None:
+        super().__init__(encoder, engine)
         self.sizes: list[int] = []
 
-    def load(self, network: object) -> None:
-        """Nothing to load: the engine has its weights."""
-
-    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Values of the batch."""
-        self.sizes.append(len(batch))
-        answer: NDArray[np.float32] = self.engine.infer(batch)  # type: ignore[attr-defined]
-        return answer
+    def submit(self, states: Sequence[pyspiel.State]) -> Pending:
+        """As ever."""
+        self.sizes.append(len(states))
+        return super().submit(states)
 
 
 class Instant:
@@ -64,32 +62,43 @@ class Instant:
         self._at = (self._at + 7919) % (1 << 19)
         return self._values[self._at : self._at + len(batch)]
 
+    def start(self, batch: NDArray[np.float32]) -> Pending:
+        """They are there already."""
+        return Deferred(lambda: self.infer(batch))
 
-def search_speed(game: object, encoder: Encoder, engine: object, matches: int, seconds: float) -> float:
+
+def search_speed(game: pyspiel.Game, evaluator: NetworkEvaluator, matches: int, seconds: float) -> float:
     """States valued per second over rounds of `matches` matches, 20 iterations a move, for about `seconds`."""
     search = ath.Descent(game, outcome=make_outcome("additive_depth", game, random.Random(0)))
     decision = completed(ordinal(uniform_exploitation))
     budget = ath.Budget(iterations=20)
     evaluations, seed = 0, 0
-    with NetworkEvaluator(encoder, engine) as evaluator:
-        start = time.perf_counter()
-        while time.perf_counter() - start < seconds:
-            seeds = range(seed, seed + matches)
-            seed += matches
-            play = Round(game, search, evaluator, decision, budget, seeds, new_store=lambda: ObservationStore(encoder))
-            with without_garbage_collection():
-                while play.advance() and time.perf_counter() - start < seconds:
-                    pass
-            evaluations += play.evaluations
-        return evaluations / (time.perf_counter() - start)
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        seeds = range(seed, seed + matches)
+        seed += matches
+        with without_garbage_collection():
+            play = Round(
+                game,
+                search,
+                evaluator,
+                decision,
+                budget,
+                seeds,
+                new_store=lambda: ObservationStore(evaluator.encoder),
+            )
+            while play.advance() and time.perf_counter() - start < seconds:
+                pass
+        evaluations += play.evaluations
+    return evaluations / (time.perf_counter() - start)
 
 
-def engine_speed(engine: object, encoder: Encoder, sizes: list[int], seconds: float) -> float:
+def engine_speed(engine: Engine, encoder: Encoder, sizes: list[int], seconds: float) -> float:
     """States per second of the engine alone, over batches of these sizes in this order."""
     batches = {n: np.random.default_rng(n).integers(0, 2, (n, *encoder.shape)).astype(np.float32) for n in set(sizes)}
     done, i, start = 0, 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
-        engine.infer(batches[sizes[i % len(sizes)]])  # type: ignore[attr-defined]
+        engine.infer(batches[sizes[i % len(sizes)]])
         done += sizes[i % len(sizes)]
         i += 1
     return done / (time.perf_counter() - start)
@@ -101,20 +110,23 @@ def main() -> None:
     parser.add_argument("--games", nargs="+", default=GAMES)
     parser.add_argument("--matches", type=int, default=8, help="matches at once (default 8)")
     parser.add_argument("--seconds", type=float, default=12.0, help="length of each measurement (default 12)")
-    parser.add_argument("--threads", type=int, default=None, help="threads of the engine (default: one a core)")
+    parser.add_argument("--threads", type=int, default=None, help="threads of the engine (default: all cores but one)")
     arguments = parser.parse_args()
-    print(f"{'game':22} {'engine':24} {'batch':>6} {'search/s':>9} {'alone/s':>9} {'ratio':>6} {'outside, us':>12}")
+    threads = arguments.threads or max(1, usable_cores() - 1)
+    print(f"{'game':22} {'engine':20} {'batch':>6} {'search/s':>9} {'alone/s':>9} {'ratio':>6} {'outside, us':>12}")
     for name in arguments.games:
         game = ath.load_game(name)
         encoder = Encoder(game)
-        engine = Timed(make_engine(EngineConfig(threads=arguments.threads), encoder.shape))
-        engine.engine.load(make_network(encoder.shape, NetworkConfig(), bounded=False, scale=100.0, seed=0))  # type: ignore[attr-defined]
-        search = search_speed(game, encoder, engine, arguments.matches, arguments.seconds)
-        alone = engine_speed(engine.engine, encoder, engine.sizes, arguments.seconds / 2)
-        outside = 1e6 / search_speed(game, encoder, Instant(), arguments.matches, arguments.seconds / 2)
-        batch = np.mean(engine.sizes)
+        engine = make_engine(EngineConfig(threads=threads), encoder.shape)
+        engine.load(make_network(encoder.shape, NetworkConfig(), bounded=False, scale=10.0, seed=0))
+        evaluator = Watched(encoder, engine)
+        search = search_speed(game, evaluator, arguments.matches, arguments.seconds)
+        alone = engine_speed(engine, encoder, evaluator.sizes, arguments.seconds / 2)
+        instant = NetworkEvaluator(encoder, Instant())
+        outside = 1e6 / search_speed(game, instant, arguments.matches, arguments.seconds / 2)
+        batch = np.mean(evaluator.sizes)
         print(
-            f"{name:22} {engine.name:24} {batch:6.0f} {search:9.0f} {alone:9.0f} {search / alone:6.2f} {outside:12.2f}"
+            f"{name:22} {engine.name:20} {batch:6.0f} {search:9.0f} {alone:9.0f} {search / alone:6.2f} {outside:12.2f}"
         )
 
 

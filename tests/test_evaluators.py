@@ -7,10 +7,8 @@ import math
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError, EvaluatorError
 from athenan_spiel.evaluators import Engine, NetworkEvaluator, UniformRandomEvaluator, ZeroEvaluator, make_engine
 from athenan_spiel.evaluators.cuda_engine import CudaEngine
+from athenan_spiel.evaluators.engine import Deferred, Pending
 from athenan_spiel.evaluators.openvino_engine import LARGEST_PART, OpenVinoEngine, graph_of
 from athenan_spiel.evaluators.torch_engine import TorchEngine
 from athenan_spiel.games import load_game
@@ -199,6 +198,8 @@ def test_rows_need_not_be_contiguous_or_writable(kind: str) -> None:
 def test_a_network_is_needed_before_the_first_batch(kind: str) -> None:
     with pytest.raises(EvaluatorError, match=rf"{kind}: expected a network before the first batch, got none"):
         ENGINES[kind](FLAT).infer(some_batch(FLAT, 1))
+    with pytest.raises(EvaluatorError, match="call load"):
+        ENGINES[kind](FLAT).start(some_batch(FLAT, 1)).result()
 
 
 @every_engine
@@ -225,22 +226,43 @@ def test_openvino_values_have_the_same_bits_in_another_process() -> None:
     assert there.stdout.strip() == here
 
 
-def test_other_threads_run_while_openvino_infers() -> None:
-    """A thread that held the interpreter would stop the other one for the whole call."""
+def test_python_goes_on_while_openvino_computes_what_was_started() -> None:
+    """Starting takes a small part of the time that the values take, and waiting lets other threads run."""
     engine = OpenVinoEngine(HEX_11, "float32", threads=1)
     engine.load(network(HEX_11, "r2"))
     batch = some_batch(HEX_11, 200)
     engine.infer(batch)
-    ended: list[float] = []
-    thread = threading.Thread(target=lambda: (engine.infer(batch), ended.append(time.perf_counter())))
-    longest_gap, start = 0.0, time.perf_counter()
-    thread.start()
-    before = time.perf_counter()
-    while not ended:
-        now = time.perf_counter()
-        longest_gap, before = max(longest_gap, now - before), now
-    thread.join()
-    assert longest_gap < (ended[0] - start) / 2
+    begin = time.perf_counter()
+    pending = engine.start(batch)
+    started = time.perf_counter() - begin
+    values = pending.result()
+    assert started < (time.perf_counter() - begin) / 2
+    np.testing.assert_array_equal(values, engine.infer(batch))
+
+
+@every_engine
+def test_started_batches_are_answered_in_any_order(kind: str) -> None:
+    engine = loaded(kind, network())
+    batches = [some_batch(CONNECT_FOUR, rows, seed=rows) for rows in (1, 300, 7, 30)]
+    pending = [engine.start(batch) for batch in batches]
+    for batch, later in reversed(list(zip(batches, pending, strict=True))):
+        np.testing.assert_array_equal(later.result(), engine.infer(batch))
+    assert engine.start(batches[0][:0]).result().shape == (0,)
+
+
+def test_openvino_values_what_was_started_with_the_weights_of_its_time() -> None:
+    """Also where nobody comes back for the values, as after a round that was broken off."""
+    engine = loaded("openvino float32", network(seed=1))
+    batch = some_batch(CONNECT_FOUR, 300)
+    before = engine.infer(batch)
+    forgotten, kept = engine.start(batch), engine.start(batch)
+    del forgotten
+    engine.load(network(seed=2))
+    np.testing.assert_array_equal(kept.result(), before)
+    np.testing.assert_array_equal(kept.result(), before)
+    after = engine.infer(batch)
+    assert not np.array_equal(after, before)
+    np.testing.assert_array_equal(engine.start(batch).result(), after)
 
 
 class OtherLayer(nn.Module):
@@ -319,24 +341,25 @@ def test_openvino_is_not_imported_before_an_engine_wants_it() -> None:
 # --- the evaluator ---
 
 
-class SlowEngine:
-    """Values a row by a sum that tells rows apart, times its weight; answers nothing before `may_answer` is set."""
+class SumEngine:
+    """Values a row by a sum that tells rows apart, times its weight; what is started waits until it is asked for."""
 
-    name = "slow"
+    name = "sum"
 
     def __init__(self) -> None:
         self.weight = 1.0
-        self.may_answer = threading.Event()
-        self.threads: list[str] = []
+        self.buffers: list[int] = []
 
     def load(self, network: Any) -> None:
         self.weight = network
 
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        self.threads.append(threading.current_thread().name)
-        assert self.may_answer.wait(10.0)
+        self.buffers.append(batch.ctypes.data)
         rows = batch.reshape(len(batch), math.prod(batch.shape[1:]))
         return rows @ self.factors(rows.shape[1]) * self.weight
+
+    def start(self, batch: NDArray[np.float32]) -> Pending:
+        return Deferred(lambda: self.infer(batch))
 
     @staticmethod
     def factors(size: int) -> NDArray[np.float32]:
@@ -354,113 +377,73 @@ def children(state: pyspiel.State) -> list[pyspiel.State]:
 
 def expected_values(game: pyspiel.Game, states: list[pyspiel.State], weight: float = 1.0) -> NDArray[np.float32]:
     rows = Encoder(game).encode(states).reshape(len(states), -1)
-    return rows @ SlowEngine.factors(rows.shape[1]) * weight
+    return rows @ SumEngine.factors(rows.shape[1]) * weight
 
 
 @pytest.fixture
-def slow() -> SlowEngine:
-    return SlowEngine()
+def engine() -> SumEngine:
+    return SumEngine()
 
 
-def test_a_called_evaluator_answers_in_the_callers_thread(game: pyspiel.Game, slow: SlowEngine) -> None:
-    slow.may_answer.set()
-    evaluator = NetworkEvaluator(Encoder(game), slow)
+def test_a_called_evaluator_answers_at_once(game: pyspiel.Game, engine: SumEngine) -> None:
+    evaluator = NetworkEvaluator(Encoder(game), engine)
     states = children(game.new_initial_state())
     np.testing.assert_array_equal(evaluator(states), expected_values(game, states))
     assert evaluator([]).shape == (0,)
-    assert set(slow.threads) == {threading.current_thread().name}
 
 
 def test_a_network_values_states_through_the_evaluator(game: pyspiel.Game) -> None:
     encoder = Encoder(game)
     made = network(encoder.shape)
     states = children(game.new_initial_state())
-    with NetworkEvaluator(encoder, make_engine(EngineConfig(name="torch"), encoder.shape)) as evaluator:
-        evaluator.load(made)
-        expected = reference(made, encoder.encode(states))
-        np.testing.assert_allclose(evaluator(states), expected, atol=1e-6)
-        np.testing.assert_allclose(evaluator.submit(states).result(), expected, atol=1e-6)
+    evaluator = NetworkEvaluator(encoder, make_engine(EngineConfig(name="torch"), encoder.shape))
+    evaluator.load(made)
+    expected = reference(made, encoder.encode(states))
+    np.testing.assert_allclose(evaluator(states), expected, atol=1e-6)
+    np.testing.assert_allclose(evaluator.submit(states).result(), expected, atol=1e-6)
 
 
-def test_batches_submitted_together_do_not_share_a_buffer(game: pyspiel.Game, slow: SlowEngine) -> None:
+def test_batches_submitted_together_do_not_share_a_buffer(game: pyspiel.Game, engine: SumEngine) -> None:
     root = game.new_initial_state()
     groups = [children(child) for child in children(root)]
-    with NetworkEvaluator(Encoder(game), slow) as evaluator:
-        futures = [evaluator.submit(group) for group in groups]
-        assert not any(future.done() for future in futures)
-        for state in groups[0]:
-            state.apply_action(state.legal_actions()[0])  # encoded already: no matter
-        slow.may_answer.set()
-        values = [future.result() for future in futures]
+    evaluator = NetworkEvaluator(Encoder(game), engine)
+    pending = [evaluator.submit(group) for group in groups]
+    for state in groups[0]:
+        state.apply_action(state.legal_actions()[0])  # encoded already: no matter
+    values = [later.result() for later in pending]
     for child, group_values in zip(children(root), values, strict=True):
         np.testing.assert_array_equal(group_values, expected_values(game, children(child)))
+    assert len(set(engine.buffers)) == len(groups)
 
 
-def test_buffers_are_used_again(game: pyspiel.Game, slow: SlowEngine) -> None:
-    slow.may_answer.set()
-    seen: set[int] = set()
-    original = slow.infer
-
-    def infer(batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        seen.add(batch.ctypes.data)
-        return original(batch)
-
-    slow.infer = infer  # type: ignore[method-assign]
+def test_buffers_are_used_again(game: pyspiel.Game, engine: SumEngine) -> None:
     states = children(game.new_initial_state())
-    with NetworkEvaluator(Encoder(game), slow) as evaluator:
-        for _ in range(10):
-            evaluator(states)
-            evaluator.submit(states).result()
-    assert len(seen) == 1
+    evaluator = NetworkEvaluator(Encoder(game), engine)
+    for _ in range(10):
+        evaluator(states)
+        evaluator.submit(states).result()
+    assert len(set(engine.buffers)) == 1
 
 
-def test_a_batch_larger_than_any_before_fits(game: pyspiel.Game, slow: SlowEngine) -> None:
-    slow.may_answer.set()
-    evaluator = NetworkEvaluator(Encoder(game), slow)
+def test_a_batch_larger_than_any_before_fits(game: pyspiel.Game, engine: SumEngine) -> None:
+    evaluator = NetworkEvaluator(Encoder(game), engine)
     states = children(game.new_initial_state())
     for times in (1, 30, 2):
         np.testing.assert_array_equal(evaluator(states * times), expected_values(game, states * times))
 
 
-def test_batches_are_valued_by_the_weights_of_their_time(game: pyspiel.Game, slow: SlowEngine) -> None:
-    states = children(game.new_initial_state())
-    weights: Any = 3.0
-    with NetworkEvaluator(Encoder(game), slow) as evaluator:
-        before: Future[NDArray[np.float32]] = evaluator.submit(states)
-        loading = threading.Thread(target=evaluator.load, args=(weights,))
-        loading.start()
-        slow.may_answer.set()
-        loading.join()
-        after = evaluator.submit(states).result()
-    np.testing.assert_array_equal(before.result(), expected_values(game, states))
-    np.testing.assert_array_equal(after, expected_values(game, states, weight=3.0))
-
-
 def test_an_engines_error_reaches_who_asked(game: pyspiel.Game) -> None:
     encoder = Encoder(game)
     states = children(game.new_initial_state())
-    with NetworkEvaluator(encoder, TorchEngine(encoder.shape)) as evaluator:
-        with pytest.raises(EvaluatorError, match="call load"):
-            evaluator(states)
-        with pytest.raises(EvaluatorError, match="call load"):
-            evaluator.submit(states).result()
-        with pytest.raises(ConfigError, match="expected a network for"):
-            evaluator.load(network(FLAT))
-        evaluator.load(network(encoder.shape))
-        assert np.isfinite(evaluator(states)).all()
-
-
-def test_closing_leaves_no_thread(game: pyspiel.Game, slow: SlowEngine) -> None:
-    slow.may_answer.set()
-    states = children(game.new_initial_state())
-    evaluator = NetworkEvaluator(Encoder(game), slow)
-    for _ in range(2):  # a closed evaluator can be used again
-        pending = evaluator.submit(states)
-        assert any(thread.name.startswith("network-evaluator") for thread in threading.enumerate())
-        evaluator.close()
-        assert pending.done()
-        assert not any(thread.name.startswith("network-evaluator") for thread in threading.enumerate())
-    evaluator.close()
+    evaluator = NetworkEvaluator(encoder, TorchEngine(encoder.shape))
+    with pytest.raises(EvaluatorError, match="call load"):
+        evaluator(states)
+    with pytest.raises(EvaluatorError, match="call load"):
+        evaluator.submit(states).result()
+    with pytest.raises(ConfigError, match="expected a network for"):
+        evaluator.load(network(FLAT))
+    evaluator.load(network(encoder.shape))
+    assert np.isfinite(evaluator(states)).all()
 
 
 # --- evaluators without a network ---

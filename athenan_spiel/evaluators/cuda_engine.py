@@ -1,8 +1,8 @@
 """The network on a CUDA device.
 
-Batches go through one page-locked buffer, from which the device reads by itself; convolutions run in channels-last
-layout, which tensor cores want, under autocast to bfloat16 where the device has it. cuDNN is asked for its
-deterministic algorithms, without trying out which is fastest, so that values repeat to the bit.
+Batches go through page-locked buffers, one for each batch under way, from which the device reads by itself.
+Convolutions run in channels-last layout, which tensor cores want, under autocast to bfloat16 where the device has it.
+cuDNN is asked for its deterministic algorithms, without trying out which is fastest, so that values repeat to the bit.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import Precision
-from athenan_spiel.evaluators.engine import check_shape, no_network
+from athenan_spiel.evaluators.engine import Deferred, Pending, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
 FIRST_ROWS = 256
-"""Rows of the first page-locked buffer; it doubles until a batch fits."""
+"""Rows of the smallest page-locked buffer; larger ones are powers of two."""
 
 
 class CudaEngine:
@@ -45,7 +45,7 @@ class CudaEngine:
         self.name = f"{self._device} {precision}"
         self._layout = torch.channels_last if len(self.shape) == 3 else torch.contiguous_format
         self._network: ValueNetwork | None = None
-        self._staging = self._new_staging(FIRST_ROWS)
+        self._free: list[torch.Tensor] = []
 
     def load(self, network: ValueNetwork) -> None:
         """Copy the weights to the device; see `Engine.load`."""
@@ -53,26 +53,36 @@ class CudaEngine:
         network = copy.deepcopy(network).to(self._device).eval()
         self._network = network.to(memory_format=self._layout)  # type: ignore[call-overload]
 
-    @torch.inference_mode()
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of a batch; see `Engine.infer`."""
+        return self.start(batch).result()
+
+    @torch.inference_mode()
+    def start(self, batch: NDArray[np.float32]) -> Pending:
+        """Queue the work on the device and return; see `Engine.start`."""
         if self._network is None:
             raise no_network(self.name)
         count = len(batch)
         if count == 0:
-            return np.empty(0, np.float32)
-        if count > len(self._staging):
-            self._staging = self._new_staging(1 << (count - 1).bit_length())
-        staged = self._staging[:count]
+            return Deferred(lambda: np.empty(0, np.float32))
+        staging = self._free.pop() if self._free else self._new_staging(FIRST_ROWS)
+        if count > len(staging):
+            staging = self._new_staging(1 << (count - 1).bit_length())
+        staged = staging[:count]
         staged.numpy()[...] = batch
-        # The values below are waited for, so the buffer has been read when this call ends.
         observations = staged.to(self._device, non_blocking=True).contiguous(memory_format=self._layout)
         with (
             torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
             torch.autocast(self._device.type, torch.bfloat16, enabled=self.precision == "bfloat16"),
         ):
-            values: NDArray[np.float32] = self._network(observations).cpu().numpy()
-        return values
+            values = self._network(observations)
+
+        def waited_for() -> NDArray[np.float32]:
+            answer: NDArray[np.float32] = values.cpu().numpy()
+            self._free.append(staging)  # the device has read it
+            return answer
+
+        return Deferred(waited_for)
 
     def _new_staging(self, rows: int) -> torch.Tensor:
         return torch.empty((rows, *self.shape), dtype=torch.float32, pin_memory=self._is_cuda)

@@ -5,13 +5,14 @@
 3. The same weights and the same batch give the same bits, in any process on one machine with as many threads.
    How many rows come with a row may change the last bits of its value, since it may change the order of sums.
 4. The values of different states differ wherever the network's do: the last layer computes in float32.
-5. `infer` lets other Python threads run. An engine serves one call at a time.
+5. `start` returns without waiting where the engine can compute by itself, so that its caller's next work and the
+   network's run at the same time. Answers may be taken in any order; an engine serves one thread at a time.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -22,6 +23,24 @@ from athenan_spiel.errors import ConfigError, EvaluatorError
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
+
+
+class Pending(Protocol):
+    """Values that were asked for."""
+
+    def result(self) -> NDArray[np.float32]:
+        """The values, float32 [N], waited for if need be; to be asked once."""
+
+
+class Deferred:
+    """Values that are computed when they are asked for, by an engine that has nothing better to offer."""
+
+    def __init__(self, compute: Callable[[], NDArray[np.float32]]) -> None:
+        self._compute = compute
+
+    def result(self) -> NDArray[np.float32]:
+        """Compute the values."""
+        return self._compute()
 
 
 class Engine(Protocol):
@@ -43,6 +62,13 @@ class Engine(Protocol):
 
         Raises:
             EvaluatorError: no network was loaded.
+        """
+
+    def start(self, batch: NDArray[np.float32]) -> Pending:
+        """As `infer`, to be waited for later; `batch` must stay as it is until then.
+
+        Raises:
+            EvaluatorError: no network was loaded; here or by the result.
         """
 
 

@@ -15,7 +15,7 @@ rest is in bfloat16. Threads wait without using the processor from about a milli
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import openvino  # type: ignore[import-untyped]
@@ -26,7 +26,7 @@ from torch import nn
 
 from athenan_spiel.config import Precision
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.evaluators.engine import check_shape, no_network
+from athenan_spiel.evaluators.engine import Pending, check_shape, no_network
 from athenan_spiel.networks import ResidualBlock, ValueNetwork
 
 LARGEST_PART = 256
@@ -57,29 +57,47 @@ class OpenVinoEngine:
             "PERFORMANCE_HINT": "LATENCY",
             "ENABLE_CPU_PINNING": False,  # the search and the learner want the same cores
         }
-        self._request: openvino.InferRequest | None = None
+        self._compiled: openvino.CompiledModel | None = None
+        self._idle: list[openvino.InferRequest] = []
+        self._under_way: set[_Started] = set()
 
     def load(self, network: ValueNetwork) -> None:
         """Rebuild the network in OpenVINO and compile it; see `Engine.load`."""
         check_shape(self.name, self.shape, network)
-        compiled = self._core.compile_model(graph_of(network), "CPU", self._properties)
-        self._request = compiled.create_infer_request()
+        for started in tuple(self._under_way):  # with the old weights; a round that was broken off never asks for it
+            started.result()
+        self._compiled = self._core.compile_model(graph_of(network), "CPU", self._properties)
+        self._idle = [self._compiled.create_infer_request()]
 
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of a batch; see `Engine.infer`."""
-        if self._request is None:
+        if self._compiled is None:
             raise no_network(self.name)
-        if not batch.flags.carray:  # OpenVINO reads rows where they are, and wants them contiguous and writable
-            batch = batch.copy()
-        rows = len(batch)
-        values = np.empty(rows, np.float32)
-        parts = -(-rows // LARGEST_PART)
-        for part in range(parts):
-            start, end = rows * part // parts, rows * (part + 1) // parts
-            self._request.set_input_tensor(openvino.Tensor(batch[start:end], shared_memory=True))
-            self._request.infer(share_outputs=True, decode_strings=False)
-            values[start:end] = self._request.get_output_tensor().data
+        batch = _readable(batch)
+        values = np.empty(len(batch), np.float32)
+        request = self._request()
+        for start, end in _parts(len(batch)):
+            request.set_input_tensor(openvino.Tensor(batch[start:end], shared_memory=True))
+            request.infer(share_outputs=True, decode_strings=False)
+            values[start:end] = request.get_output_tensor().data
+        self._idle.append(request)
         return values
+
+    def start(self, batch: NDArray[np.float32]) -> Pending:
+        """Begin to compute in OpenVINO's own threads and return; see `Engine.start`."""
+        if self._compiled is None:
+            raise no_network(self.name)
+        started = _Started(_readable(batch), self._request, self._finish)
+        self._under_way.add(started)
+        return started
+
+    def _request(self) -> openvino.InferRequest:
+        assert self._compiled is not None
+        return self._idle.pop() if self._idle else self._compiled.create_infer_request()
+
+    def _finish(self, started: _Started) -> None:
+        self._under_way.discard(started)
+        self._idle += started.requests
 
     def _resolve(self, precision: Precision) -> Precision:
         if precision == "auto":
@@ -88,6 +106,47 @@ class OpenVinoEngine:
         if precision == "bfloat16" and "BF16" not in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             raise ConfigError("engine.precision='bfloat16' needs a processor that has it: take 'auto' or 'float32'")
         return precision
+
+
+class _Started:
+    """A batch under way, in parts; it holds the memory that OpenVINO reads until the last part is done."""
+
+    def __init__(
+        self,
+        batch: NDArray[np.float32],
+        new_request: Callable[[], openvino.InferRequest],
+        on_finish: Callable[[_Started], None],
+    ) -> None:
+        self._batch = batch
+        self._on_finish = on_finish
+        self._values: NDArray[np.float32] | None = None
+        self.requests: list[openvino.InferRequest] = []
+        for start, end in _parts(len(batch)):
+            request = new_request()
+            request.set_input_tensor(openvino.Tensor(batch[start:end], shared_memory=True))
+            request.start_async()
+            self.requests.append(request)
+
+    def result(self) -> NDArray[np.float32]:
+        """Wait for all parts; see `Pending.result`."""
+        if self._values is None:
+            self._values = np.empty(len(self._batch), np.float32)
+            for request, (start, end) in zip(self.requests, _parts(len(self._batch)), strict=True):
+                request.wait()
+                self._values[start:end] = request.get_output_tensor().data
+            self._on_finish(self)
+        return self._values
+
+
+def _readable(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    """OpenVINO reads rows where they are, and wants them contiguous and writable."""
+    return batch if batch.flags.carray else batch.copy()
+
+
+def _parts(rows: int) -> list[tuple[int, int]]:
+    """Equal parts of at most LARGEST_PART rows, (first, end) each."""
+    count = -(-rows // LARGEST_PART)
+    return [(rows * part // count, rows * (part + 1) // count) for part in range(count)]
 
 
 def graph_of(network: ValueNetwork) -> openvino.Model:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import Precision
-from athenan_spiel.evaluators.engine import check_shape, no_network
+from athenan_spiel.evaluators.engine import Deferred, Pending, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
 
@@ -48,3 +48,7 @@ class TorchEngine:
         with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bfloat16"):
             values: NDArray[np.float32] = self._network(torch.from_numpy(batch)).numpy()
         return values
+
+    def start(self, batch: NDArray[np.float32]) -> Pending:
+        """Values of a batch, computed when they are asked for; see `Engine.start`."""
+        return Deferred(lambda: self.infer(batch))

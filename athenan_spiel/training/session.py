@@ -101,8 +101,6 @@ class Session:
         except BaseException:
             self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
             raise
-        finally:
-            self._trainer.close()
         self._emit(self._finished(reason))
         assert self._newest is not None
         return Run(

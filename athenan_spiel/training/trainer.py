@@ -132,10 +132,6 @@ class Trainer:
         )
         return played, learned
 
-    def close(self) -> None:
-        """End the evaluator's thread."""
-        self.evaluator.close()
-
     def publish(self) -> None:
         """Let the engine compute with the weights as they are now."""
         self.evaluator.load(self.network)
