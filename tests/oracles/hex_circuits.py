@@ -36,25 +36,26 @@ class HexCircuits:
     def _connect(self, player: int | slice, one: int, other: int) -> None:
         self._wires[player, one, other] = self._wires[player, other, one] = 1.0
 
-    def currents(self, first: int, second: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of each player: the current through each cell [2, cells], and all of it [2].
+    def currents(self, positions: Sequence[tuple[int, int]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each position, of each player: the current through each cell [n, 2, cells], and all of it [n, 2].
 
         Args:
-            first, second: the players' stones, bit i for cell i.
+            positions: both players' stones, bit i for cell i.
         """
-        mine = (np.array([[first], [second]]) & self._bits) != 0
-        g = np.full((2, self.cells + 2), OWN)
-        g[:, : self.cells] = np.where(mine, OWN, np.where(mine[::-1], OPPONENT, EMPTY))
-        conductance = self._wires * (g[:, :, None] * g[:, None, :] / (g[:, :, None] + g[:, None, :]))
-        laplacian = -conductance[:, : self.cells, : self.cells]
-        diagonal = np.arange(self.cells)
-        laplacian[:, diagonal, diagonal] += conductance[:, : self.cells].sum(2)
-        potential = np.concatenate(
-            (np.linalg.solve(laplacian, conductance[:, : self.cells, self.cells, None])[..., 0], [[1.0, 0.0]] * 2),
-            axis=1,
-        )
-        through = (conductance * np.abs(potential[:, :, None] - potential[:, None, :])).sum(2)
-        return through[:, : self.cells], through[:, self.cells]
+        cells = self.cells
+        mine = (np.array(positions, np.int64)[:, :, None] & self._bits) != 0
+        g = np.full((len(positions), 2, cells + 2), OWN)
+        g[..., :cells] = np.where(mine, OWN, np.where(mine[:, ::-1], OPPONENT, EMPTY))
+        conductance = self._wires * (g[..., :, None] * g[..., None, :] / (g[..., :, None] + g[..., None, :]))
+        laplacian = -conductance[..., :cells, :cells]
+        diagonal = np.arange(cells)
+        laplacian[..., diagonal, diagonal] += conductance[..., :cells, :].sum(-1)
+        # The beginning side is at 1 V, the other one at 0 V.
+        potential = np.ones((len(positions), 2, cells + 2))
+        potential[..., cells + 1] = 0.0
+        potential[..., :cells] = np.linalg.solve(laplacian, conductance[..., :cells, cells, None])[..., 0]
+        through = (conductance * np.abs(potential[..., :, None] - potential[..., None, :])).sum(-1)
+        return through[..., :cells], through[..., cells]
 
 
 class CircuitEvaluator:
@@ -65,12 +66,10 @@ class CircuitEvaluator:
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
         """One value a state, for player 0."""
-        values = []
-        for state in states:
-            stones = stones_of(state)
-            _, (first, second) = self._circuits.currents(*stones)
-            values.append((first - second) / (first + second))
-        return np.array(values)
+        _, totals = self._circuits.currents([stones_of(state) for state in states])
+        first, second = totals.T
+        values: NDArray[np.float64] = (first - second) / (first + second)
+        return values
 
 
 def stones_of(state: pyspiel.State) -> tuple[int, int]:

@@ -96,8 +96,8 @@ class HexSolver:
         """The single bits of `cells`, those through which most current flows first."""
         if cells & (cells - 1) == 0:
             return [cells]
-        through, total = self._circuits.currents(first, second)
-        order = np.argsort(-(through / total[:, None]).sum(0)).tolist()
+        through, total = self._circuits.currents([(first, second)])
+        order = np.argsort(-(through / total[..., None])[0].sum(0)).tolist()
         return [1 << cell for cell in order if cells >> cell & 1]
 
     def _linking_cells(self, stones: int, empty: int, player: int) -> int | None:
