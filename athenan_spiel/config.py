@@ -172,7 +172,7 @@ class TrainingConfig:
     seconds: float | None = None
     """Training time in all, summed over resumptions; none: no limit."""
     matches_at_once: int = 8
-    """K matches advance together and share each network call. 1 is the papers' setting."""
+    """K matches advance together, half of them sharing each network call. 1 is the papers' setting."""
     outcome: OutcomeName = "additive_depth"
     """What a finished match is worth (Section 6). The article prefers score where there is one, else depth."""
     checkpoint_seconds: float = 60.0
