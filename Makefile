@@ -18,7 +18,7 @@ help:
 
 # A run folder that exists already is gone on with, so a second `make train` adds three minutes to it.
 train: $(INSTALLED)
-	@if [ -e $(RUN) ]; then $(BIN)/athenan resume $(RUN) --time 3m; \
+	@if [ -e $(RUN)/config.toml ]; then $(BIN)/athenan resume $(RUN) --time 3m; \
 	 else $(BIN)/athenan train connect_four --preset quick --time 3m --folder $(RUN); fi
 	$(BIN)/athenan eval $(RUN)@0.1s --against mcts:100 mcts:1000 --matches 40
 

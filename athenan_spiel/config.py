@@ -7,10 +7,13 @@ to Play Two-Player Perfect-Information Games without Knowledge*. Nothing here im
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+import math
+import types
+import typing
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, nearest
 
 SearchName = Literal["descent", "ubfm"]
 OutcomeName = Literal["gain", "additive_depth", "multiplicative_depth", "score"]
@@ -20,15 +23,65 @@ EngineName = Literal["auto", "openvino", "torch", "cuda"]
 Precision = Literal["auto", "bfloat16", "float32"]
 
 
-def require(condition: bool, field_name: str, expected: str, got: object) -> None:
-    """Raise `ConfigError` naming the field, what it must be and what came, unless `condition` holds."""
-    if not condition:
-        raise ConfigError(f"{field_name} must be {expected}, got {got!r}")
+class Settings:
+    """What the dataclasses below share: a value of a wrong type, or a number that is not finite, is refused."""
+
+    table: ClassVar[str] = ""
+    """Where these settings stand in `config.toml`, with a dot behind it; empty for the outermost."""
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for field_ in fields(self):  # type: ignore[arg-type]
+            _check_type(self.table + field_.name, hints[field_.name], getattr(self, field_.name))
+        self.check()
+
+    def check(self) -> None:
+        """Raise `ConfigError` for a value out of range or a contradiction."""
+
+    def require(self, condition: bool, name: str, expected: str) -> None:
+        """Raise `ConfigError` naming the setting, what it must be and what it is, unless `condition` holds."""
+        if not condition:
+            raise ConfigError(f"{self.table}{name} must be {expected}, got {getattr(self, name)!r}")
+
+    def require_some(self, least: int, *names: str) -> None:
+        """`require` that each of these numbers, where it is given, is at least `least`."""
+        for name in names:
+            value = getattr(self, name)
+            self.require(value is None or value >= least, name, f"at least {least}")
+
+    def require_positive(self, *names: str) -> None:
+        """`require` that each of these numbers, where it is given, is more than zero."""
+        for name in names:
+            value = getattr(self, name)
+            self.require(value is None or value > 0, name, "more than zero")
+
+
+def _check_type(name: str, hint: Any, value: object) -> None:
+    """Raise `ConfigError` unless `value` is what the field's annotation says; a whole number is a number, too."""
+    or_none = ""
+    if isinstance(hint, types.UnionType):  # X | None
+        if value is None:
+            return
+        (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
+        or_none = " or none"
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            listed = ", ".join(map(repr, choices))
+            raise ConfigError(f"{name} must be one of {listed}{or_none}, got {value!r}{nearest(value, choices)}")
+        return
+    kinds = {bool: "true or false", int: "a whole number", float: "a finite number"}
+    expected = kinds.get(hint, f"of {hint.__name__}")
+    of_kind = type(value) is hint or (hint is float and type(value) is int)
+    if not of_kind or (hint is float and not math.isfinite(typing.cast(float, value))):
+        raise ConfigError(f"{name} must be {expected}{or_none}, got {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchConfig:
+class SearchConfig(Settings):
     """How a match's moves are thought out."""
+
+    table: ClassVar[str] = "search."
 
     algorithm: SearchName = "descent"
     """Descent (Algorithm 10) or unbounded best-first minimax (Algorithm 12)."""
@@ -41,30 +94,41 @@ class SearchConfig:
     evaluations: int | None = None
     """States valued by the network per move."""
 
-    def __post_init__(self) -> None:
-        limits = (self.seconds, self.iterations, self.evaluations)
-        require(any(x is not None for x in limits), "search", "limited by seconds, iterations or evaluations", None)
-        for name, limit in zip(("seconds", "iterations", "evaluations"), limits, strict=True):
-            require(limit is None or limit > 0, f"search.{name}", "more than zero", limit)
+    def check(self) -> None:
+        """The limits are positive, and there is one."""
+        self.require_positive("seconds", "iterations", "evaluations")
+        if self.seconds is self.iterations is self.evaluations is None:
+            raise ConfigError("search must be limited by seconds, iterations or evaluations, got none of them")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplorationConfig:
+class ExplorationConfig(Settings):
     """The ordinal distribution (Section 7), wrapped in completed action selection (Section 5.2)."""
+
+    table: ClassVar[str] = "exploration."
 
     schedule: ExplorationSchedule = "uniform"
     """`uniform`: the exploitation parameter is drawn from [0, 1] for each move (the article, Section 8.4.3);
     `annealed`: it grows from 0 to 1 over the run (Algorithm 14); `constant`: always `exploitation`."""
-    exploitation: float = 0.5
-    """ε' of the `constant` schedule: 0 plays uniformly at random, 1 plays the best action."""
+    exploitation: float | None = None
+    """ε' of the `constant` schedule, and of no other: 0 plays uniformly at random, 1 plays the best action."""
 
-    def __post_init__(self) -> None:
-        require(0.0 <= self.exploitation <= 1.0, "exploration.exploitation", "in [0, 1]", self.exploitation)
+    def check(self) -> None:
+        """The parameter is a probability, given for `constant` and nothing else."""
+        given = self.exploitation is not None
+        if given != (self.schedule == "constant"):
+            raise ConfigError(
+                f"exploration.exploitation must be given for schedule 'constant' and no other, "
+                f"got {self.exploitation!r} with {self.schedule!r}"
+            )
+        self.require(self.exploitation is None or 0.0 <= self.exploitation <= 1.0, "exploitation", "in [0, 1]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkConfig:
+class NetworkConfig(Settings):
     """The value network."""
+
+    table: ClassVar[str] = "network."
 
     architecture: NetworkName = "auto"
     """`c`, `r1`, `r2`: the papers' convolutional and residual networks (Minimax Strikes Back, Table 2);
@@ -76,32 +140,35 @@ class NetworkConfig:
     neurons: int = 100
     """Neurons of a hidden dense layer. The article: 100 (Section 3.3.1)."""
 
-    def __post_init__(self) -> None:
-        require(self.filters >= 1, "network.filters", "at least 1", self.filters)
-        require(self.layers is None or self.layers >= 1, "network.layers", "at least 1", self.layers)
-        require(self.neurons >= 1, "network.neurons", "at least 1", self.neurons)
+    def check(self) -> None:
+        """There is something of everything."""
+        self.require_some(1, "filters", "layers", "neurons")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayConfig:
+class ReplayConfig(Settings):
     """Stratified experience replay (Algorithm 8)."""
+
+    table: ClassVar[str] = "replay."
 
     matches: int = 100
     """μ, the number of matches kept. The article: 100."""
     duplication: float = 3.0
     """δ, how many times each state is learned on average. The article: 3."""
-    max_states: int = 2_000_000
-    """Remark 5's bound: the oldest matches leave, as few as possible, when more states would be kept."""
+    megabytes: float = 1000.0
+    """Remark 5's bound: the oldest matches leave, as few as possible, when the memory would take more."""
 
-    def __post_init__(self) -> None:
-        require(self.matches >= 1, "replay.matches", "at least 1", self.matches)
-        require(self.duplication > 0, "replay.duplication", "more than zero", self.duplication)
-        require(self.max_states >= 1, "replay.max_states", "at least 1", self.max_states)
+    def check(self) -> None:
+        """There is room for something, and something is learned."""
+        self.require_some(1, "matches")
+        self.require_positive("duplication", "megabytes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnerConfig:
+class LearnerConfig(Settings):
     """Stochastic gradient descent by Adam with L2 regularisation (Algorithm 7)."""
+
+    table: ClassVar[str] = "learner."
 
     batch_size: int = 128
     """B. The article: 128 (Section 3.3.1), 3000 (Section 8.4.3)."""
@@ -115,16 +182,18 @@ class LearnerConfig:
     """Threads of the learner on a processor; none: one for every two cores, as threads that have to wait for a core
     cost far more than they bring. Weights are reproducible to the bit only with equal threads."""
 
-    def __post_init__(self) -> None:
-        require(self.threads is None or self.threads >= 1, "learner.threads", "at least 1", self.threads)
-        require(self.batch_size >= 1, "learner.batch_size", "at least 1", self.batch_size)
-        require(self.learning_rate > 0, "learner.learning_rate", "more than zero", self.learning_rate)
-        require(self.l2 >= 0, "learner.l2", "zero or more", self.l2)
+    def check(self) -> None:
+        """Each step goes somewhere."""
+        self.require_some(1, "threads", "batch_size")
+        self.require_positive("learning_rate")
+        self.require(self.l2 >= 0, "l2", "zero or more")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineConfig:
+class EngineConfig(Settings):
     """What runs the network when the search asks for values."""
+
+    table: ClassVar[str] = "engine."
 
     name: EngineName = "auto"
     """`auto` takes CUDA where there is a device, else OpenVINO."""
@@ -134,13 +203,16 @@ class EngineConfig:
     """Threads of the engine on a processor; none: one for each core, but one less in training with several matches
     at once, where the search keeps a core busy."""
 
-    def __post_init__(self) -> None:
-        require(self.threads is None or self.threads >= 1, "engine.threads", "at least 1", self.threads)
+    def check(self) -> None:
+        """A thread at least."""
+        self.require_some(1, "threads")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationConfig:
+class EvaluationConfig(Settings):
     """Matches against OpenSpiel's own MCTS from time to time while training."""
+
+    table: ClassVar[str] = "evaluation."
 
     every_matches: int | None = None
     """Training matches between two evaluations; none: no evaluation."""
@@ -151,20 +223,15 @@ class EvaluationConfig:
     seconds: float = 0.1
     """Thinking time a move of the trained agent."""
 
-    def __post_init__(self) -> None:
-        require(
-            self.every_matches is None or self.every_matches >= 1,
-            "evaluation.every_matches",
-            "at least 1",
-            self.every_matches,
-        )
-        require(self.matches >= 2 and self.matches % 2 == 0, "evaluation.matches", "even and at least 2", self.matches)
-        require(self.simulations >= 1, "evaluation.simulations", "at least 1", self.simulations)
-        require(self.seconds > 0, "evaluation.seconds", "more than zero", self.seconds)
+    def check(self) -> None:
+        """Both colours are played."""
+        self.require_some(1, "every_matches", "simulations")
+        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
+        self.require_positive("seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """A training run. It ends at `matches` or `seconds`, whichever comes first."""
 
     matches: int | None = None
@@ -187,11 +254,14 @@ class TrainingConfig:
     engine: EngineConfig = field(default_factory=EngineConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
-    def __post_init__(self) -> None:
-        require(self.matches is None or self.matches >= 1, "matches", "at least 1", self.matches)
-        require(self.seconds is None or self.seconds > 0, "seconds", "more than zero", self.seconds)
-        require(self.matches_at_once >= 1, "matches_at_once", "at least 1", self.matches_at_once)
-        require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more", self.checkpoint_seconds)
-        require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)", self.seed)
+    def check(self) -> None:
+        """The limits are positive, and what anneals has an end."""
+        self.require_some(1, "matches", "matches_at_once")
+        self.require_positive("seconds")
+        self.require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more")
+        self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
         if self.exploration.schedule == "annealed" and self.matches is None and self.seconds is None:
-            raise ConfigError("exploration.schedule='annealed' needs an end to anneal towards: set matches or seconds")
+            raise ConfigError(
+                "exploration.schedule must be 'uniform' or 'constant' in a run without an end, got 'annealed': "
+                "set matches or seconds"
+            )

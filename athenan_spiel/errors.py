@@ -6,6 +6,15 @@ command line prints it as it stands and exits with code 2.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(got: object, known: Iterable[str], cutoff: float = 0.5) -> str:
+    """The words ": did you mean 'x'?" if one of the `known` names is near to what came, else nothing."""
+    near = difflib.get_close_matches(str(got), list(known), n=1, cutoff=cutoff)
+    return f": did you mean {near[0]!r}?" if near else ""
+
 
 class AthenanError(Exception):
     """Any error that this library raises on purpose."""

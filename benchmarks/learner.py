@@ -17,7 +17,6 @@ from typing import Literal
 
 import numpy as np
 import pyspiel
-import torch
 
 from athenan_spiel.config import LearnerConfig, NetworkConfig, ReplayConfig
 from athenan_spiel.encoding import Encoder, ObservationStore
@@ -56,17 +55,16 @@ def main() -> None:
     parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
     parser.add_argument("--phases", type=int, default=10, help="learning phases, each of a fifth of the replay")
     parser.add_argument("--batch-size", type=int, default=128, help="states in a minibatch (default 128)")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of torch")
+    parser.add_argument("--threads", type=int, default=None, help="of the learner (default: its own)")
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
     for name in arguments.games:
         game = pyspiel.load_game(name)
         encoder = Encoder(game)
         for precision in PRECISIONS:
             network = make_network(encoder.shape, NetworkConfig(), bounded=True, seed=0)
             if precision == PRECISIONS[0]:
-                print(f"{name}: {network.description}; {arguments.threads} threads")
-            learner = Learner(network, LearnerConfig(precision=precision))
+                print(f"{name}: {network.description}; threads: {arguments.threads or 'the default'}")
+            learner = Learner(network, LearnerConfig(precision=precision, threads=arguments.threads))
             replay = filled_replay(game, encoder)
             reports = [learner.learn(replay.sample(arguments.batch_size)) for _ in range(arguments.phases)]
             cost = 1e6 * min(report.seconds / report.states for report in reports)

@@ -55,7 +55,7 @@ def main() -> None:
     arguments = parser.parse_args()
     game = pyspiel.load_game(arguments.game)
     encoder = Encoder(game)
-    config = ReplayConfig(matches=arguments.matches, max_states=arguments.states)
+    config = ReplayConfig(matches=arguments.matches, megabytes=1e6)
     rng = random.Random(0)
     random_match(game, encoder, 1000, rng)  # what the libraries take for themselves is not counted
     before, started = resident(), time.perf_counter()

@@ -40,7 +40,10 @@ def configs(draw: st.DrawFn) -> TrainingConfig:
             iterations=draw(count) if "iterations" in limits else None,
             evaluations=draw(count) if "evaluations" in limits else None,
         ),
-        exploration=ExplorationConfig(schedule=draw(st.sampled_from(["uniform", "annealed", "constant"]))),
+        exploration=draw(
+            st.builds(ExplorationConfig, schedule=st.sampled_from(["uniform", "annealed"]))
+            | st.builds(ExplorationConfig, schedule=st.just("constant"), exploitation=st.floats(0, 1))
+        ),
         network=NetworkConfig(layers=draw(st.none() | count)),
         learner=LearnerConfig(learning_rate=draw(positive), l2=draw(st.floats(min_value=0, max_value=1))),
     )
@@ -75,9 +78,9 @@ def test_a_whole_number_is_a_number() -> None:
         ("gaem = 'hex'", "config.toml, line 2: gaem is not a setting: did you mean 'game'?"),
         (
             "search.iterations = 'many'",
-            "config.toml, line 2: search.iterations must be a whole number or \"none\", got 'many'",
+            "config.toml, line 2: search.iterations must be a whole number or none, got 'many'",
         ),
-        ("[learner]\nl2 = true", "config.toml, line 3: learner.l2 must be a number, got True"),
+        ("[learner]\nl2 = true", "config.toml, line 3: learner.l2 must be a finite number, got True"),
         ("[learner]\nbatch_size = 1.5", "config.toml, line 3: learner.batch_size must be a whole number, got 1.5"),
         (
             "[learner]\nbatch_size = 'none'",
@@ -125,13 +128,26 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: SearchConfig(seconds=0.0), "search.seconds"),
         (lambda: SearchConfig(iterations=0), "search.iterations"),
         (lambda: SearchConfig(evaluations=-1), "search.evaluations"),
-        (lambda: ExplorationConfig(exploitation=1.5), "exploration.exploitation"),
+        (lambda: ExplorationConfig(schedule="constant", exploitation=1.5), "exploration.exploitation"),
+        (lambda: ExplorationConfig(schedule="constant"), "exploration.exploitation"),
+        (lambda: ExplorationConfig(exploitation=0.9), "exploration.exploitation"),
+        (lambda: ExplorationConfig(schedule="never"), "exploration.schedule"),  # type: ignore[arg-type]
+        (lambda: SearchConfig(algorithm="decent"), "search.algorithm"),  # type: ignore[arg-type]
+        (lambda: SearchConfig(iterations="x"), "search.iterations"),  # type: ignore[arg-type]
+        (lambda: SearchConfig(seconds=float("inf")), "search.seconds"),
+        (lambda: SearchConfig(completion=1), "search.completion"),  # type: ignore[arg-type]
+        (lambda: EngineConfig(name="foo"), "engine.name"),  # type: ignore[arg-type]
+        (lambda: NetworkConfig(filters=1.5), "network.filters"),  # type: ignore[arg-type]
+        (lambda: ReplayConfig(duplication=float("nan")), "replay.duplication"),
+        (lambda: LearnerConfig(threads=0), "learner.threads"),
+        (lambda: TrainingConfig(matches=True), "matches"),
+        (lambda: TrainingConfig(search=None), "search"),  # type: ignore[arg-type]
         (lambda: NetworkConfig(filters=0), "network.filters"),
         (lambda: NetworkConfig(layers=0), "network.layers"),
         (lambda: NetworkConfig(neurons=0), "network.neurons"),
         (lambda: ReplayConfig(matches=0), "replay.matches"),
         (lambda: ReplayConfig(duplication=0.0), "replay.duplication"),
-        (lambda: ReplayConfig(max_states=0), "replay.max_states"),
+        (lambda: ReplayConfig(megabytes=0.0), "replay.megabytes"),
         (lambda: LearnerConfig(batch_size=0), "learner.batch_size"),
         (lambda: LearnerConfig(learning_rate=0.0), "learner.learning_rate"),
         (lambda: LearnerConfig(l2=-1.0), "learner.l2"),
@@ -155,7 +171,7 @@ def test_a_setting_out_of_range_is_refused_by_name(make, field: str) -> None:
 
 
 def test_annealing_needs_an_end() -> None:
-    with pytest.raises(ConfigError, match="needs an end to anneal towards"):
+    with pytest.raises(ConfigError, match="in a run without an end, got 'annealed'"):
         TrainingConfig(exploration=ExplorationConfig(schedule="annealed"))
 
 

@@ -232,24 +232,34 @@ def test_the_oldest_matches_leave_when_there_are_more_than_mu() -> None:
     assert {item for batch in replay.sample(4) for item in items_of(batch)} == set(range(3, 12))
 
 
+def bytes_of(items: list[int]) -> int:
+    """What a match takes in memory."""
+    replay = StratifiedReplay(ReplayConfig(), np.random.default_rng(0))
+    replay.add(match_of(items))
+    return replay.nbytes
+
+
 @settings(deadline=None)
-@given(st.integers(1, 60), all_lengths)
-def test_the_bound_on_states_drops_the_oldest_as_few_as_possible(bound: int, lengths: list[int]) -> None:
+@given(st.integers(1, 3000), all_lengths)
+def test_the_bound_on_memory_drops_the_oldest_as_few_as_possible(bound: int, lengths: list[int]) -> None:
     """Remark 5; the newest match stays even where it alone exceeds the bound."""
-    config = ReplayConfig(matches=6, duplication=6.0, max_states=bound)
+    config = ReplayConfig(matches=6, duplication=6.0, megabytes=bound / 1e6)
     replay = StratifiedReplay(config, np.random.default_rng(0))
-    for age, items in enumerate(matches_of(lengths)):
+    matches = matches_of(lengths)
+    sizes = [bytes_of(items) for items in matches]
+    for age, items in enumerate(matches):
         replay.add(match_of(items))
-        recent = lengths[max(0, age + 1 - config.matches) : age + 1]
+        recent = sizes[max(0, age + 1 - config.matches) : age + 1]
         kept = max((k for k in range(1, len(recent) + 1) if sum(recent[-k:]) <= bound), default=1)
         assert len(replay) == kept
-        assert replay.states() == sum(recent[-kept:])
+        assert replay.nbytes == sum(recent[-kept:])
 
 
-def test_the_bound_on_states_is_for_the_time_being() -> None:
-    replay = StratifiedReplay(ReplayConfig(matches=3, max_states=20), np.random.default_rng(0))
+def test_the_bound_on_memory_is_for_the_time_being() -> None:
+    long, short = bytes_of(list(range(18))), bytes_of(list(range(4)))
+    replay = StratifiedReplay(ReplayConfig(matches=3, megabytes=(long + short - 1) / 1e6), np.random.default_rng(0))
     kept = []
-    for items in matches_of([5, 5, 18, 4, 4, 4]):
+    for items in matches_of([4, 4, 18, 4, 4, 4]):
         replay.add(match_of(items))
         kept.append(len(replay))
     assert kept == [1, 2, 1, 1, 2, 3]

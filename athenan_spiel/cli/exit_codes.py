@@ -4,6 +4,7 @@ DONE = 0
 BROKEN_PIPE = 1
 """The reader of standard output went away."""
 BAD_INPUT = 2
-"""One or two lines on standard error say what was wrong: the words, a file, a full disk."""
+"""One or two lines on standard error say what was wrong: the words, a file, a full disk; or that a second Ctrl-C broke
+off what the first one was saving."""
 STOPPED = 130
 """Ctrl-C, as a shell's own code for it."""

@@ -13,7 +13,7 @@ import tyro
 
 from athenan_spiel.cli.console import progress, say
 from athenan_spiel.cli.durations import parse_duration
-from athenan_spiel.cli.exit_codes import DONE, STOPPED
+from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
@@ -75,7 +75,7 @@ def report(run: Run) -> int:
 def stopped_at_once(folder: str | Path) -> int:
     """Say what a second Ctrl-C has left; returns the exit code."""
     say(f"stopped at once; the last checkpoint is kept, go on with: athenan resume {folder}")
-    return STOPPED
+    return BAD_INPUT
 
 
 def _start(words: Sequence[str]) -> TrainingConfig:

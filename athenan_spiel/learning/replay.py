@@ -52,6 +52,11 @@ class _Match:
     def __len__(self) -> int:
         return len(self.order)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return self.order.nbytes + self.targets.values.nbytes + sum(pack.nbytes for pack in self.targets.rows)
+
     def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int32]:
         """Return `count` rows: each is a choice(D), moved to D'; whenever D is empty, D ← D', D' ← ∅."""
         parts = [np.empty(0, np.int32)]
@@ -72,11 +77,11 @@ class StratifiedReplay:
     the first phases are short. So every state is learned δ times in the μ phases that its match is kept, however
     full the memory was meanwhile, and at least that: ⌈·⌉ rounds up once per match and phase.
 
-    Remark 5: the oldest matches leave, as few as possible, while more than `config.max_states` states are kept;
-    the newest stays always.
+    Remark 5: the oldest matches leave, as few as possible, while they all take more than `config.megabytes`; the
+    newest stays always.
 
     Args:
-        config: μ, δ and the bound on states.
+        config: μ, δ and the bound on memory.
         rng: the source of everything random here. Its state belongs to its owner and is not in `to_arrays`.
     """
 
@@ -84,6 +89,7 @@ class StratifiedReplay:
         self._config = config
         self._rng = rng
         self._rate = Fraction(str(config.duplication)) / config.matches  # exact, lest rounding up adds a state
+        self._most_bytes = config.megabytes * 1e6
         self._matches: deque[_Match] = deque()
 
     def __len__(self) -> int:
@@ -97,20 +103,15 @@ class StratifiedReplay:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays kept."""
-        return sum(
-            match.order.nbytes + match.targets.values.nbytes + sum(pack.nbytes for pack in match.targets.rows)
-            for match in self._matches
-        )
+        return sum(match.nbytes for match in self._matches)
 
     def add(self, targets: Targets) -> None:
         """Append (D, ∅) to M, and remove the oldest matches that are too many."""
         order = self._rng.permutation(np.arange(len(targets), dtype=np.int32))
         self._matches.append(_Match(targets, order))
-        states = self.states()
-        while len(self._matches) > self._config.matches or (
-            len(self._matches) > 1 and states > self._config.max_states
-        ):
-            states -= len(self._matches.popleft())
+        nbytes = self.nbytes
+        while len(self._matches) > self._config.matches or (len(self._matches) > 1 and nbytes > self._most_bytes):
+            nbytes -= self._matches.popleft().nbytes
 
     def sample_size(self, states: int) -> int:
         """⌈δ/μ · states⌉: how many states of a match with `states` of them a phase learns."""

@@ -58,10 +58,10 @@ def train(
     if unmet := unmet_conditions(game):
         raise UnsupportedGameError(f"{str(game)!r} cannot be trained: {'; '.join(unmet)}")
     run_folder = RunFolder(folder)
-    run_folder.require_new()  # before the lock leaves its file there
+    run_folder.require_new()
+    trainer = Trainer(game, config)  # what it refuses leaves no folder behind
     with run_folder.locked():
         run_folder.require_new()
-        trainer = Trainer(game, config)
         run_folder.write_settings(str(game), config)
         return Session(run_folder, trainer, None, listeners, stop).run()
 

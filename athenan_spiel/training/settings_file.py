@@ -8,7 +8,6 @@ says the file, the line and, for a misspelt name, the nearest valid one. What is
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import re
 import tomllib
@@ -18,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, nearest
 
 NONE = "none"
 """Stands for a setting without a value."""
@@ -106,43 +105,22 @@ def _read_dataclass(cls: type[Any], table: Mapping[str, Any], path: KeyPath, oth
     names = [field.name for field in dataclasses.fields(cls)]
     for key in table:
         if key not in names:
-            raise _KeyError((*path, key), _unknown(key, [*others, *names], "is not a setting"))
+            hint = nearest(key, [*others, *names]) or f": expected one of {', '.join([*others, *names])}"
+            raise _KeyError((*path, key), f"is not a setting{hint}")
     return cls(**{key: _read_value(hints[key], value, (*path, key)) for key, value in table.items()})
 
 
 def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
+    """`value` as the dataclass takes it, which checks its type itself."""
     if isinstance(hint, types.UnionType):  # X | None
-        if value is None or value == NONE:
+        if value == NONE:
             return None
         (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
-        return _read_scalar(hint, value, path, f' or "{NONE}"')
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, Mapping):
             raise _KeyError(path, f"must be a table, [{'.'.join(path)}], got {value!r}")
         return _read_dataclass(typing.cast(type[Any], hint), value, path)
-    return _read_scalar(hint, value, path, "")
-
-
-def _read_scalar(hint: Any, value: object, path: KeyPath, or_none: str) -> Any:
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            raise _KeyError(path, _unknown(value, choices, f"must be one of {', '.join(map(repr, choices))}"))
-        return value
-    if hint is float and type(value) is int:
-        return float(value)
-    if type(value) is not hint:  # bool is an int for isinstance, and is none here
-        name = {bool: "true or false", int: "a whole number", float: "a number"}[hint]
-        raise _KeyError(path, f"must be {name}{or_none}, got {value!r}")
-    return value
-
-
-def _unknown(got: object, valid: typing.Sequence[str], problem: str) -> str:
-    nearest = difflib.get_close_matches(str(got), valid, n=1, cutoff=0.5)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(valid)}"
-    if problem.startswith("must"):
-        return f"{problem}, got {got!r}" + (f": {hint}" if nearest else "")
-    return f"{problem}: {hint}"
+    return float(value) if hint is float and type(value) is int else value
 
 
 def _at_line(text: str, path: KeyPath) -> str:

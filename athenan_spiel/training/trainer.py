@@ -210,7 +210,7 @@ def exploitation(config: ExplorationConfig, progress: float) -> Callable[[random
     """The exploitation parameter ε' when so much of the run lies behind, drawn or fixed (Section 7)."""
     if config.schedule == "uniform":
         return uniform_exploitation
-    return constant_exploitation(progress if config.schedule == "annealed" else config.exploitation)
+    return constant_exploitation(progress if config.exploitation is None else config.exploitation)
 
 
 def _counted(decision: Decision, on_ply: Callable[[], None]) -> Decision:
