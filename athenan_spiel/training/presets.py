@@ -21,9 +21,10 @@ QUICK = TrainingConfig(
     replay=ReplayConfig(matches=200, duplication=1.0),
     learner=LearnerConfig(batch_size=256, l2=1e-5),
 )
-"""Minutes on two cores, with the depth heuristic (Section 6.2.2): many matches of little thought. The bound on evaluations keeps a round of a large
-game within half a minute or so. At small branching learning takes as long as searching, so each state is learned once
-(δ = 1); values are learned divided by their scale, beside which the article's L2 would weigh too much."""
+"""Minutes on two cores, with the depth heuristic (Section 6.2.2): many matches of little thought. The bound on
+evaluations keeps a round of a large game within half a minute or so. At small branching learning takes as long as
+searching, so each state is learned once (δ = 1); values are learned divided by their scale, beside which the article's
+L2 would weigh too much."""
 
 PAPER = TrainingConfig(
     seconds=15 * 24 * 3600.0,
@@ -39,8 +40,8 @@ PAPER = TrainingConfig(
 """Athénan as in the article's comparison with ExIt: 15 days (Section 8.4.1), Descent with completion and the gain
 (Section 8.3; its footnote 7 says that score, or else depth, would have been stronger), one residual network with 132
 filters and 8 blocks (8.4.1; 228 neurons is Table 5's for Hex and Go 11 x 11), 3 s a move, B = 3000, μ = 100, δ = 3 and
-a uniformly random parameter of the ordinal distribution (8.4.3). Left out of 8.4.3: its warm-up on random terminal states, and
-resolved states kept from match to match."""
+a uniformly random parameter of the ordinal distribution (8.4.3). Left out of 8.4.3: its warm-up on random terminal
+states, and resolved states kept from match to match."""
 
 PRESETS: Mapping[str, TrainingConfig] = {"quick": QUICK, "paper": PAPER}
 
