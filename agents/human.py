@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 
 import pyspiel
 
-from athenan_spiel.errors import AthenanError
+from athenan_spiel.errors import AthenanError, nearest
 
 LISTED = 40
 """So many legal moves are shown without being asked for."""
@@ -52,7 +51,9 @@ class HumanBot(pyspiel.Bot):
             elif (action := move_called(answer, names)) is not None:
                 return action
             else:
-                self._tell(f"{answer!r} is no legal move{_suggestion(answer, names)} (`?` lists them, `quit` ends)")
+                self._tell(
+                    f"{answer!r} is no legal move{nearest(answer, names.values())} (`?` lists them, `quit` ends)"
+                )
 
     def _answer(self) -> str:
         try:
@@ -85,11 +86,6 @@ def move_called(answer: str, names: dict[int, str]) -> int | None:
         if len(found) == 1:
             return found[0]
     return int(answer) if answer.isdecimal() and int(answer) in names else None
-
-
-def _suggestion(answer: str, names: dict[int, str]) -> str:
-    near = difflib.get_close_matches(answer, names.values(), n=1)
-    return f": did you mean {near[0]!r}?" if near else ""
 
 
 def in_columns(names: dict[int, str], width: int) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import numbers
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from athenan_spiel.errors import AgentError
+from athenan_spiel.errors import AgentError, nearest
 
 P = TypeVar("P")
 
@@ -38,12 +37,6 @@ def read_parameters(cls: type[P], bot: str, given: Mapping[str, object]) -> P:
             raise AgentError(f"bot {bot!r} needs the parameter {name!r}, got {sorted(given)!r}")
     hints = typing.get_type_hints(cls)
     return cls(**{name: _converted(hints[name], bot, name, value) for name, value in given.items()})
-
-
-def nearest(name: str, known: typing.Iterable[str]) -> str:
-    """`: did you mean ...?` with the nearest of the known names, empty if none is near."""
-    found = difflib.get_close_matches(name, list(known), n=1)
-    return f": did you mean {found[0]!r}?" if found else ""
 
 
 def _converted(hint: Any, bot: str, name: str, value: object) -> Any:

@@ -13,8 +13,8 @@ import pyspiel
 
 from agents.athenan import load_athenan
 from agents.human import HumanBot
-from agents.parameters import nearest, read_parameters
-from athenan_spiel.errors import AgentError
+from agents.parameters import read_parameters
+from athenan_spiel.errors import AgentError, nearest
 from athenan_spiel.opponents import mcts_bot
 
 BotFactory = Callable[[pyspiel.Game, int, Mapping[str, object]], pyspiel.Bot]

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 
 import pyspiel
 
-from agents.parameters import nearest
 from agents.registry import load_bot
-from athenan_spiel.errors import AgentError
+from athenan_spiel.errors import AgentError, nearest
 from athenan_spiel.search.thinking import Budget
 
 UNDERSTOOD = "a run's folder (runs/bt6, runs/bt6@0.5s, runs/bt6@200i), mcts:1000, random or human"

@@ -1,11 +1,11 @@
 """Athénan for OpenSpiel: agents that learn to play a game from its rules alone, by minimax search and tree learning.
 
-The layers, each knowing only those before it: `games` (rules), `outcomes` (what a finished match is worth), `encoding`
-(state to network input), `transpositions` and `tree` (memory), `search` (Descent and UBFM), `decisions` (choice),
-`networks` and `evaluators` (judgement), `learning`, then `agent`, `matches`, `opponents`, `selfplay` and `training`
-(play), `arena` (measure), and `cli`. Bots for OpenSpiel are in the package `agents`. A value is always the first
-player's. What is heavy is fetched when it is first asked for, so importing this package loads neither torch nor
-OpenSpiel.
+The layers, each knowing only those before it: `errors` and `config` (what all share), `games` (rules), `outcomes` (what
+a finished match is worth), `encoding` (state to network input), `transpositions` and `tree` (memory), `search` (Descent
+and UBFM), `decisions` (choice), `networks` and `evaluators` (judgement), `learning`, then `agent`, `matches`,
+`opponents`, `selfplay` and `training` (play), `arena` (measure), and `cli`. Bots for OpenSpiel are in the package
+`agents`. A value is always the first player's. What is heavy is fetched when it is first asked for, so importing this
+package loads neither torch nor OpenSpiel.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from athenan_spiel.errors import (
 
 if TYPE_CHECKING:
     from athenan_spiel.agent import Agent
-    from athenan_spiel.games import load_game, supported_games, unmet_conditions
+    from athenan_spiel.games import check_game, load_game, supported_games, unmet_conditions
     from athenan_spiel.matches import MatchResult, Series, play_match, play_series
     from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, SearchResult, think
     from athenan_spiel.training import Run, load_agent, preset, resume, train
@@ -71,6 +71,7 @@ __all__ = [
     "Series",
     "TrainingConfig",
     "UnsupportedGameError",
+    "check_game",
     "load_agent",
     "load_game",
     "play_match",
@@ -85,7 +86,7 @@ __all__ = [
 
 _FETCHED = {
     "agent": ["Agent"],
-    "games": ["load_game", "supported_games", "unmet_conditions"],
+    "games": ["check_game", "load_game", "supported_games", "unmet_conditions"],
     "matches": ["MatchResult", "Series", "play_match", "play_series"],
     "search": ["UBFM", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],

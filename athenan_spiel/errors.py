@@ -10,9 +10,9 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(got: object, known: Iterable[str], cutoff: float = 0.5) -> str:
+def nearest(got: object, known: Iterable[str]) -> str:
     """The words ": did you mean 'x'?" if one of the `known` names is near to what came, else nothing."""
-    near = difflib.get_close_matches(str(got), list(known), n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(str(got), list(known), n=1)
     return f": did you mean {near[0]!r}?" if near else ""
 
 

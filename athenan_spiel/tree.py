@@ -25,8 +25,7 @@ from typing import Protocol
 import pyspiel
 
 from athenan_spiel.outcomes import gain
-
-Key = Callable[[pyspiel.State], Hashable]
+from athenan_spiel.transpositions import Key
 
 
 class Store(Protocol):

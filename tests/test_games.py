@@ -157,13 +157,13 @@ REFUSED = [
     ("turn_based_simultaneous_game(game=oshi_zumo())", "it hides information"),
     ("python_kuhn_poker", "python_kuhn_poker is not supported: it has chance"),
     # Names.
-    ("hexx", "no game is called 'hexx'; did you mean 'hex'?"),
-    ("conect_four(rows=4)", "no game is called 'conect_four'; did you mean 'connect_four'?"),
+    ("hexx", "no game is called 'hexx': did you mean 'hex'?"),
+    ("conect_four(rows=4)", "no game is called 'conect_four': did you mean 'connect_four'?"),
     ("zzzz", "no game is called 'zzzz'; `athenan games` lists them"),
     ("", "no game is called ''"),
-    ("misere(game=hexx())", "no game is called 'hexx'; did you mean 'hex'?"),
-    ("hex(board_sise=5)", "hex has no parameter 'board_sise'; did you mean 'board_size'?"),
-    ("hex( board_size=5)", "hex has no parameter ' board_size'; did you mean 'board_size'?"),
+    ("misere(game=hexx())", "no game is called 'hexx': did you mean 'hex'?"),
+    ("hex(board_sise=5)", "hex has no parameter 'board_sise': did you mean 'board_size'?"),
+    ("hex( board_size=5)", "hex has no parameter ' board_size': did you mean 'board_size'?"),
     ("hex(colour=5)", "hex has no parameter 'colour'; it takes board_size, num_cols, num_rows, plain_obs_tensor"),
     ("tic_tac_toe(rows=4)", "tic_tac_toe has no parameter 'rows'; it takes none"),
     # Brackets and arguments.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 
 from athenan_spiel import __version__
 from athenan_spiel.cli.exit_codes import BAD_INPUT, BROKEN_PIPE, DONE, STOPPED
-from athenan_spiel.errors import AthenanError
+from athenan_spiel.errors import AthenanError, nearest
 
 COMMANDS = {
     "train": "train an agent on a game, into a run folder",
@@ -44,9 +43,8 @@ def _dispatch(words: list[str]) -> int:
         return DONE
     name, *rest = words
     if name not in COMMANDS:
-        nearest = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f"did you mean {nearest[0]!r}?" if nearest else "see `athenan --help`"
-        return _fail("athenan", f"expected one of {', '.join(COMMANDS)}, got {name!r}: {hint}")
+        hint = nearest(name, COMMANDS) or ": see `athenan --help`"
+        return _fail("athenan", f"expected one of {', '.join(COMMANDS)}, got {name!r}{hint}")
     return _run(name, rest)
 
 

@@ -7,7 +7,6 @@ expected and what came. `--help` is tyro's own.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import io
 import math
 import re
@@ -18,7 +17,7 @@ from typing import Any, TypeVar, get_args
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, nearest
 
 T = TypeVar("T")
 
@@ -131,10 +130,9 @@ def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:
     option = next((word.split("=")[0] for word in unknown if word.startswith("-")), None)
     if option is None:
         return f"unexpected argument {unknown[0]!r}; quote a word that holds spaces or parentheses"
-    nearest = difflib.get_close_matches(option, names, n=1)
-    # `--lr` is near to no option, but what follows its dots may be.
-    nearest = nearest or [name for name in names if name.split(".")[-1] == option.removeprefix("--")]
-    return f"unknown option {option!r}" + (f": did you mean {nearest[0]!r}?" if nearest else "")
+    # `--filters` is all of an option's name but the table it stands in.
+    full = [name for name in names if name.split(".")[-1] == option.removeprefix("--")]
+    return f"unknown option {option!r}" + (f": did you mean {full[0]!r}?" if full else nearest(option, names))
 
 
 def _in_one_line(box: str) -> str:

@@ -6,15 +6,13 @@ writes its errors to the terminal from C++. Here all that is one error of a line
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyspiel
 
-from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.errors import UnsupportedGameError, nearest
 
 _EXPECTED = {
     bool: "True or False",
@@ -57,12 +55,6 @@ def read_spec(text: str) -> Spec:
     if "filename" in kind.parameter_specification and "filename" not in values:
         raise UnsupportedGameError(f"{name} needs the path of a file: {name}(filename=...)")
     return Spec(name, values)
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """`; did you mean '...'?` with the name most like `name`, or nothing if none is."""
-    found = difflib.get_close_matches(name.strip(), list(names), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def _registered(name: str) -> pyspiel.GameType:

@@ -10,8 +10,8 @@ import pyspiel
 
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.search.walk import Questions
-from athenan_spiel.transpositions import key_function
-from athenan_spiel.tree import Key, Node, Store, Tree
+from athenan_spiel.transpositions import Key, key_function
+from athenan_spiel.tree import Node, Store, Tree
 
 
 class BestFirstSearch(ABC):
