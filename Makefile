@@ -7,12 +7,13 @@ RUN := runs/connect_four
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help train test check format clean
+.PHONY: help train test slow check format clean
 
 help:
 	@echo "make train   train Connect Four for three minutes, then play OpenSpiel's MCTS"
 	@echo "make test    the tests, without those marked slow"
-	@echo "make check   what CI runs: ruff, mypy --strict, all tests"
+	@echo "make slow    the slow ones: games solved outright, and the like"
+	@echo "make check   what CI runs: ruff, mypy --strict, the tests of make test"
 	@echo "make format  let ruff lay out the code"
 	@echo "make clean   remove $(VENV) and the caches; runs/ stays"
 
@@ -25,11 +26,14 @@ train: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -m "not slow"
 
+slow: $(INSTALLED)
+	$(BIN)/python -m pytest -m slow
+
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not slow"
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
