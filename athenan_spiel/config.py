@@ -200,8 +200,8 @@ class EngineConfig(Settings):
     precision: Precision = "auto"
     """`auto` takes bfloat16 where the processor has instructions for it, else float32."""
     threads: int | None = None
-    """Threads of the engine on a processor; none: one for each core, but one less in training with several matches
-    at once, where the search keeps a core busy."""
+    """Threads of the engine on a processor; none: one for every two cores, since the search keeps another one busy, and
+    threads that have to wait for a core cost far more than they bring."""
 
     def check(self) -> None:
         """A thread at least."""

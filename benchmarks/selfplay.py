@@ -23,7 +23,7 @@ import athenan_spiel as ath
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.decisions import completed, ordinal, uniform_exploitation
 from athenan_spiel.encoding import Encoder, ObservationStore
-from athenan_spiel.evaluators import Engine, NetworkEvaluator, make_engine, usable_cores
+from athenan_spiel.evaluators import Engine, NetworkEvaluator, make_engine
 from athenan_spiel.evaluators.engine import Deferred, Pending
 from athenan_spiel.networks import make_network
 from athenan_spiel.outcomes import make_outcome
@@ -110,14 +110,13 @@ def main() -> None:
     parser.add_argument("--games", nargs="+", default=GAMES)
     parser.add_argument("--matches", type=int, default=8, help="matches at once (default 8)")
     parser.add_argument("--seconds", type=float, default=12.0, help="length of each measurement (default 12)")
-    parser.add_argument("--threads", type=int, default=None, help="threads of the engine (default: all cores but one)")
+    parser.add_argument("--threads", type=int, default=None, help="threads of the engine (default: its own)")
     arguments = parser.parse_args()
-    threads = arguments.threads or max(1, usable_cores() - 1)
     print(f"{'game':22} {'engine':20} {'batch':>6} {'search/s':>9} {'alone/s':>9} {'ratio':>6} {'outside, us':>12}")
     for name in arguments.games:
         game = ath.load_game(name)
         encoder = Encoder(game)
-        engine = make_engine(EngineConfig(threads=threads), encoder.shape)
+        engine = make_engine(EngineConfig(threads=arguments.threads), encoder.shape)
         engine.load(make_network(encoder.shape, NetworkConfig(), bounded=False, scale=10.0, seed=0))
         evaluator = Watched(encoder, engine)
         search = search_speed(game, evaluator, arguments.matches, arguments.seconds)

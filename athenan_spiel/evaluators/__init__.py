@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from athenan_spiel.evaluators.engine import Engine, make_engine, usable_cores
+from athenan_spiel.evaluators.engine import Engine, half_of_the_cores, make_engine
 from athenan_spiel.evaluators.network import NetworkEvaluator
 from athenan_spiel.evaluators.simple import UniformRandomEvaluator, ZeroEvaluator
 
-__all__ = ["Engine", "NetworkEvaluator", "UniformRandomEvaluator", "ZeroEvaluator", "make_engine", "usable_cores"]
+__all__ = ["Engine", "NetworkEvaluator", "UniformRandomEvaluator", "ZeroEvaluator", "half_of_the_cores", "make_engine"]

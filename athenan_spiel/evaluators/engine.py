@@ -99,12 +99,13 @@ def make_engine(config: EngineConfig, shape: Sequence[int]) -> Engine:
         raise ConfigError(
             f"engine.name={config.name!r} needs the package openvino, got {str(error)!r}: install it or take 'torch'"
         ) from None
-    return OpenVinoEngine(shape, config.precision, config.threads or usable_cores())
+    return OpenVinoEngine(shape, config.precision, config.threads or half_of_the_cores())
 
 
-def usable_cores() -> int:
-    """Number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def half_of_the_cores() -> int:
+    """Half of the processor cores that this process may use, at least one: the default number of threads."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // 2)
 
 
 def check_shape(engine: str, expected: Sequence[int], network: ValueNetwork) -> None:

@@ -29,7 +29,7 @@ import torch
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.errors import CheckpointError, LearningError
-from athenan_spiel.evaluators import usable_cores
+from athenan_spiel.evaluators import half_of_the_cores
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Learner:
         self._config = config
         self._device = torch.device(device)
         self._bfloat16 = uses_bfloat16(config.precision, self._device)
-        self._threads = config.threads or max(1, usable_cores() // 2)
+        self._threads = config.threads or half_of_the_cores()
         weights = [p for p in network.parameters() if p.ndim > 1]
         biases = [p for p in network.parameters() if p.ndim <= 1]
         self._optimizer = torch.optim.Adam(

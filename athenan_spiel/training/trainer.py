@@ -17,12 +17,12 @@ import numpy as np
 import pyspiel
 import torch
 
-from athenan_spiel.config import EngineConfig, ExplorationConfig, TrainingConfig
+from athenan_spiel.config import ExplorationConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, completed, constant_exploitation, ordinal, uniform_exploitation
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.evaluators import NetworkEvaluator, make_engine, usable_cores
+from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.learning import StratifiedReplay, tree_targets
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.networks import ValueNetwork, make_network
@@ -69,7 +69,7 @@ class Trainer:
         self._search = SEARCHES[search.algorithm](game, outcome=self.outcome, completion=search.completion)
         self._budget = Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations)
         self._before_round = self._generators["matches"].bit_generator.state
-        self.engine = make_engine(_beside_search(config), self.encoder.shape)
+        self.engine = make_engine(config.engine, self.encoder.shape)
         self.evaluator = NetworkEvaluator(self.encoder, self.engine)
         self.publish()
 
@@ -190,13 +190,6 @@ def load_weights(network: ValueNetwork, weights: Mapping[str, torch.Tensor]) -> 
     except RuntimeError as error:
         problem = str(error).splitlines()[-1].strip()
         raise CheckpointError(f"the checkpoint's weights do not fit {network.description}: {problem}") from None
-
-
-def _beside_search(config: TrainingConfig) -> EngineConfig:
-    """The engine's settings, a core left to the search where the two work at the same time."""
-    if config.engine.threads is not None or config.matches_at_once == 1:
-        return config.engine
-    return dataclasses.replace(config.engine, threads=max(1, usable_cores() - 1))
 
 
 def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float:
