@@ -17,7 +17,7 @@ import numpy as np
 import pyspiel
 import torch
 
-from athenan_spiel.config import ExplorationConfig, TrainingConfig
+from athenan_spiel.config import EngineConfig, ExplorationConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, completed, constant_exploitation, ordinal, uniform_exploitation
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
