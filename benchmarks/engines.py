@@ -8,20 +8,25 @@ in the first table.
 
     python benchmarks/engines.py             # about a minute
     python benchmarks/engines.py --quick     # some seconds: does it run?
+
+`--onnxruntime` adds a line about ONNX Runtime, the other candidate, where it and onnx are installed. It computes in
+float32 only, and was left for OpenVINO's bfloat16.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, NetworkConfig
-from athenan_spiel.evaluators import Engine, make_engine
+from athenan_spiel.evaluators import Engine, half_of_the_cores, make_engine
 from athenan_spiel.networks import ValueNetwork, make_network
 
 GAMES = {"Hex 11 x 11": ((10, 11, 11), NetworkConfig(architecture="c")), "Connect Four": ((4, 6, 7), NetworkConfig())}
@@ -59,6 +64,24 @@ def print_speeds(plain: Engine, chosen: Engine, positions: NDArray[np.float32], 
         )
 
 
+def print_onnxruntime(network: ValueNetwork, positions: NDArray[np.float32], threads: int, seconds: float) -> None:
+    """What ONNX Runtime makes of the network at batch 100."""
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/network.onnx"
+        example = (torch.from_numpy(positions[:100]),)
+        axes = {"positions": {0: "batch"}}
+        torch.onnx.export(network.eval(), example, path, input_names=["positions"], dynamic_axes=axes, dynamo=False)
+        model = Path(path).read_bytes()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    (taken,) = in_turns([lambda: session.run(None, {"positions": positions[:100]})], seconds)
+    print(f"onnxruntime float32 at batch 100: {taken * 1e6:.0f} us, {100 / taken:.0f} states/s")
+
+
 def print_refresh(chosen: Engine, network: ValueNetwork, positions: NDArray[np.float32], times: int) -> None:
     """What new weights cost: `load`, and by how much the first batch of a size is slower than the next."""
     loads, firsts = [], []
@@ -82,19 +105,23 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", choices=["auto", "openvino", "cuda"], default="auto")
-    parser.add_argument("--threads", type=int, default=None, help="of both engines (default: one a core)")
+    parser.add_argument("--threads", type=int, default=None, help="of every engine (default: half of the cores)")
+    parser.add_argument("--onnxruntime", action="store_true", help="measure that one, too")
     parser.add_argument("--quick", action="store_true", help="measure next to nothing")
     arguments = parser.parse_args()
     seconds, times = (0.05, 2) if arguments.quick else (5.0, 20)
+    threads = arguments.threads or half_of_the_cores()
     for name, (shape, config) in GAMES.items():
         network = make_network(shape, config, bounded=True, seed=0)
-        plain = make_engine(EngineConfig(name="torch", precision="float32", threads=arguments.threads), shape)
-        chosen = make_engine(EngineConfig(name=arguments.engine, threads=arguments.threads), shape)
+        plain = make_engine(EngineConfig(name="torch", precision="float32", threads=threads), shape)
+        chosen = make_engine(EngineConfig(name=arguments.engine, threads=threads), shape)
         for engine in (plain, chosen):
             engine.load(network)
         positions = (np.random.default_rng(0).random((max(BATCHES), *shape)) < 0.3).astype(np.float32)
-        print(f"\n{name}: {network.description}; {arguments.threads or torch.get_num_threads()} threads")
+        print(f"\n{name}: {network.description}; {threads} threads")
         print_speeds(plain, chosen, positions, seconds)
+        if arguments.onnxruntime:
+            print_onnxruntime(network, positions, threads, seconds)
         print_refresh(chosen, network, positions, times)
         print_errors(plain, chosen, positions)
 

@@ -1,4 +1,4 @@
-"""Every example, and the measure of strength, runs from end to end with its smallest counts."""
+"""Every example and every benchmark runs from end to end with its smallest counts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,27 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SCRIPTS = [*sorted((ROOT / "examples").glob("*.py")), ROOT / "benchmarks" / "strength.py"]
+SMALLEST = {
+    **{f"examples/{script.name}": ["--dry-run"] for script in (ROOT / "examples").glob("*.py")},
+    "benchmarks/engines.py": ["--quick"],
+    "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],
+    "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],
+    "benchmarks/selfplay.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
+    "benchmarks/startup.py": ["--runs", "1"],
+    "benchmarks/strength.py": ["--dry-run"],
+    "benchmarks/transpositions.py": ["--games", "tic_tac_toe"],
+}
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_runs_dry(script: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", SMALLEST)
+def test_runs(script: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(script), "--dry-run"]
+    command = [sys.executable, str(ROOT / script), *SMALLEST[script]]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout
-    assert not list(tmp_path.iterdir()), "a dry run leaves nothing behind"
+    assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_every_benchmark_is_run() -> None:
+    assert {f"benchmarks/{script.name}" for script in (ROOT / "benchmarks").glob("*.py")} < set(SMALLEST)
