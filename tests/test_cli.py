@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -307,6 +309,48 @@ def test_a_full_disk_is_said_in_one_line(capsys: Out, monkeypatch: pytest.Monkey
     assert complaint(capsys, "games") == "athenan games: No space left on device: runs/x\n"
     monkeypatch.setattr("athenan_spiel.cli.games.run", raising(OSError(errno.EIO, "Input/output error")))
     assert complaint(capsys, "games") == "athenan games: Input/output error\n"
+
+
+def test_memory_that_runs_out_is_said_in_one_line(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.cli.games.run", raising(MemoryError("Unable to allocate 48.8 GiB")))
+    said = complaint(capsys, "games")
+    assert said.startswith("athenan games: memory ran out (Unable to allocate 48.8 GiB): take a smaller board")
+    monkeypatch.setattr("athenan_spiel.cli.games.run", raising(MemoryError()))
+    assert complaint(capsys, "games").startswith("athenan games: memory ran out: take a smaller board")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("words", ["--help", "games hex", "games hex --json"])
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_standard_output_on_a_full_disk_is_said_in_one_line(words: str, buffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        process = subprocess.run(
+            [*ATHENAN, *words.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": buffered},
+        )
+    command = "athenan games" if words.startswith("games") else "athenan"
+    assert (process.returncode, process.stderr) == (2, f"{command}: No space left on device\n")
+
+
+@pytest.mark.parametrize(("closed", "left"), [(">&-", "stderr"), ("2>&-", "stdout")])
+def test_a_stream_that_the_shell_has_closed_leads_nowhere(closed: str, left: str) -> None:
+    command = " ".join(["exec", *map(shlex.quote, [*ATHENAN, "games", "hex", "--json"]), closed])
+    process = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert process.returncode == 0
+    assert process.stderr == ""
+    assert bool(process.stdout) == (left == "stdout")
+
+
+def test_what_the_terminal_cannot_write_is_no_traceback(trained: Path) -> None:
+    words = ["eval", f"{trained}@1i", "--against", "random", "--matches", "2", "--opening-plies", "0"]
+    process = subprocess.run(
+        [*ATHENAN, *words], capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.isascii()
 
 
 def test_a_bug_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:

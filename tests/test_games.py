@@ -225,6 +225,11 @@ def test_a_bad_game_is_one_error_and_nothing_reaches_the_terminal(
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_is_no_text_is_no_game() -> None:
+    with pytest.raises(UnsupportedGameError, match=r"expected an OpenSpiel game string such as .*, got 123"):
+        load_game(123)  # type: ignore[arg-type]
+
+
 def test_openspiels_own_warning_is_ours_to_give(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

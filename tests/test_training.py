@@ -203,6 +203,13 @@ def test_an_outcome_that_the_game_lacks_leaves_no_run(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "config.toml").exists()
 
 
+def test_a_missing_device_is_said_before_anything_is_put_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match="needs a CUDA device"):
+        train(TIC_TAC_TOE, dataclasses.replace(TINY, engine=EngineConfig(name="cuda")), tmp_path / "run")
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
 @pytest.mark.parametrize("calls", [1, 20, 60])
 def test_a_stop_request_drops_the_round_and_saves_what_was_before_it(tmp_path: Path, calls: int) -> None:
     events: list[Event] = []
@@ -449,7 +456,8 @@ def test_the_exploitation_parameter_follows_the_schedule() -> None:
 
 @pytest.mark.parametrize("schedule", ["annealed", "constant"])
 def test_every_schedule_trains(tmp_path: Path, schedule: Any) -> None:
-    config = dataclasses.replace(TINY, exploration=ExplorationConfig(schedule=schedule))
+    exploration = ExplorationConfig(schedule=schedule, exploitation=0.5 if schedule == "constant" else None)
+    config = dataclasses.replace(TINY, exploration=exploration)
     assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 12
 
 

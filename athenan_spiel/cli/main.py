@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -24,14 +25,39 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `athenan` with these words (those of the command line if none are given); return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
     try:
         code = _dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is left in the buffer must not be written again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.errno is None:
+            raise
+        _drop_output()
+        command = " ".join(["athenan", *(name for name in words[:1] if name in COMMANDS)])
+        return _fail(command, f"{error.strerror}: {error.filename}" if error.filename else f"{error.strerror}")
     return code
+
+
+def _prepare_streams() -> None:
+    """Let no stream fail for its own sake: one that the shell has closed (`>&-`) leads nowhere, and what its encoding
+    lacks becomes a question mark."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _drop_output() -> None:
+    """Forget what is left in the buffer if it cannot be written, lest it be tried again when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(words: list[str]) -> int:
@@ -57,12 +83,9 @@ def _run(name: str, arguments: list[str]) -> int:
         return stop.code if isinstance(stop.code, int) else DONE
     except AthenanError as error:
         return _fail(command, str(error))
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if error.errno is None:
-            raise
-        return _fail(command, f"{error.strerror}: {error.filename}" if error.filename else f"{error.strerror}")
+    except MemoryError as error:
+        reason = f" ({error})" if str(error) else ""
+        return _fail(command, f"memory ran out{reason}: take a smaller board or network, or fewer matches at once")
     except KeyboardInterrupt:
         print(f"{command}: stopped", file=sys.stderr)
         return STOPPED

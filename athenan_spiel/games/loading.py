@@ -41,6 +41,8 @@ def load_game(spec: str) -> pyspiel.Game:
         UnsupportedGameError: no such game or parameter (with the nearest name), a value that the game refuses, or
             a game outside what the algorithms assume (with every unmet condition).
     """
+    if not isinstance(spec, str):
+        raise UnsupportedGameError(f"expected an OpenSpiel game string such as 'connect_four', got {spec!r}")
     spec = spec.strip()
     read = read_spec(spec)
     kind = next(kind for kind in pyspiel.registered_games() if kind.short_name == read.name)
@@ -100,7 +102,8 @@ def _first_line(error: BaseException) -> str:
 def _silence() -> Iterator[None]:
     """Drop what the process writes to file descriptor 2, C++ included; one thread at a time."""
     with _silencing:
-        sys.stderr.flush()
+        if sys.stderr is not None:  # as it is where the shell has closed it
+            sys.stderr.flush()
         try:
             kept = os.dup(2)
         except OSError:  # there is no standard error to protect

@@ -58,6 +58,7 @@ class Trainer:
         else:
             self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome)
         self.encoder = Encoder(game)
+        self.engine = make_engine(config.engine, self.encoder.shape)  # first, as it says so where the device is missing
         self.network = value_network(self.encoder, config, self.outcome, seed=_seed(for_network))
         self.learner = Learner(self.network, config.learner, learning_device(config.engine))
         self.counters = Counters()
@@ -69,7 +70,6 @@ class Trainer:
         self._search = SEARCHES[search.algorithm](game, outcome=self.outcome, completion=search.completion)
         self._budget = Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations)
         self._before_round = self._generators["matches"].bit_generator.state
-        self.engine = make_engine(config.engine, self.encoder.shape)
         self.evaluator = NetworkEvaluator(self.encoder, self.engine)
         self.publish()
 
