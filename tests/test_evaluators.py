@@ -327,10 +327,35 @@ class PlainProcessor:
 
 
 def test_a_processor_without_bfloat16_computes_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openvino, "Core", PlainProcessor)
+    monkeypatch.setattr("athenan_spiel.evaluators.openvino_engine.core", PlainProcessor)
     assert make_engine(EngineConfig(name="openvino"), FLAT).name == "openvino float32"
     with pytest.raises(ConfigError, match=r"engine.precision='bfloat16' needs a processor that has it"):
         make_engine(EngineConfig(name="openvino", precision="bfloat16"), FLAT)
+
+
+def test_ctrl_c_is_no_crash_when_engines_have_gone() -> None:
+    program = textwrap.dedent(
+        """
+        import os, signal
+        from athenan_spiel.config import EngineConfig, NetworkConfig
+        from athenan_spiel.evaluators import make_engine
+        from athenan_spiel.networks import make_network
+
+        network = make_network((8,), NetworkConfig(), bounded=True, scale=1.0, seed=0)
+        engines = [make_engine(EngineConfig(name="openvino"), (8,)) for _ in range(2)]
+        for engine in engines:
+            engine.load(network)
+        engine = None
+        while engines:
+            engines.pop(0)  # in the order of their making
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    finished = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert (finished.returncode, finished.stdout) == (0, "interrupted\n"), finished.stderr
 
 
 def test_openvino_is_not_imported_before_an_engine_wants_it() -> None:

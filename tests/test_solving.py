@@ -87,7 +87,7 @@ LATE = {
     "nine_mens_morris": "another action after a mill",
     "othello": "passes",
     "pentago": "",
-    "twixt(board_size=6)": "",
+    "twixt": "",
     "ultimate_tic_tac_toe": "a player may choose the board first, then the cell",
     "y(board_size=6)": "",
 }

@@ -15,6 +15,7 @@ rest is in bfloat16. Threads wait without using the processor from about a milli
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -33,6 +34,17 @@ LARGEST_PART = 256
 """Rows that are computed together; more are no faster per row."""
 
 
+@functools.cache
+def core() -> openvino.Core:
+    """The one core of this process, which is never destroyed.
+
+    Each core's processor plugin gives the thread that loads it another stack for signals, and at its end puts back the
+    one it found. When two of them end in the order of their making, that one is gone already, and the next Ctrl-C is a
+    segmentation fault.
+    """
+    return openvino.Core()
+
+
 class OpenVinoEngine:
     """An engine on OpenVINO's processor plugin.
 
@@ -47,7 +59,7 @@ class OpenVinoEngine:
 
     def __init__(self, shape: Sequence[int], precision: Precision, threads: int) -> None:
         self.shape = tuple(shape)
-        self._core = openvino.Core()
+        self._core = core()
         self.precision = self._resolve(precision)
         self.name = f"openvino {self.precision}"
         self._properties = {
@@ -136,6 +148,11 @@ class _Started:
                 self._values[start:end] = request.get_output_tensor().data
             self._on_finish(self)
         return self._values
+
+    def __del__(self) -> None:
+        """Nobody came back for the values; the memory must stay until OpenVINO has read it all the same."""
+        for request in self.requests:
+            request.wait()
 
 
 def _readable(batch: NDArray[np.float32]) -> NDArray[np.float32]:
