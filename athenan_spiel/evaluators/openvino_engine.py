@@ -147,6 +147,7 @@ class _Started:
                 request.wait()
                 self._values[start:end] = request.get_output_tensor().data
             self._on_finish(self)
+            self.requests = []  # they are another batch's now
         return self._values
 
     def __del__(self) -> None:
