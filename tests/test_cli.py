@@ -344,6 +344,13 @@ def test_a_stream_that_the_shell_has_closed_leads_nowhere(closed: str, left: str
     assert bool(process.stdout) == (left == "stdout")
 
 
+def test_a_closed_standard_input_ends_the_match(trained: Path) -> None:
+    command = " ".join(["exec", *map(shlex.quote, [*ATHENAN, "play", str(trained), "--seconds", "0.01"]), "<&-"])
+    process = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.endswith("the match was ended: no more input\n")
+
+
 def test_what_the_terminal_cannot_write_is_no_traceback(trained: Path) -> None:
     words = ["eval", f"{trained}@1i", "--against", "random", "--matches", "2", "--opening-plies", "0"]
     process = subprocess.run(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from athenan_spiel.config import TrainingConfig
@@ -209,6 +210,19 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
     output = console.file.getvalue()  # type: ignore[attr-defined]
     assert "stopping once this round is learned" in output
     assert output.rstrip().endswith("all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002")
+
+
+def test_the_bar_leaves_the_line_below_it_whole() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=60, color_system="standard")
+    live = LiveView(console)
+    try:
+        tell(live, [started(limits=MINUTE), *ROUND])
+        lines = Text.from_ansi(text_of(console, live)).plain.splitlines()
+        assert "━━━" in lines[-4]
+        assert "Ctrl-C saves and stops; `athenan resume runs/ttt` goes" in lines[-3]
+    finally:
+        live(finished(2))
+    assert "Ctrl-C" not in text_of(console, live)
 
 
 def test_the_live_view_leaves_out_what_is_not_known() -> None:

@@ -170,6 +170,10 @@ def test_a_newer_format_is_refused(folder: RunFolder, version: object) -> None:
     [
         {"counters": {"unknown": 1}},
         {"counters": 3},
+        {"counters": {"matches": "six"}},
+        {"counters": {"matches": -1}},
+        {"counters": {"matches": True}},
+        {"counters": {"seconds": float("nan")}},
         {"config": {"seed": -1}},
         {"config": {"unknown": 1}},
         {"config": 3},

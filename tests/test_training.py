@@ -437,6 +437,11 @@ def test_a_checkpoint_that_does_not_fit_is_refused(finished: Path) -> None:
         header = dataclasses.replace(checkpoint.header, generators=change)
         with pytest.raises(CheckpointError, match="the checkpoint does not fit this run"):
             Trainer(TIC_TAC_TOE, TINY, dataclasses.replace(checkpoint, header=header))
+    sizes = checkpoint.replay["shapes"].copy()
+    sizes[:, 1] -= 1  # as many bytes a row, one number less
+    foreign = dataclasses.replace(checkpoint, replay=checkpoint.replay | {"shapes": sizes})
+    with pytest.raises(CheckpointError, match="its replay holds states of 35 numbers, not of 36"):
+        Trainer(TIC_TAC_TOE, TINY, foreign)
 
 
 def test_how_much_of_a_run_lies_behind() -> None:

@@ -44,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _prepare_streams() -> None:
     """Let no stream fail for its own sake: one that the shell has closed (`>&-`) leads nowhere, and what its encoding
     lacks becomes a question mark."""
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-        elif isinstance(stream, io.TextIOWrapper):
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 

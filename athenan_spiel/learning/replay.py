@@ -100,6 +100,10 @@ class StratifiedReplay:
         """Σ |D| + |D'|: the states kept."""
         return sum(len(match) for match in self._matches)
 
+    def row_sizes(self) -> set[int]:
+        """How many numbers an observation has: one size, unless the replay is not what it should be."""
+        return {pack.size for match in self._matches for pack in match.targets.rows}
+
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays kept."""

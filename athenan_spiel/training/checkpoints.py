@@ -16,6 +16,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import os
 import pickle
 import platform
@@ -58,6 +59,12 @@ class Counters:
     states_learned: int = 0
     evaluated_at: int = 0
     """Matches learned when the last evaluation against another player ended."""
+
+    def __post_init__(self) -> None:
+        for name, count in dataclasses.asdict(self).items():
+            kinds = (int, float) if name == "seconds" else (int,)
+            if type(count) not in kinds or not 0 <= count < math.inf:
+                raise TypeError(f"{name} must be a number that counts, got {count!r}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -161,9 +161,14 @@ class Trainer:
             self.learner.load_state_dict(checkpoint.optimizer)
             for name, generator in self._generators.items():
                 generator.bit_generator.state = checkpoint.header.generators[name]
-        except (RuntimeError, KeyError, ValueError, TypeError) as error:
+        except (RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
             raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error
         self.replay = StratifiedReplay.from_arrays(self.config.replay, self._generators["replay"], checkpoint.replay)
+        if foreign := self.replay.row_sizes() - {self.encoder.size}:
+            raise CheckpointError(
+                f"the checkpoint does not fit this run: its replay holds states of {min(foreign)} numbers, "
+                f"not of {self.encoder.size}"
+            )
         self.counters = checkpoint.header.counters
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -32,6 +33,7 @@ class LiveView:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._summary = RunSummary()
+        self._ended = False
         self._live = Live(
             console=console, get_renderable=self.render, refresh_per_second=REDRAWS_PER_SECOND, transient=True
         )
@@ -46,6 +48,7 @@ class LiveView:
         elif isinstance(event, StopNoticed):
             self._console.print(Text(STOPPING))
         elif isinstance(event, RunFinished):
+            self._ended = True
             self._live.stop()
             self._console.print(self.render())
             self._console.print(Text(finished_text(event)))
@@ -60,9 +63,10 @@ class LiveView:
             table.add_row(Text(name, style="dim"), Text(value))
         parts: list[RenderableType] = [table]
         if s.fraction_done is not None:
-            parts.append(ProgressBar(total=1.0, completed=s.fraction_done))
+            parts.append(Padding(ProgressBar(total=1.0, completed=s.fraction_done), 0))  # a bar alone ends no line
         folder = s.started.folder
-        parts.append(Text(f"Ctrl-C saves and stops; `athenan resume {folder}` goes on", style="dim"))
+        if not self._ended:
+            parts.append(Text(f"Ctrl-C saves and stops; `athenan resume {folder}` goes on", style="dim"))
         return Panel(Group(*parts), title=Text(f"{s.started.game} → {folder}"), title_align="left", expand=False)
 
     def _rows(self) -> list[tuple[str, str]]:
