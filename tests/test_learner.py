@@ -260,7 +260,10 @@ def test_entries_without_planes_are_learned_too() -> None:
 
     rng = np.random.default_rng(0)
     batches = [Batch(x, x[:, 0] - x[:, 1]) for x in rng.random((300, 32, 7), np.float32)]
-    learner = Learner(Dense(7, 1), LearnerConfig(l2=0.0, learning_rate=0.01, precision="float32"))  # type: ignore[arg-type]
+    network = Dense(7, 1)
+    nn.init.zeros_(network.weight)
+    nn.init.zeros_(network.bias)
+    learner = Learner(network, LearnerConfig(l2=0.0, learning_rate=0.01, precision="float32"))  # type: ignore[arg-type]
     learner.learn(batches)
     loss = learner.learn(batches[:10]).loss
     assert loss is not None
