@@ -19,7 +19,6 @@ from typing import ClassVar
 
 import pyspiel
 
-from athenan_spiel.config import OutcomeName
 from athenan_spiel.errors import ConfigError
 
 SAMPLE_MATCHES = 32
@@ -38,7 +37,7 @@ class Outcome(ABC):
             `make_outcome` makes it. It changes no worth: networks learn value / scale.
     """
 
-    name: ClassVar[OutcomeName]
+    name: ClassVar[str]
     scale: float
 
     @abstractmethod
@@ -61,7 +60,7 @@ def gain(state: pyspiel.State) -> int:
 class Gain(Outcome):
     """The classical terminal evaluation, 1, 0 or -1."""
 
-    name: ClassVar[OutcomeName] = "gain"
+    name: ClassVar[str] = "gain"
     scale: float = 1.0
 
     def __call__(self, state: pyspiel.State) -> float:
@@ -77,7 +76,7 @@ class AdditiveDepth(Outcome):
     otherwise l = max(1, P̃ - p) with `longest` an estimate P̃ of it.
     """
 
-    name: ClassVar[OutcomeName] = "additive_depth"
+    name: ClassVar[str] = "additive_depth"
     longest: int
     exact: bool
     scale: float = 1.0
@@ -94,7 +93,7 @@ class MultiplicativeDepth(Outcome):
     P' is the mean length of a match, so a value near 1 is a win in average time.
     """
 
-    name: ClassVar[OutcomeName] = "multiplicative_depth"
+    name: ClassVar[str] = "multiplicative_depth"
     mean: float
     scale: float = 1.0
 
@@ -107,7 +106,7 @@ class MultiplicativeDepth(Outcome):
 class Score(Outcome):
     """The score of the match (Section 6.2.1), for games whose `returns()` carry more than who has won."""
 
-    name: ClassVar[OutcomeName] = "score"
+    name: ClassVar[str] = "score"
     scale: float = 1.0
 
     def __call__(self, state: pyspiel.State) -> float:
@@ -156,7 +155,7 @@ def _score(game: pyspiel.Game, sample: Sample) -> Outcome:
     return Score(scale=max(map(abs, sample.returns)))
 
 
-_FROM_SAMPLE: Mapping[OutcomeName, Callable[[pyspiel.Game, Sample], Outcome]] = {
+_FROM_SAMPLE: Mapping[str, Callable[[pyspiel.Game, Sample], Outcome]] = {
     "additive_depth": _additive_depth,
     "multiplicative_depth": _multiplicative_depth,
     "score": _score,
@@ -164,7 +163,7 @@ _FROM_SAMPLE: Mapping[OutcomeName, Callable[[pyspiel.Game, Sample], Outcome]] = 
 _BY_NAME: Mapping[str, type[Outcome]] = {kind.name: kind for kind in (Gain, AdditiveDepth, MultiplicativeDepth, Score)}
 
 
-def make_outcome(name: OutcomeName, game: pyspiel.Game, rng: random.Random) -> Outcome:
+def make_outcome(name: str, game: pyspiel.Game, rng: random.Random) -> Outcome:
     """The outcome called `name` for `game`; constants that the rules do not give are estimated from random matches.
 
     Raises:
