@@ -13,7 +13,7 @@ import random
 import pyspiel
 
 from athenan_spiel.decisions import Decision, safest
-from athenan_spiel.search.base import BestFirstSearch
+from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
 from athenan_spiel.tree import Tree
 
@@ -33,7 +33,7 @@ class Agent:
     def __init__(
         self,
         game: pyspiel.Game,
-        search: BestFirstSearch,
+        search: Search,
         evaluator: Evaluator,
         *,
         decision: Decision = safest,

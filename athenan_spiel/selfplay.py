@@ -19,7 +19,7 @@ import pyspiel
 
 from athenan_spiel.decisions import Decision
 from athenan_spiel.evaluators.engine import Deferred, Pending
-from athenan_spiel.search.base import BestFirstSearch
+from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, checked_values, search_under
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.tree import Store, Tree
@@ -62,7 +62,7 @@ class Match:
 
 def self_play(
     game: pyspiel.Game,
-    search: BestFirstSearch,
+    search: Search,
     decision: Decision,
     budget: Budget,
     seed: int,
@@ -126,7 +126,7 @@ class Round:
     def __init__(
         self,
         game: pyspiel.Game,
-        search: BestFirstSearch,
+        search: Search,
         evaluator: Evaluator,
         decision: Decision,
         budget: Budget,

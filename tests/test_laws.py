@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, SearchResult, think
+from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think
 from athenan_spiel.tree import Node, Tree
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
@@ -55,7 +55,7 @@ def written(states: Sequence[FakeState]) -> NDArray[np.float64]:
     return np.array([state.value for state in states])
 
 
-def searched(kind: type[BestFirstSearch], root: Place, count: int) -> tuple[SearchResult, Tree]:
+def searched(kind: type[Search], root: Place, count: int) -> tuple[SearchResult, Tree]:
     search = kind(None, outcome=score, key=str)
     tree = search.new_tree()
     state = FakeGame(root).new_initial_state()
@@ -65,7 +65,7 @@ def searched(kind: type[BestFirstSearch], root: Place, count: int) -> tuple[Sear
 @SEARCHES
 @settings(deadline=None)
 @given(roots, iterations)
-def test_the_second_player_sees_the_mirror_image(kind: type[BestFirstSearch], root: Place, count: int) -> None:
+def test_the_second_player_sees_the_mirror_image(kind: type[Search], root: Place, count: int) -> None:
     """Values are player 0's: exchanging the players negates them, and changes no choice and no count."""
     one, tree = searched(kind, root, count)
     other, mirror = searched(kind, mirrored(root), count)  # type: ignore[arg-type]
@@ -100,9 +100,7 @@ def minimax(node: Node, state: FakeState) -> tuple[int, float, bool]:
 @SEARCHES
 @settings(deadline=None)
 @given(roots, iterations)
-def test_the_value_of_every_node_is_the_minimax_of_its_tree(
-    kind: type[BestFirstSearch], root: Place, count: int
-) -> None:
+def test_the_value_of_every_node_is_the_minimax_of_its_tree(kind: type[Search], root: Place, count: int) -> None:
     """So the targets of tree learning are: v(s) of each node is what minimax makes of the leaves below it."""
     _, tree = searched(kind, root, count)
     game = FakeGame(root)
@@ -114,7 +112,7 @@ def test_the_value_of_every_node_is_the_minimax_of_its_tree(
 @SEARCHES
 @settings(deadline=None)
 @given(roots, iterations)
-def test_counts_add_up(kind: type[BestFirstSearch], root: Place, count: int) -> None:
+def test_counts_add_up(kind: type[Search], root: Place, count: int) -> None:
     """n(s, a) counts the walks through an arc: as many as came to s and went on from it."""
     result, tree = searched(kind, root, count)
     for key, node in tree.table.items():

@@ -23,7 +23,7 @@ from oracles.hex_must_play import HexSolver
 from oracles.hex_openings import WINNING_OPENINGS
 from oracles.proofs import check_proofs, nodes_below
 
-from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, SearchResult, think
+from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think
 from athenan_spiel.tree import Tree
 
 SEARCHES = [Descent, UBFM]
@@ -47,9 +47,7 @@ PUBLISHED = {
 }
 
 
-def solved(
-    kind: type[BestFirstSearch], state: pyspiel.State, evaluator: Evaluator, seed: int = 0
-) -> tuple[SearchResult, Tree]:
+def solved(kind: type[Search], state: pyspiel.State, evaluator: Evaluator, seed: int = 0) -> tuple[SearchResult, Tree]:
     """Search from `state` until it is proven."""
     search = kind(state.get_game())
     tree = search.new_tree()
@@ -60,7 +58,7 @@ def solved(
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize(("spec", "value"), PUBLISHED.items())
-def test_published_values(spec: str, value: int, kind: type[BestFirstSearch]) -> None:
+def test_published_values(spec: str, value: int, kind: type[Search]) -> None:
     state = load(spec).new_initial_state()
     assert solver().value(state) == value
     # A thousand times less than these games need would do if the evaluator knew anything.
@@ -80,7 +78,7 @@ def playful(states: list[pyspiel.State]) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_every_opening_of_tic_tac_toe_draws(kind: type[BestFirstSearch]) -> None:
+def test_every_opening_of_tic_tac_toe_draws(kind: type[Search]) -> None:
     result, _ = solved(kind, load("tic_tac_toe").new_initial_state(), noise(1))
     assert result.resolved.all()
     assert not result.completions.any()
@@ -109,7 +107,7 @@ def test_nim_is_won_as_bouton_says(misere: bool) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("pairs", [1, 2, 3, 4, 5])
-def test_linear_clobber(pairs: int, kind: type[BestFirstSearch]) -> None:
+def test_linear_clobber(pairs: int, kind: type[Search]) -> None:
     """oxox...ox in one row: won by the first player, but for oxoxox."""
     state = load(f"clobber(rows=2,columns={2 * pairs})").new_initial_state("0" + "ox" * pairs + "." * (2 * pairs))
     result, tree = solved(kind, state, noise(0))
@@ -119,7 +117,7 @@ def test_linear_clobber(pairs: int, kind: type[BestFirstSearch]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("size", [2, 3])
-def test_openings_of_small_hex_boards(size: int, kind: type[BestFirstSearch]) -> None:
+def test_openings_of_small_hex_boards(size: int, kind: type[Search]) -> None:
     game = load(f"hex(board_size={size})")
     for opening in game.new_initial_state().legal_actions():
         result, _ = solved(kind, game.new_initial_state().child(opening), noise(opening))
@@ -127,7 +125,7 @@ def test_openings_of_small_hex_boards(size: int, kind: type[BestFirstSearch]) ->
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_hex_4x4_is_solved_from_the_empty_board(kind: type[BestFirstSearch]) -> None:
+def test_hex_4x4_is_solved_from_the_empty_board(kind: type[Search]) -> None:
     """Guided by electrical circuits: some 10,000 nodes. Every proof in the tree is compared with a Hex solver's."""
     state = load("hex(board_size=4)").new_initial_state()
     result, tree = solved(kind, state, CircuitEvaluator(4))
@@ -139,7 +137,7 @@ def test_hex_4x4_is_solved_from_the_empty_board(kind: type[BestFirstSearch]) -> 
 
 @pytest.mark.slow("sixteen boards are solved")
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_openings_of_hex_4x4(kind: type[BestFirstSearch]) -> None:
+def test_openings_of_hex_4x4(kind: type[Search]) -> None:
     game, oracle = load("hex(board_size=4)"), HexSolver(4)
     for opening in game.new_initial_state().legal_actions():
         state = game.new_initial_state().child(opening)
@@ -149,7 +147,7 @@ def test_openings_of_hex_4x4(kind: type[BestFirstSearch]) -> None:
 
 
 @pytest.mark.parametrize("kind", [Descent, pytest.param(UBFM, marks=pytest.mark.slow("some 100,000 nodes"))])
-def test_connect_four_4x4_is_a_draw(kind: type[BestFirstSearch]) -> None:
+def test_connect_four_4x4_is_a_draw(kind: type[Search]) -> None:
     """From the empty board, with an evaluator that knows nothing; brute force agrees on every state proven."""
     state, oracle = load("connect_four(rows=4,columns=4)").new_initial_state(), solver()
     result, tree = solved(kind, state, constant(0.0))
@@ -177,7 +175,7 @@ def test_published_counts_of_connect_four_positions() -> None:
 
 @pytest.mark.slow("minutes")
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_dots_and_boxes_2x2_is_won_by_the_first_player(kind: type[BestFirstSearch]) -> None:
+def test_dots_and_boxes_2x2_is_won_by_the_first_player(kind: type[Search]) -> None:
     state = load("dots_and_boxes(num_rows=2,num_cols=2)").new_initial_state()
     assert solved(kind, state, noise(0))[0].completion == FIRST
 

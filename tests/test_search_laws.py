@@ -19,7 +19,7 @@ from oracles.evaluators import Evaluator, coarse, constant, noise
 from oracles.proofs import check_proofs, nodes_below
 
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, think
+from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.tree import Node, Tree
 
@@ -52,7 +52,7 @@ def answered(questions: Questions[Node], evaluator: Evaluator) -> tuple[Node, li
 
 
 def iterations(
-    search: BestFirstSearch, tree: Tree, state: pyspiel.State, evaluator: Evaluator, rng: random.Random, most: int
+    search: Search, tree: Tree, state: pyspiel.State, evaluator: Evaluator, rng: random.Random, most: int
 ) -> Iterator[tuple[Node, list[list[pyspiel.State]]]]:
     """Up to `most` iterations from `state`, while it is not resolved."""
     root = None
@@ -127,7 +127,7 @@ def check_path(before: dict[object, Labels], tree: Tree) -> int:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", GAMES)
-def test_clauses_hold_after_every_iteration(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_clauses_hold_after_every_iteration(spec: str, kind: type[Search]) -> None:
     game = load(spec)
     for seed, evaluator in enumerate([noise(0), coarse(1), constant(0.0)]):
         search = kind(game)
@@ -141,7 +141,7 @@ def test_clauses_hold_after_every_iteration(spec: str, kind: type[BestFirstSearc
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_the_state_given_is_left_as_it_is(kind: type[BestFirstSearch]) -> None:
+def test_the_state_given_is_left_as_it_is(kind: type[Search]) -> None:
     state = load("tic_tac_toe").new_initial_state().child(4)
     think(kind(state.get_game()), state, Budget(iterations=20), noise(0))
     assert state.history() == [4]
@@ -149,7 +149,7 @@ def test_the_state_given_is_left_as_it_is(kind: type[BestFirstSearch]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", GAMES)
-def test_what_is_asked(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_what_is_asked(spec: str, kind: type[Search]) -> None:
     """Every non-terminal child of every expanded state, once for each expansion; and nothing else."""
     game = load(spec)
     search = kind(game)
@@ -180,7 +180,7 @@ def test_what_is_asked(spec: str, kind: type[BestFirstSearch]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", GAMES)
-def test_counts_of_selections(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_counts_of_selections(spec: str, kind: type[Search]) -> None:
     """At the root: one selection an iteration, but for UBFM's first, which only expands it.
 
     Elsewhere: whoever arrives at an unresolved state selects, but for UBFM's first arrival, and for Descent's if the
@@ -211,7 +211,7 @@ def test_counts_of_selections(spec: str, kind: type[BestFirstSearch]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", GAMES)
-def test_descent_ends_on_what_is_proven_and_ubfm_where_it_expands(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_descent_ends_on_what_is_proven_and_ubfm_where_it_expands(spec: str, kind: type[Search]) -> None:
     game = load(spec)
     search = kind(game)
     tree = search.new_tree()
@@ -242,9 +242,7 @@ ARTICLES = {
 @pytest.mark.parametrize(("kind", "completion"), ARTICLES)
 @pytest.mark.parametrize("spec", GAMES)
 @pytest.mark.parametrize("outcome_name", ["gain", "additive_depth"])
-def test_the_search_is_the_articles(
-    outcome_name: str, spec: str, kind: type[BestFirstSearch], completion: bool
-) -> None:
+def test_the_search_is_the_articles(outcome_name: str, spec: str, kind: type[Search], completion: bool) -> None:
     """Algorithms 9 to 12 and 1: after every iteration all tables are equal, ties drawn alike."""
     game = load(spec)
     outcome = make_outcome(outcome_name, game, random.Random(0))  # type: ignore[arg-type]
@@ -284,7 +282,7 @@ def check_same_tables(article: Article, tree: Tree, completion: bool) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", GAMES)
-def test_an_iteration_broken_off_leaves_a_sound_tree(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_an_iteration_broken_off_leaves_a_sound_tree(spec: str, kind: type[Search]) -> None:
     """An evaluator may fail, a user may press Ctrl-C: what is in the tree then is true, and the search can go on."""
     game = load(spec)
     search = kind(game)
@@ -315,7 +313,7 @@ def test_an_iteration_broken_off_leaves_a_sound_tree(spec: str, kind: type[BestF
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "amazons(board_size=6)"])
 @pytest.mark.parametrize("evaluator", [noise(0), constant(0.0)])
-def test_a_search_is_repeated_exactly(evaluator: Evaluator, spec: str, kind: type[BestFirstSearch]) -> None:
+def test_a_search_is_repeated_exactly(evaluator: Evaluator, spec: str, kind: type[Search]) -> None:
     state = load(spec).new_initial_state()
 
     def grown(seed: int) -> dict[object, Labels]:
@@ -329,7 +327,7 @@ def test_a_search_is_repeated_exactly(evaluator: Evaluator, spec: str, kind: typ
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_another_generator_breaks_ties_otherwise(kind: type[BestFirstSearch]) -> None:
+def test_another_generator_breaks_ties_otherwise(kind: type[Search]) -> None:
     state = load("tic_tac_toe").new_initial_state()
 
     def line(seed: int) -> list[object]:
@@ -343,7 +341,7 @@ def test_another_generator_breaks_ties_otherwise(kind: type[BestFirstSearch]) ->
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_without_ties_the_generator_changes_nothing(kind: type[BestFirstSearch]) -> None:
+def test_without_ties_the_generator_changes_nothing(kind: type[Search]) -> None:
     state = load("amazons(board_size=6)").new_initial_state()
     trees = []
     for seed in range(3):
@@ -355,7 +353,7 @@ def test_without_ties_the_generator_changes_nothing(kind: type[BestFirstSearch])
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_every_tied_action_is_reached_about_as_often(kind: type[BestFirstSearch]) -> None:
+def test_every_tied_action_is_reached_about_as_often(kind: type[Search]) -> None:
     """Nine actions of equal value: each is the first one selected in about a ninth of 900 searches."""
     state = load("tic_tac_toe").new_initial_state()
     firsts: Counter[int] = Counter()

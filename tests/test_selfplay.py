@@ -21,7 +21,7 @@ from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.learning.targets import tree_targets
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, Evaluator
+from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, Search
 from athenan_spiel.selfplay import Match, Round, self_play
 from athenan_spiel.tree import Node
 
@@ -46,7 +46,7 @@ def guess(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
     return np.array([zlib.crc32(str(state).encode()) / 2**31 - 1 for state in states])
 
 
-def make_search(kind: type[BestFirstSearch], spec: str) -> BestFirstSearch:
+def make_search(kind: type[Search], spec: str) -> Search:
     game = pyspiel.load_game(spec)
     return kind(game, outcome=make_outcome("additive_depth", game, random.Random(0)))
 
@@ -58,12 +58,12 @@ def finish(matches: Round) -> list[Match]:
 
 
 def play_round(
-    search: BestFirstSearch, evaluator: Evaluator, seeds: Sequence[int], budget: Budget = BUDGET, **options: Any
+    search: Search, evaluator: Evaluator, seeds: Sequence[int], budget: Budget = BUDGET, **options: Any
 ) -> list[Match]:
     return finish(Round(search.game, search, evaluator, EXPLORING, budget, seeds, **options))
 
 
-def play_alone(search: BestFirstSearch, seed: int, budget: Budget = BUDGET) -> Match:
+def play_alone(search: Search, seed: int, budget: Budget = BUDGET) -> Match:
     """One match, its questions answered as they come."""
     match = self_play(search.game, search, EXPLORING, budget, seed)
     try:
@@ -93,7 +93,7 @@ def node_contents(node: Node) -> tuple[Any, ...]:
 
 @SEARCHES
 @pytest.mark.parametrize("spec", GAMES)
-def test_matches_of_a_round_are_those_played_one_at_a_time(kind: type[BestFirstSearch], spec: str) -> None:
+def test_matches_of_a_round_are_those_played_one_at_a_time(kind: type[Search], spec: str) -> None:
     search = make_search(kind, spec)
     budget = GAMES[spec]
     alone = [everything(play_alone(search, seed, budget)) for seed in SEEDS]
@@ -144,7 +144,7 @@ class LateEvaluator:
 
 @SEARCHES
 @pytest.mark.parametrize("matches_at_once", [1, 2, 5])
-def test_late_answers_change_nothing(kind: type[BestFirstSearch], matches_at_once: int) -> None:
+def test_late_answers_change_nothing(kind: type[Search], matches_at_once: int) -> None:
     search = make_search(kind, "tic_tac_toe")
     seeds = SEEDS[:matches_at_once]
     evaluator = LateEvaluator()
@@ -193,7 +193,7 @@ def test_a_round_tells_how_far_it_is() -> None:
 
 @SEARCHES
 @pytest.mark.parametrize("spec", GAMES)
-def test_matches_are_played_by_the_rules(kind: type[BestFirstSearch], spec: str) -> None:
+def test_matches_are_played_by_the_rules(kind: type[Search], spec: str) -> None:
     search = make_search(kind, spec)
     for match in play_round(search, guess, SEEDS[:3], GAMES[spec]):
         state = search.game.new_initial_state()
@@ -217,7 +217,7 @@ def test_matches_are_played_by_the_rules(kind: type[BestFirstSearch], spec: str)
 class KeyStore:
     """A store of observations that keeps what tells its states apart: keys, and for ends their text and worth."""
 
-    def __init__(self, search: BestFirstSearch) -> None:
+    def __init__(self, search: Search) -> None:
         self.search = search
         self.keys: list[Hashable] = []
 
@@ -231,7 +231,7 @@ class KeyStore:
 
 @SEARCHES
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes"])
-def test_every_expanded_and_every_terminal_state_is_stored_once(kind: type[BestFirstSearch], spec: str) -> None:
+def test_every_expanded_and_every_terminal_state_is_stored_once(kind: type[Search], spec: str) -> None:
     search = make_search(kind, spec)
     stores: list[KeyStore] = []
 
@@ -255,9 +255,7 @@ def test_every_expanded_and_every_terminal_state_is_stored_once(kind: type[BestF
 
 @SEARCHES
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes"])
-def test_values_at_the_end_of_a_match_are_those_of_each_states_last_visit(
-    kind: type[BestFirstSearch], spec: str
-) -> None:
+def test_values_at_the_end_of_a_match_are_those_of_each_states_last_visit(kind: type[Search], spec: str) -> None:
     """Clause 4 holds of every node; the match's own states stay as their searches left them (Algorithm 3)."""
     search = make_search(kind, spec)
     for match in play_round(search, guess, SEEDS):

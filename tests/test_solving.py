@@ -21,7 +21,7 @@ from oracles.proofs import check_certificate, check_proofs, nodes_below
 
 from athenan_spiel.decisions import best, completed, ordinal, safest, uniform_exploitation
 from athenan_spiel.outcomes import AdditiveDepth, Gain, MultiplicativeDepth, Outcome, make_outcome
-from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, SearchResult, think
+from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think
 from athenan_spiel.selfplay import self_play
 from athenan_spiel.tree import Tree
 
@@ -106,7 +106,7 @@ LATE_AND_SLOW = [
 
 
 def solve(
-    kind: type[BestFirstSearch],
+    kind: type[Search],
     state: pyspiel.State,
     evaluator: Evaluator,
     *,
@@ -137,7 +137,7 @@ def check_solved(result: SearchResult, tree: Tree, state: pyspiel.State, oracle:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", TINY)
-def test_tiny_games(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_tiny_games(spec: str, kind: type[Search]) -> None:
     state, oracle = load(spec).new_initial_state(), BruteForce()
     for seed in range(6):
         check_solved(*solve(kind, state, noise(seed), seed=seed), state, oracle)
@@ -147,7 +147,7 @@ def test_tiny_games(spec: str, kind: type[BestFirstSearch]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", SMALL)
-def test_small_games(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_small_games(spec: str, kind: type[Search]) -> None:
     state, oracle = load(spec).new_initial_state(), BruteForce()
     check_solved(*solve(kind, state, noise(0)), state, oracle)
 
@@ -155,7 +155,7 @@ def test_small_games(spec: str, kind: type[BestFirstSearch]) -> None:
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("evaluator", LIARS)
 @pytest.mark.parametrize("spec", ["clobber(rows=3,columns=4)", "breakthrough(rows=5,columns=2)", "hex(board_size=3)"])
-def test_small_games_with_evaluators_that_mislead(spec: str, evaluator: str, kind: type[BestFirstSearch]) -> None:
+def test_small_games_with_evaluators_that_mislead(spec: str, evaluator: str, kind: type[Search]) -> None:
     state, oracle = load(spec).new_initial_state(), BruteForce()
     check_solved(*solve(kind, state, LIARS[evaluator](oracle)), state, oracle)
 
@@ -163,7 +163,7 @@ def test_small_games_with_evaluators_that_mislead(spec: str, evaluator: str, kin
 @pytest.mark.slow("many seeds")
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", TINY + SMALL)
-def test_small_games_many_times(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_small_games_many_times(spec: str, kind: type[Search]) -> None:
     state, oracle = load(spec).new_initial_state(), BruteForce()
     for seed in range(1, 50 if spec in TINY else 6):
         check_solved(*solve(kind, state, noise(seed), seed=seed), state, oracle)
@@ -175,7 +175,7 @@ def test_small_games_many_times(spec: str, kind: type[BestFirstSearch]) -> None:
 @pytest.mark.slow("games of a hundred thousand positions")
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", MEDIUM)
-def test_medium_games(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_medium_games(spec: str, kind: type[Search]) -> None:
     state, oracle = load(spec).new_initial_state(), solver()
     for evaluator in (noise(0), evaluators.playouts(4, 0)):
         check_solved(*solve(kind, state, evaluator), state, oracle)
@@ -183,7 +183,7 @@ def test_medium_games(spec: str, kind: type[BestFirstSearch]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", LATE)
-def test_the_ends_of_matches(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_the_ends_of_matches(spec: str, kind: type[Search]) -> None:
     for seed in range(2):
         late = late_position(spec, seed, max_histories=400, matches=4)
         check_solved(*solve(kind, late.state, noise(seed), seed=seed), late.state, late.oracle)
@@ -192,7 +192,7 @@ def test_the_ends_of_matches(spec: str, kind: type[BestFirstSearch]) -> None:
 @pytest.mark.slow("many positions")
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", [*LATE, *LATE_AND_SLOW])
-def test_the_ends_of_many_matches(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_the_ends_of_many_matches(spec: str, kind: type[Search]) -> None:
     for seed in range(2, 10):
         late = late_position(spec, seed, max_histories=1_500, matches=5)
         for evaluator in (noise(seed), evaluators.constant(0.0), evaluators.lie(late.oracle)):
@@ -201,7 +201,7 @@ def test_the_ends_of_many_matches(spec: str, kind: type[BestFirstSearch]) -> Non
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", ["crazyhouse", "shogi", "lines_of_action", "breakthrough", "cursor_go(board_size=3)"])
-def test_proofs_in_games_too_large_for_brute_force_have_reasons(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_proofs_in_games_too_large_for_brute_force_have_reasons(spec: str, kind: type[Search]) -> None:
     """Every proof found near the end of a match follows from ends of matches by the rules of minimax alone."""
     game = load(spec)
     search = kind(game)
@@ -220,7 +220,7 @@ def test_proofs_in_games_too_large_for_brute_force_have_reasons(spec: str, kind:
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_draws_are_proven_as_draws(kind: type[BestFirstSearch]) -> None:
+def test_draws_are_proven_as_draws(kind: type[Search]) -> None:
     """Tic-Tac-Toe from the empty board: nine actions, and all of them draw."""
     state, oracle = load("tic_tac_toe").new_initial_state(), BruteForce()
     result, tree = solve(kind, state, evaluators.constant(0.7))
@@ -237,7 +237,7 @@ def test_draws_are_proven_as_draws(kind: type[BestFirstSearch]) -> None:
 @pytest.mark.parametrize("decision", [best, safest, completed(ordinal(uniform_exploitation))])
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes(num_rows=1,num_cols=3)", "clobber(rows=3,columns=4)"])
 def test_the_tree_of_a_whole_match_proves_nothing_false(
-    spec: str, decision: Callable[..., int], kind: type[BestFirstSearch]
+    spec: str, decision: Callable[..., int], kind: type[Search]
 ) -> None:
     """Remark 1: the table lives for the match, and its proofs are used from one move to the next."""
     game, oracle = load(spec), BruteForce()
@@ -272,7 +272,7 @@ def outcome_for(name: str, spec: str) -> Outcome:
     "spec", ["tic_tac_toe", "hex(board_size=3)", "connect_four(rows=3,columns=4,x_in_row=3)", *TINY[:7]]
 )
 def test_with_a_depth_heuristic_a_proof_is_of_the_gain_and_its_value_is_safe(
-    spec: str, name: str, kind: type[BestFirstSearch]
+    spec: str, name: str, kind: type[Search]
 ) -> None:
     """What holds of a resolved state s, V*(s) being the minimax value under the heuristic:
 
@@ -299,7 +299,7 @@ def test_with_a_depth_heuristic_a_proof_is_of_the_gain_and_its_value_is_safe(
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_a_proven_win_may_be_slower_than_need_be(kind: type[BestFirstSearch]) -> None:
+def test_a_proven_win_may_be_slower_than_need_be(kind: type[Search]) -> None:
     """The inequality above is strict for some states: resolution is not minimax under the heuristic."""
     spec = "connect_four(rows=3,columns=4,x_in_row=3)"
     state, outcome = load(spec).new_initial_state(), outcome_for("additive_depth", spec)
@@ -309,7 +309,7 @@ def test_a_proven_win_may_be_slower_than_need_be(kind: type[BestFirstSearch]) ->
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_a_state_whose_every_line_is_proven_has_the_minimax_value_of_the_heuristic(kind: type[BestFirstSearch]) -> None:
+def test_a_state_whose_every_line_is_proven_has_the_minimax_value_of_the_heuristic(kind: type[Search]) -> None:
     """Where nothing below s was cut off by a proof, v(s) = V*(s)."""
     spec = "tic_tac_toe"
     state, outcome = load(spec).new_initial_state(), outcome_for("additive_depth", spec)
@@ -329,7 +329,7 @@ def test_a_state_whose_every_line_is_proven_has_the_minimax_value_of_the_heurist
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_a_score_is_proven_by_its_sign(kind: type[BestFirstSearch]) -> None:
+def test_a_score_is_proven_by_its_sign(kind: type[Search]) -> None:
     """With the score as outcome the gain is proven, and v(s) is what the winner has made sure of."""
     spec = "dots_and_boxes(num_rows=1,num_cols=3,utility_margin=true)"
     state, outcome = load(spec).new_initial_state(), outcome_for("score", spec)
@@ -350,7 +350,7 @@ def test_a_score_is_proven_by_its_sign(kind: type[BestFirstSearch]) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_the_outcome_changes_no_proof(kind: type[BestFirstSearch], outcome: Outcome) -> None:
+def test_the_outcome_changes_no_proof(kind: type[Search], outcome: Outcome) -> None:
     state = load("tic_tac_toe").new_initial_state()
     for action in (0, 4, 8):
         state.apply_action(action)
@@ -362,7 +362,7 @@ def test_the_outcome_changes_no_proof(kind: type[BestFirstSearch], outcome: Outc
 
 @pytest.mark.slow("a tree of some thousand nodes is compared with a solver")
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_hex_4x4_from_every_opening(kind: type[BestFirstSearch]) -> None:
+def test_hex_4x4_from_every_opening(kind: type[Search]) -> None:
     oracle = HexSolver(4)
     game = load("hex(board_size=4)")
     for opening in game.new_initial_state().legal_actions():

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
-from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, SearchResult, think, thinking
+from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think, thinking
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.tree import Node, Tree
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
 
 
-def example_search(kind: type[BestFirstSearch] = UBFM) -> BestFirstSearch:
+def example_search(kind: type[Search] = UBFM) -> Search:
     return kind(EXAMPLE, outcome=score, key=str)
 
 
-def think_example(budget: Budget, kind: type[BestFirstSearch] = UBFM) -> SearchResult:
+def think_example(budget: Budget, kind: type[Search] = UBFM) -> SearchResult:
     return think(example_search(kind), EXAMPLE.new_initial_state(), budget, Recorder())
 
 
@@ -67,7 +67,7 @@ ROOT_VALUES = [0.6, 0.5, 0.3, 0.7, 0.2, 0.1, 0, 0]
 
 
 @SEARCHES
-def test_iterations_are_counted_to_the_point_where_the_state_is_proven(kind: type[BestFirstSearch]) -> None:
+def test_iterations_are_counted_to_the_point_where_the_state_is_proven(kind: type[Search]) -> None:
     valued = VALUED[kind]
     for limit in range(1, 12):
         result = think_example(Budget(iterations=limit), kind)
@@ -79,7 +79,7 @@ def test_iterations_are_counted_to_the_point_where_the_state_is_proven(kind: typ
 
 
 @SEARCHES
-def test_evaluations_stop_after_the_iteration_that_reaches_them(kind: type[BestFirstSearch]) -> None:
+def test_evaluations_stop_after_the_iteration_that_reaches_them(kind: type[Search]) -> None:
     valued = VALUED[kind]
     for limit in range(1, 12):
         result = think_example(Budget(evaluations=limit), kind)
@@ -160,7 +160,7 @@ def test_whichever_limit_comes_first(clock: Clock, budget: Budget, done: int) ->
 
 
 @SEARCHES
-def test_a_proven_state_is_answered_from_the_tree_at_once(kind: type[BestFirstSearch]) -> None:
+def test_a_proven_state_is_answered_from_the_tree_at_once(kind: type[Search]) -> None:
     search = example_search(kind)
     tree, evaluator = search.new_tree(), Recorder()
     proof = think(search, EXAMPLE.new_initial_state(), Budget(iterations=100), evaluator, tree=tree)
@@ -175,7 +175,7 @@ def test_a_proven_state_is_answered_from_the_tree_at_once(kind: type[BestFirstSe
 
 
 @SEARCHES
-def test_a_terminal_state_is_refused(kind: type[BestFirstSearch]) -> None:
+def test_a_terminal_state_is_refused(kind: type[Search]) -> None:
     state = EXAMPLE.state("B", "K", "L")
     with pytest.raises(SearchError, match=r"got a terminal one after \[11, 10, 10\]"):
         think(example_search(kind), state, Budget(iterations=1), Recorder())
@@ -276,7 +276,7 @@ REAL_GAMES = ["tic_tac_toe", "connect_four(rows=4,columns=4)", "dots_and_boxes(n
 @pytest.mark.parametrize("spec", REAL_GAMES)
 @pytest.mark.parametrize("iterations", [1, 20, 300])
 def test_the_principal_variation_is_a_line_of_legal_best_actions(
-    kind: type[BestFirstSearch], spec: str, iterations: int
+    kind: type[Search], spec: str, iterations: int
 ) -> None:
     game = pyspiel.load_game(spec)
     search = kind(game)
@@ -303,7 +303,7 @@ def test_the_principal_variation_is_a_line_of_legal_best_actions(
 
 @SEARCHES
 def test_only_states_that_go_on_are_asked_about_all_children_of_one_state_at_a_time(
-    kind: type[BestFirstSearch],
+    kind: type[Search],
 ) -> None:
     game = pyspiel.load_game("connect_four(rows=4,columns=4)")
     asked: list[list[list[int]]] = []
@@ -342,9 +342,7 @@ def partial_minimax(tree: Tree, state: pyspiel.State) -> tuple[int, float, bool]
 @SEARCHES
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes", "connect_four(rows=4,columns=4)"])
 @pytest.mark.parametrize("iterations", [1, 5, 60])
-def test_values_are_the_minimax_of_the_partial_game_tree(
-    kind: type[BestFirstSearch], spec: str, iterations: int
-) -> None:
+def test_values_are_the_minimax_of_the_partial_game_tree(kind: type[Search], spec: str, iterations: int) -> None:
     """Exactly so where states are not merged: each is then reached through one parent only (see clause 5)."""
     game = pyspiel.load_game(spec)
     outcome = AdditiveDepth(longest=game.max_game_length(), exact=True)
@@ -374,7 +372,7 @@ def test_a_tree_is_grown_on_from_thought_to_thought() -> None:
 
 
 @SEARCHES
-def test_nothing_is_asked_twice_in_a_match(kind: type[BestFirstSearch]) -> None:
+def test_nothing_is_asked_twice_in_a_match(kind: type[Search]) -> None:
     game = pyspiel.load_game("tic_tac_toe")
     search = kind(game)
     tree = search.new_tree()
@@ -398,7 +396,7 @@ def test_nothing_is_asked_twice_in_a_match(kind: type[BestFirstSearch]) -> None:
 
 @SEARCHES
 @pytest.mark.parametrize("iterations", [1, 2, 7, 30])
-def test_counts_add_up_to_the_iterations(kind: type[BestFirstSearch], iterations: int) -> None:
+def test_counts_add_up_to_the_iterations(kind: type[Search], iterations: int) -> None:
     """Every iteration selects one action of the root, but that UBFM's first one only expands it."""
     game = pyspiel.load_game("connect_four")
     result = think(kind(game), game.new_initial_state(), Budget(iterations=iterations), guess)
@@ -409,7 +407,7 @@ def test_counts_add_up_to_the_iterations(kind: type[BestFirstSearch], iterations
 
 
 @SEARCHES
-def test_the_generator_is_an_argument_with_a_fixed_default(kind: type[BestFirstSearch]) -> None:
+def test_the_generator_is_an_argument_with_a_fixed_default(kind: type[Search]) -> None:
     game = pyspiel.load_game("tic_tac_toe")
 
     def visits(rng: random.Random | None) -> list[int]:
@@ -421,7 +419,7 @@ def test_the_generator_is_an_argument_with_a_fixed_default(kind: type[BestFirstS
 
 
 @SEARCHES
-def test_no_global_generator_is_touched(kind: type[BestFirstSearch]) -> None:
+def test_no_global_generator_is_touched(kind: type[Search]) -> None:
     game = pyspiel.load_game("tic_tac_toe")
     before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002 (it is only looked at)
     think(kind(game), game.new_initial_state(), Budget(iterations=50), nothing_known)
@@ -432,7 +430,7 @@ def test_no_global_generator_is_touched(kind: type[BestFirstSearch]) -> None:
 
 
 @SEARCHES
-def test_a_search_takes_the_gain_and_completion_by_default(kind: type[BestFirstSearch]) -> None:
+def test_a_search_takes_the_gain_and_completion_by_default(kind: type[Search]) -> None:
     search = kind(pyspiel.load_game("tic_tac_toe"))
     tree = search.new_tree()
     assert (search.outcome, search.completion) == (Gain(), True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from fake_game import EXAMPLE, FakeGame, FakeState, Recorder, first, same, score, second
 
-from athenan_spiel.search import UBFM, BestFirstSearch, Descent
+from athenan_spiel.search import UBFM, Descent, Search
 from athenan_spiel.tree import Node, Tree
 
 
@@ -44,7 +44,7 @@ class UntouchedRandom(random.Random):
         raise AssertionError("a tie was broken at random")
 
 
-def run_iteration(search: BestFirstSearch, tree: Tree, state: FakeState) -> tuple[list[str], Node]:
+def run_iteration(search: Search, tree: Tree, state: FakeState) -> tuple[list[str], Node]:
     """One iteration with the values written in the tree: what it asked, and the root's node."""
     evaluator = Recorder()
     iteration = search.iteration(tree, state, UntouchedRandom())
@@ -72,7 +72,7 @@ def snapshot(game: FakeGame, tree: Tree) -> dict[str, State]:
     }
 
 
-def check_trace(search: BestFirstSearch, game: FakeGame, steps: list[Step]) -> Node:
+def check_trace(search: Search, game: FakeGame, steps: list[Step]) -> Node:
     """Run the iterations of `steps`, comparing questions and the whole tree after each; returns the root's node."""
     tree = search.new_tree()
     expected: dict[str, State] = {}
@@ -249,7 +249,7 @@ UBFM_PLAIN = [
         pytest.param(UBFM, False, UBFM_PLAIN, id="Algorithm 1: UBFM without completion"),
     ],
 )
-def test_worked_trace(search: type[BestFirstSearch], completion: bool, steps: list[Step]) -> None:
+def test_worked_trace(search: type[Search], completion: bool, steps: list[Step]) -> None:
     root = check_trace(search(EXAMPLE, outcome=score, completion=completion, key=str), EXAMPLE, steps)
     assert root.resolved == completion, "the traces with completion go on until the root is proven"
 
@@ -342,7 +342,7 @@ def test_descent_stops_at_a_state_that_another_path_has_proven() -> None:
 @pytest.mark.parametrize("kind", [Descent, UBFM])
 @pytest.mark.parametrize("completion", [True, False])
 def test_completion_leaves_the_fixed_point_in_which_values_alone_are_stuck(
-    kind: type[BestFirstSearch], completion: bool
+    kind: type[Search], completion: bool
 ) -> None:
     """Section 5.2: without completion a search may go to the same end again and again, past a win."""
     game = FakeGame(first(0.0, A=second(0.5, C=0), B=second(-0.1, D=1)))

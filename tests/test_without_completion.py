@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from oracles.brute_force import BruteForce, load, same_history
 from oracles.evaluators import Evaluator, lie, noise, truth
 
-from athenan_spiel.search import UBFM, BestFirstSearch, Budget, Descent, SearchResult, think
+from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think
 from athenan_spiel.tree import Node, Tree
 
 SEARCHES = [Descent, UBFM]
@@ -38,7 +38,7 @@ LONG, SETTLED = 3_000, 300
 
 
 def settle(
-    kind: type[BestFirstSearch], state: pyspiel.State, evaluator: Evaluator, *, seed: int = 0, merged: bool = True
+    kind: type[Search], state: pyspiel.State, evaluator: Evaluator, *, seed: int = 0, merged: bool = True
 ) -> tuple[SearchResult, Tree]:
     """Search without completion until nothing new is asked any more."""
     search = kind(state.get_game(), completion=False, key=None if merged else same_history)
@@ -69,7 +69,7 @@ def nothing_is_proven(node: Node) -> bool:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", ["tic_tac_toe", *WITHOUT_DRAWS])
-def test_nothing_is_proven(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_nothing_is_proven(spec: str, kind: type[Search]) -> None:
     search = kind(load(spec), completion=False)
     tree = search.new_tree()
     result = think(search, load(spec).new_initial_state(), Budget(iterations=200), noise(0), tree=tree)
@@ -81,7 +81,7 @@ def test_nothing_is_proven(spec: str, kind: type[BestFirstSearch]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", WITHOUT_DRAWS)
-def test_without_draws_the_value_settles_on_the_games(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_without_draws_the_value_settles_on_the_games(spec: str, kind: type[Search]) -> None:
     state, oracle = load(spec).new_initial_state(), BruteForce()
     for seed in range(3):
         result, _ = settle(kind, state, noise(seed), seed=seed)
@@ -90,7 +90,7 @@ def test_without_draws_the_value_settles_on_the_games(spec: str, kind: type[Best
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_an_evaluator_surer_than_the_rules_is_believed(kind: type[BestFirstSearch]) -> None:
+def test_an_evaluator_surer_than_the_rules_is_believed(kind: type[Search]) -> None:
     """Why "between": an action that is called worse than a loss is never looked at, be it won."""
     state, oracle = load("hex(board_size=3)").new_initial_state(), BruteForce()
 
@@ -102,7 +102,7 @@ def test_an_evaluator_surer_than_the_rules_is_believed(kind: type[BestFirstSearc
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_with_draws_it_may_settle_on_a_wrong_value_and_completion_does_not(kind: type[BestFirstSearch]) -> None:
+def test_with_draws_it_may_settle_on_a_wrong_value_and_completion_does_not(kind: type[Search]) -> None:
     state = load("tic_tac_toe").new_initial_state()
     for action in (4, 1):
         state.apply_action(action)
@@ -120,7 +120,7 @@ def test_with_draws_it_may_settle_on_a_wrong_value_and_completion_does_not(kind:
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("evaluator", [noise(0), noise(1), noise(2)])
 @pytest.mark.parametrize("opening", [(0, 4, 8), (4, 1), (0, 1, 2, 4)])
-def test_what_it_settles_on(opening: tuple[int, ...], evaluator: Evaluator, kind: type[BestFirstSearch]) -> None:
+def test_what_it_settles_on(opening: tuple[int, ...], evaluator: Evaluator, kind: type[Search]) -> None:
     """Without transpositions: the worth of the end of the best line, and the minimax value of the partial tree."""
     state = load("tic_tac_toe").new_initial_state()
     for action in opening:
@@ -135,7 +135,7 @@ def test_what_it_settles_on(opening: tuple[int, ...], evaluator: Evaluator, kind
 
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "hex(board_size=3)", "dots_and_boxes(num_rows=1,num_cols=2)"])
-def test_a_perfect_evaluator_makes_every_value_perfect(spec: str, kind: type[BestFirstSearch]) -> None:
+def test_a_perfect_evaluator_makes_every_value_perfect(spec: str, kind: type[Search]) -> None:
     state, oracle = load(spec).new_initial_state(), BruteForce()
     search = kind(load(spec), completion=False)
     tree = search.new_tree()

@@ -14,7 +14,7 @@ from athenan_spiel.transpositions import Key, key_function
 from athenan_spiel.tree import Node, Store, Tree
 
 
-class BestFirstSearch(ABC):
+class Search(ABC):
     """A search that grows a tree iteration by iteration, each one starting at the root.
 
     It holds no tree, no evaluator and no clock: those who drive it pass the tree, answer its questions and decide

@@ -11,12 +11,12 @@ import random
 
 import pyspiel
 
-from athenan_spiel.search.base import BestFirstSearch
+from athenan_spiel.search.base import Search
 from athenan_spiel.search.walk import Questions, Walk
 from athenan_spiel.tree import Node, Tree
 
 
-class Descent(BestFirstSearch):
+class Descent(Search):
     """Descent minimax with completion and resolution stop."""
 
     def iteration(

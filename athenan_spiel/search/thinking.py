@@ -17,7 +17,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
-from athenan_spiel.search.base import BestFirstSearch
+from athenan_spiel.search.base import Search
 from athenan_spiel.search.walk import Questions, T, principal_variation
 from athenan_spiel.tree import Node, Tree, completed_best_action, safest_action
 
@@ -90,7 +90,7 @@ class SearchResult:
 
 
 def search_under(
-    search: BestFirstSearch, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random
+    search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random
 ) -> Questions[tuple[Node, int, int]]:
     """Iterate from `state` until the budget is spent or `state` is resolved: (node, iterations, evaluations)."""
     start = time.perf_counter()
@@ -132,7 +132,7 @@ def checked_values(values: NDArray[np.floating], expected: int) -> list[float]:
 
 
 def think(
-    search: BestFirstSearch,
+    search: Search,
     state: pyspiel.State,
     budget: Budget,
     evaluator: Evaluator,
