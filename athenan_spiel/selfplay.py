@@ -48,7 +48,9 @@ class Match:
         seed: what it was played from.
         history: all actions.
         returns: as OpenSpiel's `state.returns()`.
-        tree: holds the values to be learned.
+        tree: everything searched, with the values as they are in the end.
+        states: the states of the match, from the initial to the terminal one.
+        values: v(s) of each of them when its action was decided, and the worth of the terminal one.
         iterations, evaluations: of the search, over the whole match.
     """
 
@@ -56,6 +58,8 @@ class Match:
     history: list[int]
     returns: list[float]
     tree: Tree
+    states: list[pyspiel.State]
+    values: list[float]
     iterations: int
     evaluations: int
 
@@ -72,13 +76,19 @@ def self_play(
     rng = random.Random(seed)
     state = game.new_initial_state()
     tree = search.new_tree(store)
+    states: list[pyspiel.State] = []
+    values: list[float] = []
     iterations = evaluations = 0
     while not state.is_terminal():
         node, i, e = yield from search_under(search, tree, state, budget, rng)
         iterations += i
         evaluations += e
+        states.append(state.clone())
+        values.append(node.value)
         state.apply_action(node.actions[decision(node, rng)])
-    return Match(seed, state.history(), state.returns(), tree, iterations, evaluations)
+    states.append(state)
+    values.append(search.outcome(state))
+    return Match(seed, state.history(), state.returns(), tree, states, values, iterations, evaluations)
 
 
 class _Group:

@@ -78,7 +78,7 @@ def play_alone(search: Search, seed: int, budget: Budget = BUDGET) -> Match:
 def everything(match: Match) -> tuple[Any, ...]:
     """All that can be known of a match; floats are compared to the last bit."""
     return (
-        (match.seed, match.history, match.returns, match.iterations, match.evaluations),
+        (match.seed, match.history, match.returns, match.values, match.iterations, match.evaluations),
         [(key, node_contents(node)) for key, node in match.tree.table.items()],
     )
 
@@ -255,6 +255,25 @@ def test_every_expanded_and_every_terminal_state_is_stored_once(kind: type[Searc
 
 @SEARCHES
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes"])
+def test_a_match_keeps_its_states_with_their_values_when_each_action_was_decided(kind: type[Search], spec: str) -> None:
+    """v(s) of Algorithm 4, whatever becomes of the tree's own values later."""
+    search = make_search(kind, spec)
+    decided: list[float] = []
+
+    def decision(node: Node, rng: random.Random) -> int:
+        decided.append(node.value)
+        action = EXPLORING(node, rng)
+        node.value = 99.0
+        return action
+
+    (match,) = finish(Round(search.game, search, guess, decision, BUDGET, SEEDS[:1]))
+    assert [state.history() for state in match.states] == [match.history[:i] for i in range(len(match.history) + 1)]
+    assert match.values == [*decided, search.outcome(match.states[-1])]
+    assert len(set(decided)) > 1
+
+
+@SEARCHES
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes"])
 def test_values_at_the_end_of_a_match_are_those_of_each_states_last_visit(kind: type[Search], spec: str) -> None:
     """Clause 4 holds of every node; the match's own states stay as their searches left them (Algorithm 3)."""
     search = make_search(kind, spec)
@@ -356,9 +375,9 @@ def test_matches_that_end_at_once(game: FakeGame, history: list[int], returns: l
     search = Descent(game, outcome=score, key=str)
     matches = Round(game, search, FailingEvaluator(1), best, BUDGET, range(count))
     assert (matches.alive, matches.evaluations, matches.advance()) == (0, 0, False)
-    assert [(match.history, match.returns, match.evaluations) for match in matches.matches()] == [
-        (history, returns, 0)
-    ] * count
+    for match in matches.matches():
+        assert (match.history, match.returns, match.evaluations) == (history, returns, 0)
+        assert (len(match.states), match.values[-1]) == (len(history) + 1, returns[0])
 
 
 def test_a_round_of_no_match() -> None:
@@ -378,6 +397,8 @@ def test_a_match_by_hand() -> None:
     assert evaluator.asked == ["A B", "D E", "H", "K N", "M"]
     assert (match.history, match.returns) == ([10, 10, 11, 10], [0, 0])
     assert (match.iterations, match.evaluations) == (4, 8)
+    assert [str(state) for state in match.states] == ["root", "A", "D", "H", "P"]
+    assert match.values == [0, 0, 0, 0, 0]
     assert set(match.tree.table) == {"root", "A", "B", "D", "E", "H", "K", "N"}
 
 
