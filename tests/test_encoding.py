@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding import Encoder
+from athenan_spiel.encoding.encoder import OBSERVERS, Fill
 from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games import load_game, supported_games
 
@@ -151,3 +152,37 @@ def test_an_array_that_does_not_fit_is_refused(out: NDArray[np.float32]) -> None
 def test_a_game_without_numbers_to_observe_is_refused() -> None:
     with pytest.raises(UnsupportedGameError, match="observation tensor, 'morpion_solitaire' has none"):
         Encoder(pyspiel.load_game("morpion_solitaire"))
+
+
+def test_a_game_may_have_an_observation_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def last_action(game: pyspiel.Game) -> tuple[tuple[int, ...], Fill]:
+        def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+            planes.fill(0.0)
+            if state.history():
+                planes.reshape(-1)[state.history()[-1]] = 1.0
+
+        return (1, 3, 3), fill
+
+    monkeypatch.setitem(OBSERVERS, "tic_tac_toe", last_action)
+    game = load_game("tic_tac_toe")
+    encoder = Encoder(game)
+    state = game.new_initial_state()
+    second = state.child(5)
+    assert encoder.shape == (2, 3, 3)
+    expected = np.zeros((3, 2, 3, 3), np.float32)
+    expected[1, 0, 1, 2] = 1.0
+    expected[1, 1] = 1.0
+    expected[2, 0, 0, 0] = 1.0
+    np.testing.assert_array_equal(encoder.encode([state, second, second.child(0)]), expected)
+
+
+def test_a_single_player_need_not_be_told_who_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_number(game: pyspiel.Game) -> tuple[tuple[int, ...], Fill]:
+        return (1,), lambda state, numbers: numbers.fill(state.move_number())
+
+    monkeypatch.setitem(OBSERVERS, "morpion_solitaire", one_number)
+    game = pyspiel.load_game("morpion_solitaire")
+    encoder = Encoder(game)
+    state = game.new_initial_state()
+    assert encoder.shape == (1,)
+    assert encoder.encode([state.child(state.legal_actions()[0]), state]).tolist() == [[1.0], [0.0]]

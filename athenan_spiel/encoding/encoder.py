@@ -7,6 +7,8 @@ also in a terminal state. Where a game has no planes, it is one number more.
 Speed is the point here: every child that a search looks at is encoded once. OpenSpiel writes each state into one
 reused buffer, which is copied into the batch through memoryviews; both together cost 0.3-0.6 µs a state. That
 buffer makes an encoder a tool of one thread at a time.
+
+A game that has no observation tensor, or a poor one, gets its own by an entry in `OBSERVERS`.
 """
 
 from __future__ import annotations
@@ -21,12 +23,20 @@ from open_spiel.python.observation import make_observation
 
 from athenan_spiel.errors import UnsupportedGameError
 
+Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
+"""Writes what is to be seen of a state into an array that still holds the state before: every number, each time."""
+
+OBSERVERS: dict[str, Callable[[pyspiel.Game], tuple[tuple[int, ...], Fill]]] = {}
+"""Observations of our own, in place of OpenSpiel's, by the game's short name: a function of the game that returns
+their shape, (C, H, W) for planes or (n,), and what fills an array of it. The encoder itself adds the side to move."""
+
 
 class Encoder:
     """Turns states of one game into rows of float32.
 
     Attributes:
-        shape: of one encoded state: (C, H, W) where the game has planes, else (n,); side to move included.
+        shape: of one encoded state: (C, H, W) where the game has planes, else (n,); side to move included, unless
+            there is one player.
         size: numbers in one encoded state, the product of `shape`.
 
     Raises:
@@ -34,18 +44,9 @@ class Encoder:
     """
 
     def __init__(self, game: pyspiel.Game) -> None:
-        observation = make_observation(game) if game.get_type().provides_observation_tensor else None
-        if observation is None or observation.tensor is None:
-            name = game.get_type().short_name
-            raise UnsupportedGameError(f"a network needs a game with an observation tensor, {name!r} has none")
-        # The inner object of a C++ game is spared one Python call per state; games written in Python have none.
-        self._observe: Callable[[pyspiel.State, int], None] = getattr(observation, "_observation", observation).set_from
-        self._observed: memoryview = observation.tensor.data
-        planes = _plane_shape(game)
-        if planes is None:
-            self.shape: tuple[int, ...] = (len(self._observed) + 1,)
-        else:
-            self.shape = (planes[0] + 1, *planes[1:])
+        shape, self._observe, self._observed = _observer(game)
+        turn = int(game.num_players() > 1)
+        self.shape = (shape[0] + turn, *shape[1:])
         self.size = math.prod(self.shape)
         side = self.size - len(self._observed)
         self._player_0 = np.zeros(side, np.float32).data
@@ -82,6 +83,21 @@ class Encoder:
             out[at:side] = observed
             at += size
             out[side:at] = player_1 if state.current_player() == 1 else player_0
+
+
+def _observer(game: pyspiel.Game) -> tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryview]:
+    """(shape, a function of state and player that fills a buffer, that buffer, flat float32)."""
+    name = game.get_type().short_name
+    if name in OBSERVERS:
+        shape, fill = OBSERVERS[name](game)
+        buffer = np.zeros(shape, np.float32)
+        return shape, lambda state, _player: fill(state, buffer), buffer.reshape(-1).data
+    observation = make_observation(game) if game.get_type().provides_observation_tensor else None
+    if observation is None or observation.tensor is None:
+        raise UnsupportedGameError(f"a network needs a game with an observation tensor, {name!r} has none")
+    # The inner object of a C++ game is spared one Python call per state; games written in Python have none.
+    observe = getattr(observation, "_observation", observation).set_from
+    return _plane_shape(game) or (len(observation.tensor),), observe, observation.tensor.data
 
 
 def _plane_shape(game: pyspiel.Game) -> tuple[int, int, int] | None:
