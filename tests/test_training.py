@@ -308,6 +308,16 @@ def test_checkpoints_are_spaced_by_the_config(tmp_path: Path) -> None:
     assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 12]
 
 
+def test_a_checkpoint_is_written_at_each_milestone_once(tmp_path: Path) -> None:
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)  # 12 matches, three a round
+    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append], milestones=[0.75, 0.3, 0.4])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 6, 9, 12]
+    events.clear()
+    resume(tmp_path / "run", more_matches=12, listeners=[events.append], milestones=[0.3, 0.5, 0.6])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [15, 24]
+
+
 def test_slow_checkpoints_are_spaced_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = RunFolder.save
     clock = threading.Event()

@@ -39,6 +39,7 @@ def train(
     *,
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
+    milestones: Sequence[float] = (),
 ) -> Run:
     """Train from the beginning, in a new folder, until a limit of `config` or a request to stop.
 
@@ -47,6 +48,7 @@ def train(
         folder: of the run; made if it does not exist, and must be empty if it does.
         listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
         stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C does in the main thread.
+        milestones: shares of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
 
     Raises:
         UnsupportedGameError: the game is outside what the algorithms assume.
@@ -63,7 +65,7 @@ def train(
     with run_folder.locked():
         run_folder.require_new()
         run_folder.write_settings(str(game), config)
-        return Session(run_folder, trainer, None, listeners, stop).run()
+        return Session(run_folder, trainer, None, listeners, stop, milestones).run()
 
 
 def resume(
@@ -73,6 +75,7 @@ def resume(
     more_seconds: float | None = None,
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
+    milestones: Sequence[float] = (),
 ) -> Run:
     """Go on with the run in `folder` exactly where its newest checkpoint was written.
 
@@ -80,7 +83,7 @@ def resume(
 
     Args:
         more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
-        listeners, stop: as for `train`.
+        listeners, stop, milestones: as for `train`.
 
     Raises:
         CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
@@ -97,7 +100,7 @@ def resume(
             config = _extended(config, checkpoint, more_matches, more_seconds)
             run_folder.write_settings(spec, config)
         trainer = Trainer(load_game(spec), config, checkpoint)
-        return Session(run_folder, trainer, run_folder.newest(), listeners, stop).run()
+        return Session(run_folder, trainer, run_folder.newest(), listeners, stop, milestones).run()
 
 
 def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoint: Checkpoint) -> None:

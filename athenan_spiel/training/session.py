@@ -66,6 +66,7 @@ class Session:
 
     Args:
         newest: the checkpoint that `trainer` was restored from; none for a new run.
+        milestones: a checkpoint is written as soon as so much of the run lies behind, each in (0, 1).
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Session:
         newest: Path | None,
         listeners: Sequence[Listener],
         stop: Callable[[], bool] | None,
+        milestones: Sequence[float] = (),
     ) -> None:
         self._folder = folder
         self._trainer = trainer
@@ -88,6 +90,7 @@ class Session:
         self._next_checkpoint = self._before + trainer.config.checkpoint_seconds
         self._next_progress = 0.0
         self._plies = 0
+        self._milestones = sorted(milestone for milestone in milestones if milestone > self._done())
 
     def run(self) -> Run:
         """Play and learn until the end, save, and say why it ended."""
@@ -122,7 +125,7 @@ class Session:
                 except (KeyboardInterrupt, _BrokenOffError):
                     return self._ended() or "stopped"
                 self._emit(event)
-            if self._seconds() >= self._next_checkpoint:
+            if self._milestone_is_passed() or self._seconds() >= self._next_checkpoint:
                 self._save()
             if (reason := self._ended()) is not None:
                 return reason
@@ -138,10 +141,9 @@ class Session:
     def _play(self) -> tuple[list[Match], int]:
         """The matches of a round, and how many states were valued."""
         self._plies = 0
-        config, counters = self._trainer.config, self._trainer.counters
-        progress = fraction_done(config, counters.matches, self._seconds())
+        counters = self._trainer.counters
         start = time.perf_counter()
-        playing = self._trainer.new_round(progress, self._count_ply)
+        playing = self._trainer.new_round(self._done(), self._count_ply)
         while playing.advance():
             self._break_off_if_ended()
             now = time.perf_counter()
@@ -200,6 +202,13 @@ class Session:
         trainer.counters = dataclasses.replace(trainer.counters, evaluated_at=matches)
         return event
 
+    def _milestone_is_passed(self) -> bool:
+        """Whether milestones were passed since this was last asked."""
+        ahead = [milestone for milestone in self._milestones if milestone > self._done()]
+        passed = len(ahead) < len(self._milestones)
+        self._milestones = ahead
+        return passed
+
     def _save(self) -> None:
         """Write a checkpoint; where nothing was learned since the last one, only its header."""
         trainer = self._trainer
@@ -240,6 +249,10 @@ class Session:
 
     def _count_ply(self) -> None:
         self._plies += 1
+
+    def _done(self) -> float:
+        """How much of the run lies behind, in [0, 1]."""
+        return fraction_done(self._trainer.config, self._trainer.counters.matches, self._seconds())
 
     def _seconds(self) -> float:
         """Seconds of the whole run until now."""
