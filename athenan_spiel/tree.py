@@ -19,13 +19,18 @@ from __future__ import annotations
 import copy
 import random
 from array import array
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 import pyspiel
 
 from athenan_spiel.outcomes import gain
+from athenan_spiel.resolved import Proof, ResolvedStates
 from athenan_spiel.transpositions import Key
+
+NO_PROOFS: Mapping[int, Proof] = MappingProxyType({})
+"""What is known of the children where nothing is."""
 
 
 class Store(Protocol):
@@ -162,6 +167,7 @@ class Tree:
         key: states with equal keys share a node; see `transpositions`.
         completion: False leaves everything unresolved, terminal states too (Algorithm 9).
         store: takes the observation of every state of S; the nodes and `terminals` keep its index.
+        known: the states proven in earlier matches, for a tree with completion; it is only looked into.
     """
 
     def __init__(
@@ -171,20 +177,29 @@ class Tree:
         key: Key,
         completion: bool = True,
         store: Store | None = None,
+        known: ResolvedStates | None = None,
     ) -> None:
         self.outcome = outcome
         self.key = key
         self.completion = completion
         self.select = completed_best_action_dual if completion else best_action
         self.store = store
+        self.known = known
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
         self._terminal_pairs: set[tuple[str, float]] = set()
+        self._plies: list[int] = []
 
     @property
     def nodes(self) -> Collection[Node]:
         """Every expanded node, in order of expansion."""
         return self.table.values()
+
+    def proofs(self) -> Iterator[tuple[Hashable, int, Proof]]:
+        """(key, number of actions played, (c(s), v(s))) of each resolved node, for `known`, without which none."""
+        for (key, node), ply in zip(self.table.items(), self._plies, strict=False):
+            if node.resolved:
+                yield key, ply, (node.completion, node.value)
 
     def copy(self) -> Tree:
         """A tree that grows on its own from here, and shares no node with this one; the store is the same.
@@ -202,6 +217,7 @@ class Tree:
         twin.table = {key: twins[id(node)] for key, node in self.table.items()}
         twin.terminals = self.terminals.copy()
         twin._terminal_pairs = self._terminal_pairs.copy()
+        twin._plies = self._plies.copy()
         return twin
 
     def add(
@@ -211,33 +227,49 @@ class Tree:
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
         estimates: list[float],
+        proofs: Mapping[int, Proof] = NO_PROOFS,
     ) -> Node:
-        """S ← S ∪ {s}: make the node of `state`, whose non-terminal children have the values `estimates`, in order."""
+        """S ← S ∪ {s}: make the node of `state`.
+
+        Args:
+            key, state, actions, children: of the state; all its actions, and where they lead.
+            estimates: the values of those children that are neither terminal nor in `proofs`, in order.
+            proofs: of the children that are `known`, by index.
+        """
         maximises = state.current_player() == 0
         if len(estimates) == len(children):
             node = Node(actions, estimates, maximises=maximises)
         else:
-            node = self._add_with_terminals(actions, children, estimates, maximises)
+            node = self._add_with_ends(actions, children, estimates, proofs, maximises)
         if self.store is not None:
             node.observation = self.store.append(state)
+        if self.known is not None:
+            self._plies.append(state.move_number())
         node.backup()
         self.table[key] = node
         return node
 
-    def _add_with_terminals(
-        self, actions: Sequence[int], children: Sequence[pyspiel.State], estimates: list[float], maximises: bool
+    def _add_with_ends(
+        self,
+        actions: Sequence[int],
+        children: Sequence[pyspiel.State],
+        estimates: list[float],
+        proofs: Mapping[int, Proof],
+        maximises: bool,
     ) -> Node:
         remaining = iter(estimates)
         terminal = [child.is_terminal() for child in children]
         values = [
-            self._terminal_value(child) if ended else next(remaining)
-            for child, ended in zip(children, terminal, strict=True)
+            self._terminal_value(child) if ended else proofs[i][1] if i in proofs else next(remaining)
+            for i, (child, ended) in enumerate(zip(children, terminal, strict=True))
         ]
         node = Node(actions, values, maximises=maximises)
         if self.completion:
             for i, ended in enumerate(terminal):
                 if ended:
                     node.resolve(i, gain(children[i]))
+                elif i in proofs:
+                    node.resolve(i, proofs[i][0])
         return node
 
     def _terminal_value(self, state: pyspiel.State) -> float:

@@ -16,6 +16,7 @@ LAYERS = [
     "outcomes",
     "encoding",
     "transpositions",
+    "resolved",
     "tree",
     "search",
     "decisions",

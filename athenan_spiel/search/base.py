@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pyspiel
 
 from athenan_spiel.outcomes import Gain
+from athenan_spiel.resolved import ResolvedStates
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.transpositions import Key, key_function
 from athenan_spiel.tree import Node, Store, Tree
@@ -25,6 +26,7 @@ class Search(ABC):
         outcome: f_t, the worth of a terminal state for player 0; the gain by default.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         key: states with equal keys share a node; by default what `transpositions` knows to be sound.
+        known: states proven in earlier matches, which its trees look into; for Descent and UBFM with completion.
     """
 
     def __init__(
@@ -34,15 +36,17 @@ class Search(ABC):
         outcome: Callable[[pyspiel.State], float] | None = None,
         completion: bool = True,
         key: Key | None = None,
+        known: ResolvedStates | None = None,
     ) -> None:
         self.game = game
         self.outcome = outcome or Gain()
         self.completion = completion
         self.key = key or key_function(game)
+        self.known = known
 
     def new_tree(self, store: Store | None = None) -> Tree:
         """An empty tree for one match, which leaves the observations of its states in `store`, if any."""
-        return Tree(outcome=self.outcome, key=self.key, completion=self.completion, store=store)
+        return Tree(outcome=self.outcome, key=self.key, completion=self.completion, store=store, known=self.known)
 
     @abstractmethod
     def iteration(

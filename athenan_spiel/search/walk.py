@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pyspiel
 
-from athenan_spiel.tree import Node, Tree
+from athenan_spiel.tree import NO_PROOFS, Node, Tree
 
 T = TypeVar("T")
 
@@ -71,14 +71,20 @@ class Walk:
         return False
 
     def expand(self) -> Questions[None]:
-        """S ← S ∪ {s} for the leaf s the walk stands on: the block under `s ∉ S` of Algorithms 10 and 12."""
-        state = self._state
+        """S ← S ∪ {s} for the leaf s the walk stands on: the block under `s ∉ S` of Algorithms 10 and 12.
+
+        Children that the tree knows to be proven are not asked about.
+        """
+        tree, state = self._tree, self._state
         actions = state.legal_actions()
         children = list(map(state.child, actions))
         ended = [child.is_terminal() for child in children]
         unknown = [child for child, end in zip(children, ended, strict=True) if not end] if any(ended) else children
+        proofs = tree.known.known(children, ended, tree.key) if tree.known is not None else NO_PROOFS
+        if proofs:
+            unknown = [child for i, child in enumerate(children) if not ended[i] and i not in proofs]
         estimates = (yield unknown) if unknown else []
-        self.node = self._tree.add(self._key, state, actions, children, estimates)
+        self.node = tree.add(self._key, state, actions, children, estimates, proofs)
 
     def backup(self) -> Node:
         """Carry the values of where the walk stands up to the root, and return the root's node.
