@@ -1,20 +1,30 @@
 """Which action to play once a search has ended.
 
 A decision takes the root's node and an `rng`, and answers the index of an action. A rule does the same among
-given candidates only; `completed` makes a decision of a rule (Section 5.2 of the article): what is proven won is
-played, what is proven lost is not, and the rule chooses among the rest.
+given candidates only, by their values v(s, a) alone. Two functions make a decision of a rule: `completed` (Section 5.2
+of the article) plays what is proven won, does not play what is proven lost, and lets the rule choose among the rest;
+`uncompleted` lets it choose among all, blind to proofs.
+
+The rules of Sections 2.3 and 7 share one exploitation parameter ε': 0 is uniform play, 1 plays the best action.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 
+from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.tree import Node, completed_best_action, safest_action
 
 Decision = Callable[[Node, random.Random], int]
 Rule = Callable[[Node, Sequence[int], random.Random], int]
+Exploitation = Callable[[random.Random], float]
+"""Answers the parameter ε' in [0, 1]; asked before each choice."""
+
+TEMPERATURE = 0.1
+"""τ of softmax at ε' = 1/2, as a share of the outcome's scale, where none is given."""
 
 best: Decision = completed_best_action
 """By (c(s, a), v(s, a), n(s, a)): Algorithm 11."""
@@ -31,13 +41,59 @@ def _by_worth(node: Node, candidates: Sequence[int], rng: random.Random) -> list
     return shuffled
 
 
-def ordinal(exploitation: Callable[[random.Random], float]) -> Rule:
+def greedy(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+    """The rule of no exploration: the mover's best by v(s, a), then at random."""
+    return _by_worth(node, candidates, rng)[0]
+
+
+def epsilon_greedy(exploitation: Exploitation) -> Rule:
+    """The ε-greedy distribution (Algorithm 2): the best action with probability ε', else any, all equally likely."""
+
+    def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+        parameter = exploitation(rng)
+        if rng.random() < parameter:  # the article has ≤, but with ε' = 0 no draw may exploit
+            return greedy(node, candidates, rng)
+        return rng.choice(candidates)
+
+    return rule
+
+
+def softmax(exploitation: Exploitation, temperature: float) -> Rule:
+    """The softmax distribution (Section 2.3): P(a) is proportional to exp(v(s, a) / τ), of the mover's own values.
+
+    τ = temperature · (1 - ε') / ε', from uniform play (τ = ∞) to the best action (τ = 0). Only differences to the best
+    value are raised to a power, so nothing overflows, and infinite values have their limits: they are taken alone, or
+    never but at ε' = 0.
+
+    Args:
+        temperature: τ at ε' = 1/2, above zero, in the unit of the values.
+    """
+
+    def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+        parameter = exploitation(rng)
+        if parameter == 0.0:
+            return rng.choice(candidates)
+        if parameter == 1.0:
+            return greedy(node, candidates, rng)
+        tau = temperature * (1 - parameter) / parameter
+        values = [node.values[i] for i in candidates]
+        best = max(values) if node.maximises else min(values)
+        return rng.choices(candidates, [_boltzmann(abs(best - v) if v != best else 0.0, tau) for v in values])[0]
+
+    return rule
+
+
+def _boltzmann(gap: float, tau: float) -> float:
+    """exp(-gap / τ), also for the limits of both: no gap weighs 1, whatever τ."""
+    if gap == 0.0 or tau == math.inf:
+        return 1.0
+    return math.exp(-gap / tau) if tau > 0.0 else 0.0
+
+
+def ordinal(exploitation: Exploitation) -> Rule:
     """The ordinal distribution (Section 7, Algorithm 14).
 
     The best action is played with probability p, else the second best with about the same probability, and so on.
-
-    Args:
-        exploitation: ε' in [0, 1], asked before each choice; 0 is uniform play, 1 plays the best action.
     """
 
     def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
@@ -57,7 +113,7 @@ def uniform_exploitation(rng: random.Random) -> float:
     return rng.random()
 
 
-def constant_exploitation(value: float) -> Callable[[random.Random], float]:
+def constant_exploitation(value: float) -> Exploitation:
     """The same parameter for each move.
 
     Raises:
@@ -86,3 +142,41 @@ def completed(rule: Rule) -> Decision:
         return _by_worth(node, range(len(node.values)), rng)[0]
 
     return decision
+
+
+def uncompleted(rule: Rule) -> Decision:
+    """The rule's choice among all actions, whatever is proven of them."""
+    return lambda node, rng: rule(node, range(len(node.values)), rng)
+
+
+def scheduled_exploitation(config: ExplorationConfig, progress: float) -> Exploitation:
+    """ε' by the schedule when `progress` of the run, in [0, 1], lies behind (Sections 2.3 and 8.4.3)."""
+    if config.schedule == "uniform":
+        return uniform_exploitation
+    return constant_exploitation(progress if config.exploitation is None else config.exploitation)
+
+
+def make_decision(config: ExplorationConfig, progress: float, scale: float) -> Decision:
+    """The decision of a training match: a distribution, its schedule, completed or not.
+
+    Args:
+        progress: how much of the run lies behind, in [0, 1], for the `annealed` schedule.
+        scale: of the outcome, the unit of softmax's temperature.
+
+    Raises:
+        ConfigError: `progress` is outside [0, 1] and the schedule asks for it.
+    """
+    rule = _make_rule(config, scheduled_exploitation(config, progress), scale)
+    return completed(rule) if config.completed else uncompleted(rule)
+
+
+def _make_rule(config: ExplorationConfig, exploitation: Exploitation, scale: float) -> Rule:
+    match config.distribution:
+        case "ordinal":
+            return ordinal(exploitation)
+        case "epsilon_greedy":
+            return epsilon_greedy(exploitation)
+        case "softmax":
+            return softmax(exploitation, scale * (TEMPERATURE if config.temperature is None else config.temperature))
+        case "best":
+            return greedy

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
-import random
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +47,7 @@ from athenan_spiel.training.events import (
     RunStarted,
 )
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.trainer import Trainer, exploitation, fraction_done
+from athenan_spiel.training.trainer import Trainer, fraction_done
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 ENDLESS = dataclasses.replace(TINY, matches=None)
@@ -461,19 +460,30 @@ def test_how_much_of_a_run_lies_behind() -> None:
     assert fraction_done(TrainingConfig(seconds=4.0), 3, 5.0) == 1.0
 
 
-def test_the_exploitation_parameter_follows_the_schedule() -> None:
-    rng = random.Random(0)
-    drawn = [exploitation(ExplorationConfig(), 0.3)(rng) for _ in range(100)]
-    assert 0.3 < np.mean(drawn) < 0.7
-    assert exploitation(ExplorationConfig(schedule="annealed"), 0.3)(rng) == 0.3
-    assert exploitation(ExplorationConfig(schedule="constant", exploitation=0.9), 0.3)(rng) == 0.9
-
-
 @pytest.mark.parametrize("schedule", ["annealed", "constant"])
 def test_every_schedule_trains(tmp_path: Path, schedule: Any) -> None:
     exploration = ExplorationConfig(schedule=schedule, exploitation=0.5 if schedule == "constant" else None)
     config = dataclasses.replace(TINY, exploration=exploration)
     assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 12
+
+
+def test_moves_are_drawn_as_the_settings_say(tmp_path: Path) -> None:
+    """One change of the settings after another, each makes another run of the same seeds."""
+    explorations = [
+        ExplorationConfig(),
+        ExplorationConfig(completed=False),
+        ExplorationConfig(distribution="epsilon_greedy"),
+        ExplorationConfig(distribution="softmax"),
+        ExplorationConfig(distribution="softmax", temperature=10.0),
+        ExplorationConfig(distribution="best"),
+    ]
+    runs = set()
+    for i, exploration in enumerate(explorations):
+        events: list[Event] = []
+        config = dataclasses.replace(TINY, exploration=exploration)
+        train(TIC_TAC_TOE, config, tmp_path / str(i), listeners=[events.append])
+        runs.add(tuple((match.length, match.evaluations) for match in of_type(events, MatchFinished)))
+    assert len(runs) == len(explorations)
 
 
 def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:

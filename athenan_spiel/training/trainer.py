@@ -17,8 +17,8 @@ import numpy as np
 import pyspiel
 import torch
 
-from athenan_spiel.config import EngineConfig, ExplorationConfig, TrainingConfig
-from athenan_spiel.decisions import Decision, completed, constant_exploitation, ordinal, uniform_exploitation
+from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.decisions import Decision, make_decision
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import CheckpointError
@@ -89,7 +89,7 @@ class Trainer:
             self.game,
             self._search,
             self.evaluator,
-            _counted(completed(ordinal(exploitation(self.config.exploration, progress))), on_ply),
+            _counted(make_decision(self.config.exploration, progress, self.outcome.scale), on_ply),
             self._budget,
             generator.integers(2**64, size=matches, dtype=np.uint64).tolist(),
             new_store=lambda: ObservationStore(self.encoder),
@@ -202,13 +202,6 @@ def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float
     by_matches = matches / config.matches if config.matches is not None else 0.0
     by_seconds = seconds / config.seconds if config.seconds is not None else 0.0
     return min(1.0, max(by_matches, by_seconds))
-
-
-def exploitation(config: ExplorationConfig, progress: float) -> Callable[[random.Random], float]:
-    """The exploitation parameter ε' when so much of the run lies behind, drawn or fixed (Section 7)."""
-    if config.schedule == "uniform":
-        return uniform_exploitation
-    return constant_exploitation(progress if config.exploitation is None else config.exploitation)
 
 
 def _counted(decision: Decision, on_ply: Callable[[], None]) -> Decision:
