@@ -21,7 +21,7 @@ import random
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyspiel
 
@@ -35,6 +35,9 @@ NO_PROOFS: Mapping[int, Proof] = MappingProxyType({})
 
 class Store(Protocol):
     """Where a tree leaves the observation of every state that will be learned; see `encoding.compact`."""
+
+    leaves: bool
+    """Non-terminal leaves will be learned, too (Remark 3)."""
 
     def append(self, state: pyspiel.State) -> int:
         """Keep the observation of `state`; returns its index."""
@@ -155,12 +158,27 @@ def safest_action(node: Node, rng: random.Random) -> int:
     return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
 
 
+class Leaf(NamedTuple):
+    """A state that is not terminal and was never expanded: what is known of it is the v(s, a) that led there first."""
+
+    observation: int
+    parent: Node
+    index: int
+    """Of the action in `parent`."""
+
+    @property
+    def value(self) -> float:
+        """v(s, a)."""
+        return self.parent.values[self.index]
+
+
 class Tree:
     """S and T of one match: the table of nodes and, where observations are stored, the terminal states seen.
 
     `table` maps the key of an expanded state to its node. `terminals` holds (index of the observation, worth) of
     each terminal state, once where several print alike and are worth the same; it stays empty without a store, since
-    only learning needs it (note of Algorithm 12).
+    only learning needs it (note of Algorithm 12). `leaves` has the non-terminal leaves by their keys, if the store
+    wants them: a key is in `leaves` or in `table`, never in both, and has one observation.
 
     Args:
         outcome: f_t, the worth of a terminal state.
@@ -187,6 +205,7 @@ class Tree:
         self.known = known
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
+        self.leaves: dict[Hashable, Leaf] = {}
         self._terminal_pairs: set[tuple[str, float]] = set()
         self._plies: list[int] = []
 
@@ -216,6 +235,7 @@ class Tree:
             node.children = {i: twins[id(child)] for i, child in node.children.items()}
         twin.table = {key: twins[id(node)] for key, node in self.table.items()}
         twin.terminals = self.terminals.copy()
+        twin.leaves = {key: leaf._replace(parent=twins[id(leaf.parent)]) for key, leaf in self.leaves.items()}
         twin._terminal_pairs = self._terminal_pairs.copy()
         twin._plies = self._plies.copy()
         return twin
@@ -241,13 +261,24 @@ class Tree:
             node = Node(actions, estimates, maximises=maximises)
         else:
             node = self._add_with_ends(actions, children, estimates, proofs, maximises)
+        self.table[key] = node
         if self.store is not None:
-            node.observation = self.store.append(state)
+            leaf = self.leaves.pop(key, None)
+            node.observation = self.store.append(state) if leaf is None else leaf.observation
+            if self.store.leaves:
+                self._add_leaves(self.store, node, children)
         if self.known is not None:
             self._plies.append(state.move_number())
         node.backup()
-        self.table[key] = node
         return node
+
+    def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State]) -> None:
+        """Store those of `children`, not terminal, that the tree has not met yet."""
+        for i, child in enumerate(children):
+            if not child.is_terminal():
+                key = self.key(child)
+                if key not in self.table and key not in self.leaves:
+                    self.leaves[key] = Leaf(store.append(child), node, i)
 
     def _add_with_ends(
         self,

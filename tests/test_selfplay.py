@@ -217,6 +217,8 @@ def test_matches_are_played_by_the_rules(kind: type[Search], spec: str) -> None:
 class KeyStore:
     """A store of observations that keeps what tells its states apart: keys, and for ends their text and worth."""
 
+    leaves = False
+
     def __init__(self, search: Search) -> None:
         self.search = search
         self.keys: list[Hashable] = []

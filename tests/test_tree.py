@@ -217,7 +217,8 @@ def test_update_takes_over_what_the_child_knows(resolved: bool) -> None:
 class NameStore:
     """A store of observations that keeps the names of the states it was given."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, leaves: bool = False) -> None:
+        self.leaves = leaves
         self.names: list[str] = []
 
     def append(self, state: FakeState) -> int:
@@ -285,6 +286,52 @@ def test_ends_that_look_alike_and_are_worth_different_things_are_both_stored() -
     for path in ((), ("A",), ("B",)):
         expand(tree, game, *path)
     assert [(store.names[index], worth) for index, worth in tree.terminals] == [("C", 1), ("C", 0.5), ("F", 0)]
+
+
+def leaves_of(tree: Tree, store: NameStore) -> dict[str, float]:
+    return {store.names[leaf.observation]: leaf.value for leaf in tree.leaves.values()}
+
+
+def test_a_store_that_wants_leaves_takes_each_state_once_whatever_becomes_of_it() -> None:
+    """A leaf that is expanded is one no longer; a state with two parents is one state (Remark 3)."""
+    game = FakeGame(
+        first(
+            0,
+            A=second(0.5, C=first(0.3, E=1), D=first(0.2, F=0), G=0),
+            B=second(0.4, C=same, H=first(0.1, J=2)),
+        )
+    )
+    store = NameStore(leaves=True)
+    tree = Tree(outcome=score, key=str, store=store)
+    expand(tree, game)
+    assert leaves_of(tree, store) == {"A": 0.5, "B": 0.4}
+    expand(tree, game, "A")
+    assert leaves_of(tree, store) == {"B": 0.4, "C": 0.3, "D": 0.2}
+    expand(tree, game, "A", "C")
+    assert leaves_of(tree, store) == {"B": 0.4, "D": 0.2}
+    expand(tree, game, "B")
+    assert leaves_of(tree, store) == {"D": 0.2, "H": 0.1}
+    assert [store.names[node.observation] for node in tree.nodes] == ["root", "A", "C", "B"]
+    assert sorted(store.names) == sorted(["root", "A", "B", "C", "D", "G", "E", "H"]), "none of them twice"
+
+
+def test_a_leaf_has_the_value_that_its_parent_holds_now() -> None:
+    store = NameStore(leaves=True)
+    tree = Tree(outcome=score, key=str, store=store)
+    node = expand(tree, MIXED, "A")
+    node.values[1] = 0.9
+    assert leaves_of(tree, store) == {"D": 0.9}
+
+
+def test_a_copy_has_leaves_of_its_own() -> None:
+    store = NameStore(leaves=True)
+    tree = Tree(outcome=score, key=str, store=store)
+    expand(tree, MIXED)
+    twin = tree.copy()
+    expand(twin, MIXED, "A")
+    next(iter(twin.nodes)).values[1] = 0.9
+    assert leaves_of(tree, store) == {"A": 0.5, "B": 0.4}
+    assert leaves_of(twin, store) == {"B": 0.9, "D": 0.7}
 
 
 def test_without_a_store_no_terminal_state_is_kept() -> None:

@@ -187,8 +187,13 @@ class ObservationStore:
     The search calls `append` for each state it expands, so an append only encodes into a row kept ready for it.
     """
 
-    def __init__(self, encoder: Encoder, chunk: int = 512) -> None:
-        """Store observations of `encoder`, packing each `chunk` of them together."""
+    def __init__(self, encoder: Encoder, chunk: int = 512, *, leaves: bool = False) -> None:
+        """Store observations of `encoder`, packing each `chunk` of them together.
+
+        Args:
+            leaves: a tree shall leave those of its non-terminal leaves here, too.
+        """
+        self.leaves = leaves
         self._encode_into = encoder.encode_into
         self._staging = np.empty((chunk, encoder.size), np.float32)
         self._staging_rows = list(self._staging)
