@@ -1,0 +1,221 @@
+"""Warm-up: random terminal states and their worth, to be learned before the first match (the article, Section 8.4.3).
+
+Uniformly random matches are played to their ends, in many processes, and come back packed, in order. Promises:
+
+1. What comes does not depend on the number of processes: matches are numbered, and each is played from a seed that
+   only its number and the run's seed decide.
+2. Little is held at a time: a process that is ahead waits until what it has played is asked for.
+3. Whenever the iteration is ended, by its end, an error or `close`, its processes are ended and waited for.
+4. A game or an outcome that another process cannot load (one that a script has registered, say) is played in this
+   process, and a warning of the log says so.
+
+Processes are spawned, so a script that warms up must guard its main part by `if __name__ == "__main__"`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import random
+import signal
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+from athenan_spiel.encoding.compact import CompactRows
+from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.games import load_game
+from athenan_spiel.learning.replay import Batch
+from athenan_spiel.outcomes import Outcome, outcome_from_parameters
+
+CHUNK = 128
+"""Matches that are packed and sent together: enough to spread what that costs, a second of play at most."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """Some terminal states with their worth."""
+
+    rows: CompactRows
+    """N observations."""
+    values: NDArray[np.float32]
+    """[N], for player 0."""
+
+
+class RandomEnds:
+    """Terminal states of uniformly random matches, `CHUNK` at a time; each iteration gives the same.
+
+    Args:
+        game, outcome, encoder: what is played, what its ends are worth, and how they are seen.
+        outcome_name: what `outcome_from_parameters` knows the outcome by.
+        states: how many there are in all.
+        seed: of all matches.
+        processes: that play at the same time; none: one for each core that this process may use. With one, this
+            process plays itself.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        outcome: Outcome,
+        encoder: Encoder,
+        *,
+        outcome_name: str,
+        states: int,
+        seed: int,
+        processes: int | None = None,
+    ) -> None:
+        self._player = _Player(game, outcome, encoder, states, seed)
+        self._order = _Order(str(game), outcome_name, dict(outcome.parameters), states, seed)
+        self._processes = processes or _cores()
+
+    def __iter__(self) -> Iterator[Ends]:
+        chunks = range(-(-self._order.states // CHUNK))
+        processes = min(self._processes, len(chunks))
+        done = 0
+        if processes > 1:
+            with contextlib.closing(_Workers(self._order, chunks, processes)) as workers:
+                for chunk in chunks:
+                    answer = workers.answer(chunk)
+                    if isinstance(answer, str):
+                        _log.warning("the warm-up plays in one process, as another one failed: %s", answer)
+                        break
+                    yield answer
+                    done += 1
+        for chunk in chunks[done:]:
+            yield self._player.chunk(chunk)
+
+
+def minibatches(chunks: Iterable[Ends], batch_size: int) -> Iterator[Batch]:
+    """Each state once, in order, in minibatches of `batch_size`; the last one may be smaller."""
+    observations: list[NDArray[np.float32]] = []
+    values: list[NDArray[np.float32]] = []
+    waiting = 0
+    for ends in chunks:
+        observations.append(ends.rows.unpack())
+        values.append(ends.values)
+        waiting += len(ends.values)
+        if waiting < batch_size:
+            continue
+        all_observations, all_values = np.concatenate(observations), np.concatenate(values)
+        whole = waiting - waiting % batch_size
+        for start in range(0, whole, batch_size):
+            yield Batch(all_observations[start : start + batch_size], all_values[start : start + batch_size])
+        observations, values = [all_observations[whole:]], [all_values[whole:]]
+        waiting -= whole
+    if waiting:
+        yield Batch(np.concatenate(observations), np.concatenate(values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """All that another process must be told."""
+
+    game: str
+    outcome_name: str
+    outcome_parameters: Mapping[str, float | int | bool | str]
+    states: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Player:
+    """Plays the matches of a chunk."""
+
+    game: pyspiel.Game
+    outcome: Outcome
+    encoder: Encoder
+    states: int
+    seed: int
+
+    def chunk(self, chunk: int) -> Ends:
+        """Play the chunk of this number; the last one may be smaller."""
+        numbers = range(chunk * CHUNK, min((chunk + 1) * CHUNK, self.states))
+        ends = [self._end(number) for number in numbers]
+        values = np.array([self.outcome(end) for end in ends], np.float32)
+        rows = self.encoder.encode(ends).reshape(len(ends), self.encoder.size)
+        return Ends(CompactRows.pack(rows), values)
+
+    def _end(self, number: int) -> pyspiel.State:
+        """The end of the match of this number."""
+        draw = random.Random(self.seed << 64 | number).random
+        state = self.game.new_initial_state()
+        while actions := state.legal_actions():
+            state.apply_action(actions[int(draw() * len(actions))])
+        return state
+
+
+class _Workers:
+    """Processes that play every n-th chunk each, in order, as far ahead as their pipes take."""
+
+    def __init__(self, order: _Order, chunks: range, count: int) -> None:
+        self._processes: list[multiprocessing.process.BaseProcess] = []
+        self._pipes: list[Connection] = []
+        try:
+            with _interrupts_held():
+                for i in range(count):
+                    self._begin(order, chunks[i::count])
+        except BaseException:
+            self.close()
+            raise
+
+    def answer(self, chunk: int) -> Ends | str:
+        """The chunk of this number, to be asked for in order; or what went wrong."""
+        try:
+            answer: Ends | str = self._pipes[chunk % len(self._pipes)].recv()
+        except (EOFError, OSError):
+            answer = "it ended without a word"
+        return answer
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.join()
+        for pipe in self._pipes:
+            pipe.close()
+
+    def _begin(self, order: _Order, chunks: range) -> None:
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe(duplex=False)
+        self._pipes.append(here)
+        with there:
+            process = context.Process(target=_work, args=(order, chunks, there), daemon=True)
+            process.start()
+        self._processes.append(process)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits; to the processes begun within it never comes, as the one that began them ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work(order: _Order, chunks: range, pipe: Connection) -> None:
+    """What a process does: send each of its chunks, or what is wrong."""
+    try:
+        game = load_game(order.game)
+        outcome = outcome_from_parameters(order.outcome_name, order.outcome_parameters)
+        player = _Player(game, outcome, Encoder(game), order.states, order.seed)
+        for chunk in chunks:
+            pipe.send(player.chunk(chunk))
+    except ConnectionError:  # nobody listens any more
+        return
+    except Exception as error:
+        pipe.send(f"{type(error).__name__}: {error}")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
