@@ -21,7 +21,7 @@ import random
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import pyspiel
 
@@ -103,6 +103,15 @@ class Node:
         """n(s, a) of the i-th action."""
         return self.visits.get(i, 0)
 
+    def copy(self) -> Self:
+        """A node of the same labels, which it can change on its own, above the same children."""
+        twin = copy.copy(self)
+        twin.values = self.values[:]
+        twin.completions = self.completions[:]
+        twin.resolutions = self.resolutions[:]
+        twin.visits = self.visits.copy()
+        return twin
+
 
 def _narrow(
     candidates: Sequence[int], key: Callable[[int], float], best: Callable[[Iterable[float]], float]
@@ -158,6 +167,19 @@ def safest_action(node: Node, rng: random.Random) -> int:
     return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
 
 
+def securest_action(node: Node, rng: random.Random) -> int:
+    """Remark 16: as Algorithm 13, but among actions of equal c(s, a) one that is resolved comes first.
+
+    With nothing won, a proven draw is thus played before what is still open: the order is (c, r, n, v) for player 0,
+    and the smallest (c, -r, -n, v) for player 1.
+    """
+    best = max if node.maximises else min
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
+    candidates = _narrow(candidates, node.resolutions.__getitem__, max)
+    candidates = _narrow(candidates, node.count, max)
+    return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
+
+
 class Leaf(NamedTuple):
     """A state that is not terminal and was never expanded: what is known of it is the v(s, a) that led there first."""
 
@@ -187,6 +209,8 @@ class Tree:
         store: takes the observation of every state of S; the nodes and `terminals` keep its index.
         known: the states proven in earlier matches, for a tree with completion; it is only looked into.
     """
+
+    node_type: ClassVar[type[Node]] = Node
 
     def __init__(
         self,
@@ -226,12 +250,8 @@ class Tree:
         Not `copy.deepcopy`, which recurses once for each ply.
         """
         twin = copy.copy(self)
-        twins = {id(node): copy.copy(node) for node in self.nodes}
+        twins = {id(node): node.copy() for node in self.nodes}
         for node in twins.values():
-            node.values = node.values[:]
-            node.completions = node.completions[:]
-            node.resolutions = node.resolutions[:]
-            node.visits = node.visits.copy()
             node.children = {i: twins[id(child)] for i, child in node.children.items()}
         twin.table = {key: twins[id(node)] for key, node in self.table.items()}
         twin.terminals = self.terminals.copy()
@@ -258,7 +278,7 @@ class Tree:
         """
         maximises = state.current_player() == 0
         if len(estimates) == len(children):
-            node = Node(actions, estimates, maximises=maximises)
+            node = self.node_type(actions, estimates, maximises=maximises)
         else:
             node = self._add_with_ends(actions, children, estimates, proofs, maximises)
         self.table[key] = node
@@ -294,7 +314,7 @@ class Tree:
             self._terminal_value(child) if ended else proofs[i][1] if i in proofs else next(remaining)
             for i, (child, ended) in enumerate(zip(children, terminal, strict=True))
         ]
-        node = Node(actions, values, maximises=maximises)
+        node = self.node_type(actions, values, maximises=maximises)
         if self.completion:
             for i, ended in enumerate(terminal):
                 if ended:
