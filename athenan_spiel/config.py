@@ -24,6 +24,9 @@ NetworkName = Literal["auto", "c", "r1", "r2", "r3", "mlp"]
 EngineName = Literal["auto", "openvino", "torch", "cuda"]
 Precision = Literal["auto", "bfloat16", "float32"]
 
+NONE = "none"
+"""What is written for a setting without a value, in `config.toml` and on the command line."""
+
 
 class Settings:
     """What the dataclasses below share: a value of a wrong type, or a number that is not finite, is refused."""

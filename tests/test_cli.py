@@ -160,7 +160,7 @@ def test_settings_of_a_file(trained: Path, tmp_path: Path, capsys: Out) -> None:
     assert "iterations = 1" in config
 
     settings.write_text("[replay]\nmatchse = 3")
-    assert f"{settings}: replay.matchse" in complaint(capsys, *words)
+    assert f"{settings}, line 2: replay.matchse is not a setting: did you mean 'matches'?" in complaint(capsys, *words)
     settings.write_text("[replay")
     assert f"{settings} is not valid TOML" in complaint(capsys, *words)
 

@@ -20,7 +20,7 @@ from athenan_spiel.config import (
 )
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training import PRESETS, preset, settings_from_toml, settings_to_toml
-from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
+from athenan_spiel.training.settings_file import config_from_dict, config_from_toml, config_to_dict
 
 positive = st.floats(min_value=1e-9, max_value=1e9)
 count = st.integers(min_value=1, max_value=2**40)
@@ -90,9 +90,13 @@ def test_a_whole_number_is_a_number() -> None:
         ("search = 3", "config.toml, line 2: search must be a table, [search], got 3"),
         (
             "[search]\n\n# a comment\nalgorithm = 'decent'",
-            "line 5: search.algorithm must be one of 'descent', 'ubfm', got 'decent': did you mean 'descent'?",
+            "line 5: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', got 'decent': "
+            "did you mean 'descent'?",
         ),
-        ("[search]\nalgorithm = 3", "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', got 3"),
+        (
+            "[search]\nalgorithm = 3",
+            "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', got 3",
+        ),
         ("[search]\nseconds = -1", "config.toml, line 3: search.seconds must be more than zero, got -1.0"),
         ("[search]\niterations = 'none'", "search must be limited by"),
         ("matches = x", "config.toml is not valid TOML: Invalid value (at line 2, column 11)"),
@@ -106,7 +110,7 @@ def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, messag
 
 
 def test_an_unknown_name_that_is_near_to_none_lists_them() -> None:
-    with pytest.raises(ConfigError, match=r"xyzzy is not a setting: expected one of schedule, exploitation"):
+    with pytest.raises(ConfigError, match=r"xyzzy is not a setting: expected one of distribution, completed"):
         settings_from_toml('game = "hex"\n[exploration]\nxyzzy = 1')
 
 
@@ -114,6 +118,15 @@ def test_an_unknown_name_that_is_near_to_none_lists_them() -> None:
 def test_the_game_must_be_there(text: str) -> None:
     with pytest.raises(ConfigError, match="game must be an OpenSpiel game string"):
         settings_from_toml(text)
+
+
+@pytest.mark.parametrize("game", ['game = "hex"', ""])
+def test_settings_alone_need_no_game(game: str) -> None:
+    assert config_from_toml(f"{game}\nmatches = 3").matches == 3
+    with pytest.raises(ConfigError, match=r"^mine.toml, line 3: matches must be at least 1, got 0$"):
+        config_from_toml(f"{game}\n\nmatches = 0", "mine.toml")
+    with pytest.raises(ConfigError, match=r"^mine.toml, line 1: game must be an OpenSpiel game string"):
+        config_from_toml("game = 3", "mine.toml")
 
 
 def test_a_dict_with_an_unknown_key_is_refused() -> None:

@@ -17,12 +17,10 @@ from typing import Any, TypeVar, get_args
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from athenan_spiel.config import NONE
 from athenan_spiel.errors import ConfigError, nearest
 
 T = TypeVar("T")
-
-NONE = "none"
-"""What a person types for a setting without a value."""
 
 _BOX = " │╭╮╰╯─-"
 """What the boxes are drawn with, by ASCII where the terminal wants it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,18 +86,15 @@ def _start(words: Sequence[str]) -> TrainingConfig:
         return PRESETS.get(name or "quick", TrainingConfig())  # a wrong name is the parser's to complain of
     if name is not None:
         raise ConfigError("expected --preset or --config to start from, got both")
-    from athenan_spiel.training.settings_file import config_from_dict
+    from athenan_spiel.training.settings_file import config_from_toml
 
     try:
-        table = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-        table.pop("game", None)
-        return config_from_dict(table)
+        text = Path(file).read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not valid TOML: {error}") from None
-    except ConfigError as error:
-        raise ConfigError(f"{file}: {error}") from None
+    return config_from_toml(text, file)
 
 
 def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:

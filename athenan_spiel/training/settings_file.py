@@ -13,14 +13,12 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import NONE, TrainingConfig
 from athenan_spiel.errors import ConfigError, nearest
-
-NONE = "none"
-"""Stands for a setting without a value."""
 
 KeyPath = tuple[str, ...]
 
@@ -47,15 +45,39 @@ def settings_from_toml(text: str, source: str = "config.toml") -> tuple[str, Tra
     Raises:
         ConfigError: the text is no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range.
     """
+    game, config = _read(text, source)
+    if game is None:
+        raise ConfigError(f"{source}: game must be an OpenSpiel game string such as 'connect_four', got None")
+    return game, config
+
+
+def config_from_toml(text: str, source: str = "config.toml") -> TrainingConfig:
+    """The settings that `text` holds, as strict as `settings_from_toml`; a game may stand there and is not returned.
+
+    Raises:
+        ConfigError: the text is no TOML, or a setting is unknown, of a wrong type or out of range.
+    """
+    return _read(text, source)[1]
+
+
+def _read(text: str, source: str) -> tuple[str | None, TrainingConfig]:
+    """The game's string, None if there is none, and the settings."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{source} is not valid TOML: {error}") from None
-    try:
+    with errors_with_lines(text, source):
         game = table.pop("game", None)
-        if not isinstance(game, str) or not game:
+        if game is not None and (not isinstance(game, str) or not game):
             raise _KeyError(("game",), f"must be an OpenSpiel game string such as 'connect_four', got {game!r}")
         return game, _read_dataclass(TrainingConfig, table, (), others=("game",))
+
+
+@contextmanager
+def errors_with_lines(text: str, source: str) -> Iterator[None]:
+    """What is wrong with a setting of `text` is raised as a `ConfigError` that begins with the file and the line."""
+    try:
+        yield
     except _KeyError as error:
         raise ConfigError(f"{source}{_at_line(text, error.path)}: {error}") from None
     except ConfigError as error:
