@@ -185,13 +185,13 @@ class Leaf(NamedTuple):
 
     observation: int
     parent: Node
-    index: int
-    """Of the action in `parent`."""
+    arc: int
+    """The index of the action a in `parent`."""
 
     @property
     def value(self) -> float:
         """v(s, a)."""
-        return self.parent.values[self.index]
+        return self.parent.values[self.arc]
 
 
 class Tree:
