@@ -1,19 +1,25 @@
-"""What is learned of a match: Algorithm 3's states, with the values that the tree holds."""
+"""What is learned of a match: by tree, root and terminal learning, with coefficients, with leaves."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyspiel
 import pytest
+from fake_game import FakeGame, FakeState, Recorder, first, score, second
 from numpy.typing import NDArray
 
-from athenan_spiel.encoding.compact import ObservationStore
+from athenan_spiel.config import TargetsConfig
+from athenan_spiel.decisions import best
+from athenan_spiel.encoding.compact import CompactRows, ObservationStore
 from athenan_spiel.errors import LearningError
-from athenan_spiel.learning.targets import tree_targets
+from athenan_spiel.learning.targets import Targets, coefficient, make_targets, tree_targets
+from athenan_spiel.search import UBFM, Budget, Descent
+from athenan_spiel.selfplay import Match, Round
 from athenan_spiel.tree import Node, Tree
 
 
@@ -116,3 +122,155 @@ def test_an_observation_that_no_state_owns_is_refused() -> None:
     count = len(store)
     with pytest.raises(LearningError, match=f"a state for each of {count} observations, got {count - 1}"):
         tree_targets(tree)
+
+
+# Every method, on one match by hand
+
+
+class NameEncoder:
+    """Stands for an `Encoder`: a state of a `FakeGame` is the number of its name."""
+
+    size = 1
+
+    def encode_into(self, state: FakeState, row: NDArray[np.float32]) -> None:
+        row[0] = NAMES.index(str(state))
+
+    def encode(self, states: Sequence[FakeState]) -> NDArray[np.float32]:
+        return np.array([[NAMES.index(str(state))] for state in states], np.float32)
+
+
+GAME = FakeGame(
+    first(
+        0.0,
+        A=second(0.6, C=first(0.2, F=3, G=first(0.1, K=-1)), D=first(0.4, H=1), E=4),
+        B=second(0.5, C=None, I=first(0.9, J=2)),
+    )
+)
+NAMES = list(GAME.places)
+
+
+@dataclass
+class HandMade:
+    """A match from the root through A and C to F, and whatever its tree was told."""
+
+    tree: Tree
+    states: list[FakeState]
+    values: list[float]
+
+
+def match_by_hand(method: TargetsConfig) -> tuple[HandMade, Any]:
+    """The root, A and C were expanded, and the root's value has grown since its action was decided."""
+    learning = make_targets(method, NameEncoder())  # type: ignore[arg-type]
+    store = learning.new_store() if learning.new_store else None
+    tree = Tree(outcome=score, key=str, store=store)
+    path = [GAME.state(*["A", "C", "F"][:i]) for i in range(4)]
+    for state in path[:3]:
+        children = [state.child(action) for action in state.legal_actions()]
+        estimates = [child.value for child in children if not child.is_terminal()]
+        tree.add(str(state), state, state.legal_actions(), children, estimates)
+    root, a, c = tree.nodes
+    root.value, a.value, c.value = 0.7, 0.25, 3.0
+    root.visits, a.visits, c.visits = {0: 2, 1: 1}, {0: 1}, {}
+    return HandMade(tree, path, [0.6, 0.2, 2.5, 3.0]), learning
+
+
+def learned(targets: Targets) -> list[tuple[str, float]]:
+    rows = np.concatenate([pack.unpack() for pack in targets.rows])[:, 0]
+    assert len(rows) == len(targets)
+    return sorted((NAMES[int(row)], round(value, 5)) for row, value in zip(rows, targets.values.tolist(), strict=True))
+
+
+TREE = [("A", 0.25), ("C", 3.0), ("E", 4.0), ("F", 3.0), ("root", 0.7)]
+LEARNED = {
+    "tree": (TargetsConfig(), TREE),
+    "tree with leaves": (TargetsConfig(leaves=True), sorted([*TREE, ("B", 0.5), ("D", 0.4), ("G", 0.1)])),
+    "coefficients": (TargetsConfig(coefficients=True), TREE),
+    "root": (TargetsConfig(method="root"), [("A", 0.2), ("C", 2.5), ("F", 3.0), ("root", 0.6)]),
+    "terminal": (TargetsConfig(method="terminal"), [("A", 3.0), ("C", 3.0), ("F", 3.0), ("root", 3.0)]),
+}
+
+
+@pytest.mark.parametrize(("method", "expected"), [pytest.param(*case, id=name) for name, case in LEARNED.items()])
+def test_each_method_learns_its_states_with_its_values(
+    method: TargetsConfig, expected: list[tuple[str, float]]
+) -> None:
+    played, learning = match_by_hand(method)
+    targets = learning.read(played)
+    assert learned(targets) == expected
+    assert targets.values.dtype == np.float32
+    assert (targets.weights is None) == (not method.coefficients)
+
+
+@pytest.mark.parametrize(("method", "stored"), [("tree", True), ("root", False), ("terminal", False)])
+def test_a_tree_stores_observations_only_where_they_are_learned(method: Any, stored: bool) -> None:
+    played, _ = match_by_hand(TargetsConfig(method=method))
+    assert (played.tree.store is not None) == stored
+
+
+def test_a_state_weighs_more_the_more_often_its_value_was_updated() -> None:
+    played, learning = match_by_hand(TargetsConfig(coefficients=True, leaves=True))
+    targets = learning.read(played)
+    rows = np.concatenate([pack.unpack() for pack in targets.rows])[:, 0]
+    assert targets.weights.dtype == np.float32
+    weights = {NAMES[int(row)]: weight for row, weight in zip(rows, targets.weights.tolist(), strict=True)}
+    assert weights == {"root": 3, "A": 2, "C": 1, "E": 1, "F": 1, "B": 1, "D": 1, "G": 1}
+
+
+@pytest.mark.parametrize(
+    ("updates", "expected"), [(0, 1), (1, 2), (2, 2), (3, 3), (6, 3), (7, 4), (1023, 11), (2**60 - 2, 60)]
+)
+def test_the_coefficient(updates: int, expected: int) -> None:
+    """1 + ⌊log2(n + 1)⌋; Example 2 of the 2019 article has 0, 1 and 3 updates."""
+    node = Node([10, 11, 12], [0.0, 0.0, 0.0], maximises=True)
+    node.visits = {0: updates // 3, 2: updates - updates // 3}
+    assert coefficient(node) == expected
+
+
+def test_the_bytes_of_targets_are_those_of_all_arrays() -> None:
+    pack = CompactRows.pack(np.zeros((3, 8), np.float32))
+    values = np.zeros(3, np.float32)
+    assert Targets([pack, pack], values).nbytes == 2 * pack.nbytes + 12
+    assert Targets([pack], values, values).nbytes == pack.nbytes + 24
+
+
+# Every method, on matches of the searches
+
+
+def play(kind: type[Descent | UBFM], method: TargetsConfig, seed: int) -> tuple[Match, Targets]:
+    learning = make_targets(method, NameEncoder())  # type: ignore[arg-type]
+    search = kind(GAME, outcome=score, key=str)  # type: ignore[arg-type]
+    budget = Budget(iterations=1 + seed % 3)
+    matches = Round(GAME, search, Recorder(), best, budget, [seed], new_store=learning.new_store)  # type: ignore[arg-type]
+    while matches.advance():
+        pass
+    (match,) = matches.matches()
+    return match, learning.read(match)
+
+
+@pytest.mark.parametrize("kind", [Descent, UBFM])
+@pytest.mark.parametrize("seed", range(6))
+def test_leaves_are_all_other_states_that_were_valued_and_none_is_learned_twice(
+    kind: type[Descent | UBFM], seed: int
+) -> None:
+    match, targets = play(kind, TargetsConfig(leaves=True), seed)
+    _, without = play(kind, TargetsConfig(), seed)
+    names = [name for name, _ in learned(targets)]
+    assert len(set(names)) == len(names)
+    expanded = {str(key) for key in match.tree.table}
+    children = {str(child) for name in expanded for child in GAME.places[name].children}  # type: ignore[union-attr]
+    assert set(names) == expanded | children
+    leaves = set(names) - {name for name, _ in learned(without)}
+    assert leaves == {name for name in children - expanded if not isinstance(GAME.places[name], int)}
+    assert set(learned(without)) <= set(learned(targets))
+    for name, value in learned(targets):
+        if name in leaves:
+            assert value == GAME.places[name].value, "never updated: as the network had it"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", [Descent, UBFM])
+def test_root_learning_of_a_played_match(kind: type[Descent | UBFM]) -> None:
+    match, targets = play(kind, TargetsConfig(method="root"), 0)
+    assert learned(targets) == sorted(
+        (str(state), round(value, 5)) for state, value in zip(match.states, match.values, strict=True)
+    )
+    assert len(targets) == len(match.history) + 1
