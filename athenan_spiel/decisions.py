@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.tree import Node, completed_best_action, safest_action
+from athenan_spiel.tree import Node, completed_best_action, safest_action, securest_action
 
 Decision = Callable[[Node, random.Random], int]
 Rule = Callable[[Node, Sequence[int], random.Random], int]
@@ -31,6 +31,9 @@ best: Decision = completed_best_action
 
 safest: Decision = safest_action
 """By (c(s, a), n(s, a), v(s, a)): Algorithm 13, the decision of UBFM_s."""
+
+securest: Decision = securest_action
+"""By (c(s, a), r(s, a), n(s, a), v(s, a)): prefers to secure a draw (Remark 16)."""
 
 
 def _by_worth(node: Node, candidates: Sequence[int], rng: random.Random) -> list[int]:
