@@ -50,3 +50,7 @@ class SearchError(AthenanError, ValueError):
 
 class LearningError(AthenanError, ValueError):
     """What was to be learned is incomplete, or learning it made the loss infinite or NaN."""
+
+
+class ExperimentError(AthenanError):
+    """An experiment's folder belongs to another one or is damaged, or one of its processes ended by itself."""

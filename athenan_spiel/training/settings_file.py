@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import tomllib
 import types
 import typing
@@ -19,11 +18,10 @@ from typing import Any
 
 from athenan_spiel.config import NONE, TrainingConfig
 from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.training.toml_lines import KeyPath, key_lines
 
-KeyPath = tuple[str, ...]
 
-
-class _KeyError(Exception):
+class SettingError(Exception):
     """What is wrong with the setting at `path`; the reader of the text adds where that is."""
 
     def __init__(self, path: KeyPath, problem: str) -> None:
@@ -69,8 +67,8 @@ def _read(text: str, source: str) -> tuple[str | None, TrainingConfig]:
     with errors_with_lines(text, source):
         game = table.pop("game", None)
         if game is not None and (not isinstance(game, str) or not game):
-            raise _KeyError(("game",), f"must be an OpenSpiel game string such as 'connect_four', got {game!r}")
-        return game, _read_dataclass(TrainingConfig, table, (), others=("game",))
+            raise SettingError(("game",), f"must be an OpenSpiel game string such as 'connect_four', got {game!r}")
+        return game, read_settings(TrainingConfig, table, (), others=("game",))
 
 
 @contextmanager
@@ -78,7 +76,7 @@ def errors_with_lines(text: str, source: str) -> Iterator[None]:
     """What is wrong with a setting of `text` is raised as a `ConfigError` that begins with the file and the line."""
     try:
         yield
-    except _KeyError as error:
+    except SettingError as error:
         raise ConfigError(f"{source}{_at_line(text, error.path)}: {error}") from None
     except ConfigError as error:
         # Out of range: the messages of `config` begin with the setting's name.
@@ -98,8 +96,8 @@ def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
         ConfigError: a setting is unknown, of a wrong type or out of range.
     """
     try:
-        config: TrainingConfig = _read_dataclass(TrainingConfig, table, ())
-    except _KeyError as error:
+        config: TrainingConfig = read_settings(TrainingConfig, table, ())
+    except SettingError as error:
         raise ConfigError(str(error)) from None
     return config
 
@@ -122,13 +120,23 @@ def _toml_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _read_dataclass(cls: type[Any], table: Mapping[str, Any], path: KeyPath, others: tuple[str, ...] = ()) -> Any:
+def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, others: tuple[str, ...] = ()) -> Any:
+    """The dataclass of settings `cls` that `table` describes, as strict as `settings_from_toml`.
+
+    Args:
+        path: where the table stands, for messages.
+        others: keys beside it that are not its own, for hints.
+
+    Raises:
+        SettingError: a key is unknown, or no table where there must be one.
+        ConfigError: a value is of a wrong type, out of range, or contradicts another one.
+    """
     hints = typing.get_type_hints(cls)
     names = [field.name for field in dataclasses.fields(cls)]
     for key in table:
         if key not in names:
             hint = nearest(key, [*others, *names]) or f": expected one of {', '.join([*others, *names])}"
-            raise _KeyError((*path, key), f"is not a setting{hint}")
+            raise SettingError((*path, key), f"is not a setting{hint}")
     return cls(**{key: _read_value(hints[key], value, (*path, key)) for key, value in table.items()})
 
 
@@ -140,25 +148,12 @@ def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
         (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, Mapping):
-            raise _KeyError(path, f"must be a table, [{'.'.join(path)}], got {value!r}")
-        return _read_dataclass(typing.cast(type[Any], hint), value, path)
+            raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {value!r}")
+        return read_settings(typing.cast(type[Any], hint), value, path)
     return float(value) if hint is float and type(value) is int else value
 
 
 def _at_line(text: str, path: KeyPath) -> str:
-    """The words ", line N" where `text` sets `path`, nothing if it does not; it holds no string of several lines."""
-    table: KeyPath = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[([^\[\]]+)\]", line):
-            table = found = _split(header[1])
-        elif setting := re.match(r"\s*([^\s=#][^=#]*)=", line):
-            found = table + _split(setting[1])
-        else:
-            continue
-        if found == path:
-            return f", line {number}"
-    return ""
-
-
-def _split(dotted: str) -> KeyPath:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+    """The words ", line N" where `text` sets `path`, nothing if it does not."""
+    number = next((number for number, found in key_lines(text) if found == path), None)
+    return f", line {number}" if number is not None else ""
