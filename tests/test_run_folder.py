@@ -83,7 +83,7 @@ def test_a_checkpoint_comes_back_as_it_was(folder: RunFolder) -> None:
 
 def test_state_says_format_versions_and_checksums(folder: RunFolder) -> None:
     state = json.loads((newest(folder) / "state.json").read_text())
-    assert state["version"] == 1
+    assert state["version"] == 2
     assert {"athenan_spiel", "torch", "open_spiel", "numpy", "python"} <= state["libraries"].keys()
     assert state["sha256"].keys() == {"weights.safetensors", "optimizer.pt", "replay.npz"}
     assert state["game"] == GAME
@@ -156,11 +156,11 @@ def test_a_foreign_checkpoint_is_refused(folder: RunFolder, content: str) -> Non
         read_header(newest(folder))
 
 
-@pytest.mark.parametrize("version", [2, None, "1"])
+@pytest.mark.parametrize("version", [3, None, "1"])
 def test_a_newer_format_is_refused(folder: RunFolder, version: object) -> None:
     edit_state(newest(folder), version=version)
     with pytest.raises(
-        CheckpointError, match=r"has format version .*, and this athenan_spiel .* reads up to 1: install"
+        CheckpointError, match=r"has format version .*, and this athenan_spiel .* reads up to 2: install"
     ):
         read_header(newest(folder))
 

@@ -20,7 +20,7 @@ import multiprocessing
 import os
 import random
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -50,7 +50,7 @@ class Ends:
 
 
 class RandomEnds:
-    """Terminal states of uniformly random matches, `CHUNK` at a time; each iteration gives the same.
+    """Terminal states of uniformly random matches, always the same.
 
     Args:
         game, outcome, encoder: what is played, what its ends are worth, and how they are seen.
@@ -76,14 +76,35 @@ class RandomEnds:
         self._order = _Order(str(game), outcome_name, dict(outcome.parameters), states, seed)
         self._processes = processes or _cores()
 
-    def __iter__(self) -> Iterator[Ends]:
-        chunks = range(-(-self._order.states // CHUNK))
+    def minibatches(self, batch_size: int, first: int = 0) -> Generator[Batch, None, None]:
+        """Each state once, in order, from the `first` on, `batch_size` together; the last minibatch may be smaller."""
+        observations: list[NDArray[np.float32]] = []
+        values: list[NDArray[np.float32]] = []
+        waiting, skipped = 0, first % CHUNK
+        with contextlib.closing(self.chunks(first // CHUNK)) as chunks:
+            for ends in chunks:
+                observations.append(ends.rows.unpack()[skipped:])
+                values.append(ends.values[skipped:])
+                waiting += len(values[-1])
+                skipped = 0
+                if waiting >= batch_size:
+                    together = Batch(np.concatenate(observations), np.concatenate(values))
+                    whole = waiting - waiting % batch_size
+                    yield from (_part(together, slice(i, i + batch_size)) for i in range(0, whole, batch_size))
+                    rest = _part(together, slice(whole, None))
+                    observations, values, waiting = [rest.observations], [rest.values], waiting - whole
+        if waiting:
+            yield Batch(np.concatenate(observations), np.concatenate(values))
+
+    def chunks(self, first: int = 0) -> Generator[Ends, None, None]:
+        """All states in order, `CHUNK` together, from the `first` chunk on; the last chunk may be smaller."""
+        chunks = range(first, -(-self._order.states // CHUNK))
         processes = min(self._processes, len(chunks))
         done = 0
         if processes > 1:
             with contextlib.closing(_Workers(self._order, chunks, processes)) as workers:
-                for chunk in chunks:
-                    answer = workers.answer(chunk)
+                for _ in chunks:
+                    answer = workers.answer()
                     if isinstance(answer, str):
                         _log.warning("the warm-up plays in one process, as another one failed: %s", answer)
                         break
@@ -93,25 +114,8 @@ class RandomEnds:
             yield self._player.chunk(chunk)
 
 
-def minibatches(chunks: Iterable[Ends], batch_size: int) -> Iterator[Batch]:
-    """Each state once, in order, in minibatches of `batch_size`; the last one may be smaller."""
-    observations: list[NDArray[np.float32]] = []
-    values: list[NDArray[np.float32]] = []
-    waiting = 0
-    for ends in chunks:
-        observations.append(ends.rows.unpack())
-        values.append(ends.values)
-        waiting += len(ends.values)
-        if waiting < batch_size:
-            continue
-        all_observations, all_values = np.concatenate(observations), np.concatenate(values)
-        whole = waiting - waiting % batch_size
-        for start in range(0, whole, batch_size):
-            yield Batch(all_observations[start : start + batch_size], all_values[start : start + batch_size])
-        observations, values = [all_observations[whole:]], [all_values[whole:]]
-        waiting -= whole
-    if waiting:
-        yield Batch(np.concatenate(observations), np.concatenate(values))
+def _part(batch: Batch, rows: slice) -> Batch:
+    return Batch(batch.observations[rows], batch.values[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,7 @@ class _Workers:
     def __init__(self, order: _Order, chunks: range, count: int) -> None:
         self._processes: list[multiprocessing.process.BaseProcess] = []
         self._pipes: list[Connection] = []
+        self._answers = 0
         try:
             with _interrupts_held():
                 for i in range(count):
@@ -166,10 +171,12 @@ class _Workers:
             self.close()
             raise
 
-    def answer(self, chunk: int) -> Ends | str:
-        """The chunk of this number, to be asked for in order; or what went wrong."""
+    def answer(self) -> Ends | str:
+        """The next chunk, or what went wrong."""
+        pipe = self._pipes[self._answers % len(self._pipes)]
+        self._answers += 1
         try:
-            answer: Ends | str = self._pipes[chunk % len(self._pipes)].recv()
+            answer: Ends | str = pipe.recv()
         except (EOFError, OSError):
             answer = "it ended without a word"
         return answer

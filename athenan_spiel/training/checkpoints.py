@@ -1,7 +1,7 @@
 """A checkpoint: a folder that holds the whole state of a run after some number of matches.
 
-`weights.safetensors`, `optimizer.pt`, `replay.npz`, and `state.json` with everything else and the checksums of the
-other three. Promises:
+`weights.safetensors`, `optimizer.pt`, `replay.npz`, in a run that keeps resolved states `resolved.npz`, and
+`state.json` with everything else and the checksums of the others. Promises:
 
 1. A folder under its final name is whole: it is written under a temporary name, every file of it is flushed to disk,
    then it is renamed. A kill at any moment leaves either no such folder or a whole one.
@@ -39,11 +39,12 @@ from athenan_spiel.training.settings_file import config_from_dict, config_to_dic
 T = TypeVar("T")
 
 FORMAT = "athenan_spiel checkpoint"
-VERSION = 1
-"""Grows when an older library could misread what a newer one writes."""
+VERSION = 2
+"""Grows when an older library could misread what a newer one writes. Since 2 there may be resolved states."""
 UNFINISHED = ".writing-"
 """What the names of folders and files begin with that are not whole yet."""
 WEIGHTS, OPTIMIZER, REPLAY, STATE = "weights.safetensors", "optimizer.pt", "replay.npz", "state.json"
+RESOLVED = "resolved.npz"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,10 +60,14 @@ class Counters:
     states_learned: int = 0
     evaluated_at: int = 0
     """Matches learned when the last evaluation against another player ended."""
+    warm_up_states: int = 0
+    """Random terminal states learned before the first match."""
+    resolved_since: float = 0.0
+    """Training time when the memory of resolved states was last emptied."""
 
     def __post_init__(self) -> None:
         for name, count in dataclasses.asdict(self).items():
-            kinds = (int, float) if name == "seconds" else (int,)
+            kinds = (int, float) if name in ("seconds", "resolved_since") else (int,)
             if type(count) not in kinds or not 0 <= count < math.inf:
                 raise TypeError(f"{name} must be a number that counts, got {count!r}")
 
@@ -88,18 +93,26 @@ class Checkpoint:
     weights: dict[str, torch.Tensor]
     optimizer: dict[str, Any]
     replay: Mapping[str, NDArray[Any]]
+    resolved: Mapping[str, NDArray[Any]] | None = None
+    """The memory of resolved states; None where none are kept."""
 
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
-    """Write `checkpoint` below `folder` under the number of its matches, which must be new there; returns its path.
+    """Write `checkpoint` below `folder` under the number of its matches; returns its path.
+
+    That number must be new there, but for 0, which a warm-up saves again and again. A kill between the two renames
+    that this takes leaves no checkpoint, and the warm-up begins again.
 
     Raises:
         OSError: it could not be written, because the disk is full for one; what was begun is removed again.
     """
     final = folder / f"{checkpoint.header.counters.matches:06d}"
     unfinished = folder / f"{UNFINISHED}{final.name}"
+    replaced = folder / f"{UNFINISHED}replaced-{final.name}"
     arrays: Any = checkpoint.replay
-    shutil.rmtree(unfinished, ignore_errors=True)  # a kill may have left one
+    resolved: Any = checkpoint.resolved
+    for leftover in (unfinished, replaced):
+        shutil.rmtree(leftover, ignore_errors=True)  # a kill may have left one
     try:
         unfinished.mkdir(parents=True)
         sums = {
@@ -107,11 +120,18 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
             OPTIMIZER: write_durably(unfinished / OPTIMIZER, lambda f: f.write(_optimizer_bytes(checkpoint.optimizer))),
             REPLAY: write_durably(unfinished / REPLAY, lambda f: np.savez(f, **arrays)),
         }
+        if resolved is not None:
+            sums[RESOLVED] = write_durably(unfinished / RESOLVED, lambda f: np.savez(f, **resolved))
         write_durably(unfinished / STATE, lambda f: f.write(_state_bytes(checkpoint.header, sums)))
         sync_folder(unfinished)
+        if checkpoint.header.counters.matches == 0 and final.exists():
+            final.rename(replaced)
         unfinished.rename(final)
         sync_folder(folder)
+        shutil.rmtree(replaced, ignore_errors=True)
     except BaseException:
+        if replaced.exists() and not final.exists():
+            replaced.rename(final)
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     return final
@@ -204,7 +224,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
         optimizer = torch.load(file, map_location="cpu", weights_only=True)
     with _understood(path, REPLAY) as file, np.load(file, allow_pickle=False) as arrays:
         replay = dict(arrays)
-    return Checkpoint(header=header, weights=weights, optimizer=optimizer, replay=replay)
+    resolved = None
+    if RESOLVED in _read_state(path)["sha256"]:
+        with _understood(path, RESOLVED) as file, np.load(file, allow_pickle=False) as arrays:
+            resolved = dict(arrays)
+    return Checkpoint(header=header, weights=weights, optimizer=optimizer, replay=replay, resolved=resolved)
 
 
 def damaged(path: Path, problem: str) -> CheckpointError:

@@ -1,10 +1,11 @@
 """What a training run tells its listeners, while it runs.
 
 A listener is a callable that takes an event; the live view, `metrics.jsonl` and TensorBoard are listeners. The order:
-`RunStarted`; for each round any number of `RoundProgress`, then for each of its matches in order `MatchFinished` and
-`LearningFinished`, then `RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the
-end `RunFinished`, also when an error ends the run. A round that is broken off leaves no `MatchFinished`. `StopNoticed`
-comes once, between two matches that are learned, if at all.
+`RunStarted`; where there is a warm-up to learn, any number of `WarmUpProgress`, then `WarmUpFinished`; for each round
+any number of `RoundProgress`, then for each of its matches in order `MatchFinished` and `LearningFinished`, then
+`RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the end `RunFinished`, also
+when an error ends the run. A round that is broken off leaves no `MatchFinished`. `StopNoticed` comes once, between two
+matches that are learned, if at all.
 
 `matches` is everywhere the number of matches learned since the run began, resumptions included, and `seconds` the time
 of the run likewise; other times have longer names. What was not measured is None, never 0.
@@ -38,6 +39,29 @@ class RunStarted:
     """Name of what computes its values."""
     outcome: str
     """The worth of a match, with its constants."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmUpProgress:
+    """Random terminal states are being learned, before the first match. Sent a few times a second at most."""
+
+    matches: int
+    states: int
+    """Learned so far, earlier sessions included."""
+    loss: float
+    """Of the last minibatch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmUpFinished:
+    """All random terminal states are learned."""
+
+    matches: int
+    states: int
+    loss: float
+    """Mean loss over the states of this session."""
+    warm_up_seconds: float
+    """Time that this session took for it; the run's `seconds` do not count it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +122,8 @@ class RoundFinished:
     learning_seconds: float
     replay_states: int
     replay_bytes: int
+    resolved_states: int | None = None
+    """Resolved states kept from match to match; None where none are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +171,8 @@ class RunFinished:
 
 Event = (
     RunStarted
+    | WarmUpProgress
+    | WarmUpFinished
     | RoundProgress
     | MatchFinished
     | LearningFinished

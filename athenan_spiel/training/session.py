@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ from athenan_spiel.training.events import (
     RunFinished,
     RunStarted,
     StopNoticed,
+    WarmUpFinished,
+    WarmUpProgress,
 )
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
 from athenan_spiel.training.run_folder import RunFolder
@@ -84,10 +87,11 @@ class Session:
         self._emit = Broadcast([*own, *listeners])
         self._stops = StopRequests(stop)
         self._newest = newest
-        self._saved_at = trainer.counters.matches if newest is not None else None
+        self._saved_at = _learned(trainer) if newest is not None else None
         self._before = trainer.counters.seconds
         self._start = time.perf_counter()
         self._next_checkpoint = self._before + trainer.config.checkpoint_seconds
+        self._spacing = trainer.config.checkpoint_seconds
         self._next_progress = 0.0
         self._plies = 0
         self._milestones = sorted(milestone for milestone in milestones if milestone > self._done())
@@ -99,7 +103,7 @@ class Session:
             with self._stops:
                 self._emit(self._started())
                 self._save()
-                reason = self._rounds()
+                reason = "stopped" if self._warm_up_is_cut_short() else self._rounds()
                 self._save()
         except BaseException:
             self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
@@ -115,6 +119,41 @@ class Session:
             reason=reason,
             checkpoint=self._newest,
         )
+
+    def _warm_up_is_cut_short(self) -> bool:
+        """Learn what is left of the warm-up; True if a stop request came first. The run's clock stands still."""
+        trainer, start = self._trainer, time.perf_counter()
+        before = states = trainer.counters.warm_up_states
+        total = 0.0
+        next_checkpoint = start + self._spacing
+        with contextlib.closing(trainer.warm_up()) as minibatches:
+            while True:
+                try:
+                    with self._stops.droppable():
+                        batch = next(minibatches, None)
+                except KeyboardInterrupt:
+                    return True
+                if batch is None:
+                    break
+                loss = trainer.learn_warm_up(batch)
+                total += loss * len(batch.values)
+                states = trainer.counters.warm_up_states
+                now = self._start = time.perf_counter()
+                if now >= self._next_progress:
+                    self._next_progress = now + PROGRESS_SECONDS
+                    self._emit(WarmUpProgress(matches=0, states=states, loss=loss))
+                if self._stops.requested:
+                    return True
+                if now >= next_checkpoint:
+                    self._save()
+                    next_checkpoint = time.perf_counter() + self._spacing
+        if states > before:
+            trainer.publish()
+            taken = time.perf_counter() - start
+            loss = total / (states - before)
+            self._emit(WarmUpFinished(matches=0, states=states, loss=loss, warm_up_seconds=taken))
+            self._save()
+        return False
 
     def _rounds(self) -> EndReason:
         while True:
@@ -174,6 +213,7 @@ class Session:
             for event in trainer.learn(matches.pop(0)):
                 self._emit(event)
         trainer.publish()
+        trainer.forget_resolved(self._seconds())
         trainer.counters = dataclasses.replace(trainer.counters, rounds=trainer.counters.rounds + 1)
         self._emit(
             RoundFinished(
@@ -186,6 +226,7 @@ class Session:
                 learning_seconds=time.perf_counter() - start,
                 replay_states=trainer.replay.states(),
                 replay_bytes=trainer.replay.nbytes,
+                resolved_states=None if trainer.resolved is None else len(trainer.resolved),
             )
         )
 
@@ -213,15 +254,15 @@ class Session:
         """Write a checkpoint; where nothing was learned since the last one, only its header."""
         trainer = self._trainer
         trainer.counters = dataclasses.replace(trainer.counters, seconds=self._seconds())
-        if self._newest is not None and self._saved_at == trainer.counters.matches:
+        if self._newest is not None and self._saved_at == _learned(trainer):
             self._folder.save_header(self._newest, trainer.header())
             return
         start = time.perf_counter()
         self._newest = self._folder.save(trainer.checkpoint())
-        self._saved_at = trainer.counters.matches
+        self._saved_at = _learned(trainer)
         taken = time.perf_counter() - start
-        spacing = max(trainer.config.checkpoint_seconds, taken * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
-        self._next_checkpoint = self._seconds() + spacing
+        self._spacing = max(trainer.config.checkpoint_seconds, taken * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
+        self._next_checkpoint = self._seconds() + self._spacing
         self._emit(
             CheckpointWritten(
                 matches=trainer.counters.matches,
@@ -280,3 +321,8 @@ class Session:
             folder=self._folder.path,
             checkpoint=self._newest,
         )
+
+
+def _learned(trainer: Trainer) -> tuple[int, int]:
+    """What a checkpoint's weights rest on."""
+    return trainer.counters.matches, trainer.counters.warm_up_states

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,11 @@ from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.learning import StratifiedReplay, tree_targets
 from athenan_spiel.learning.learner import Learner
+from athenan_spiel.learning.replay import Batch
+from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork, make_network
 from athenan_spiel.outcomes import Outcome, make_outcome, outcome_from_parameters
+from athenan_spiel.resolved import ResolvedStates
 from athenan_spiel.search import UBFM, Budget, Descent
 from athenan_spiel.selfplay import Match, Round
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
@@ -51,7 +54,7 @@ class Trainer:
     def __init__(self, game: pyspiel.Game, config: TrainingConfig, checkpoint: Checkpoint | None = None) -> None:
         self.game = game
         self.config = config
-        for_outcome, for_network, for_matches, for_replay = np.random.SeedSequence(config.seed).spawn(4)
+        for_outcome, for_network, for_matches, for_replay, for_warm_up = np.random.SeedSequence(config.seed).spawn(5)
         self.outcome: Outcome
         if checkpoint is None:
             self.outcome = make_outcome(config.outcome, game, random.Random(_seed(for_outcome)))
@@ -64,14 +67,46 @@ class Trainer:
         self.counters = Counters()
         self._generators = {"matches": np.random.default_rng(for_matches), "replay": np.random.default_rng(for_replay)}
         self.replay = StratifiedReplay(config.replay, self._generators["replay"])
+        self._warm_up_seed = _seed(for_warm_up)
+        self.resolved = ResolvedStates() if config.search.resolved_hours is not None else None
         if checkpoint is not None:
             self._restore(checkpoint)
         search = config.search
-        self._search = SEARCHES[search.algorithm](game, outcome=self.outcome, completion=search.completion)
+        self._search = SEARCHES[search.algorithm](
+            game, outcome=self.outcome, completion=search.completion, known=self.resolved
+        )
         self._budget = Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations)
         self._before_round = self._generators["matches"].bit_generator.state
         self.evaluator = NetworkEvaluator(self.encoder, self.engine)
         self.publish()
+
+    def warm_up(self) -> Generator[Batch, None, None]:
+        """The minibatches of the warm-up that are still to be learned; none once a match is learned."""
+        config, done = self.config.warm_up, self.counters.warm_up_states
+        if config.states is None or done >= config.states or self.counters.matches > 0:
+            return
+        ends = RandomEnds(
+            self.game,
+            self.outcome,
+            self.encoder,
+            outcome_name=self.config.outcome,
+            states=config.states,
+            seed=self._warm_up_seed,
+            processes=config.processes,
+        )
+        yield from ends.minibatches(self.config.learner.batch_size, first=done)
+
+    def learn_warm_up(self, batch: Batch) -> float:
+        """Learn the next minibatch of the warm-up; returns its loss.
+
+        Raises:
+            LearningError: the loss is not finite; the weights are then of no use.
+        """
+        loss = self.learner.learn([batch]).loss
+        assert loss is not None, "a minibatch holds a state at least"
+        done = self.counters.warm_up_states + len(batch.values)
+        self.counters = dataclasses.replace(self.counters, warm_up_states=done)
+        return loss
 
     def new_round(self, progress: float, on_ply: Callable[[], None]) -> Round:
         """Begin the next round.
@@ -105,6 +140,8 @@ class Trainer:
         Raises:
             LearningError: the loss is not finite; the weights are then of no use.
         """
+        if self.resolved is not None:
+            self.resolved.add(match.tree.proofs())
         targets = tree_targets(match.tree)
         self.replay.add(targets)
         report = self.learner.learn(self.replay.sample(self.config.learner.batch_size))
@@ -132,6 +169,18 @@ class Trainer:
         )
         return played, learned
 
+    def forget_resolved(self, seconds: float) -> None:
+        """Empty the memory of resolved states, if it is time to; to be called between two rounds.
+
+        Args:
+            seconds: training time until now.
+        """
+        hours = self.config.search.resolved_hours
+        if self.resolved is None or hours is None or seconds - self.counters.resolved_since < 3600 * hours:
+            return
+        self.resolved.clear()
+        self.counters = dataclasses.replace(self.counters, resolved_since=seconds)
+
     def publish(self) -> None:
         """Let the engine compute with the weights as they are now."""
         self.evaluator.load(self.network)
@@ -143,6 +192,7 @@ class Trainer:
             weights={name: tensor.detach().cpu() for name, tensor in self.network.state_dict().items()},
             optimizer=self.learner.state_dict(),
             replay=self.replay.to_arrays(),
+            resolved=None if self.resolved is None else self.resolved.to_arrays(),
         )
 
     def header(self) -> Header:
@@ -170,6 +220,8 @@ class Trainer:
                 f"not of {self.encoder.size}"
             )
         self.counters = checkpoint.header.counters
+        if self.resolved is not None and checkpoint.resolved is not None:
+            self.resolved = ResolvedStates.from_arrays(checkpoint.resolved)
 
 
 def learning_device(config: EngineConfig) -> str:

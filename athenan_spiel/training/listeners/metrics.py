@@ -10,7 +10,15 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
-from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted, StopNoticed
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    Event,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+    StopNoticed,
+    WarmUpProgress,
+)
 
 LEFT_OUT = frozenset({"config", "folder"})
 """Fields that `config.toml` holds, or that change when the folder is moved."""
@@ -20,7 +28,8 @@ class MetricsFile:
     """A listener that appends to `path`.
 
     When a run goes on from a checkpoint, the lines on matches after it are cut off first: those matches are played
-    again. So is a last line that a kill has left half written. `RoundProgress` and `StopNoticed` leave no line.
+    again. So is a last line that a kill has left half written. `RoundProgress`, `WarmUpProgress` and `StopNoticed`
+    leave no line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,7 +38,7 @@ class MetricsFile:
 
     def __call__(self, event: Event) -> None:
         """Append the line of `event`."""
-        if isinstance(event, RoundProgress | StopNoticed):
+        if isinstance(event, RoundProgress | WarmUpProgress | StopNoticed):
             return
         if isinstance(event, RunStarted):
             self._path.touch()
