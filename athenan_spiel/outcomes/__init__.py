@@ -1,0 +1,28 @@
+"""What a finished match is worth: the gain, and the reinforcement heuristics (the article, Section 6).
+
+An outcome maps a terminal state to a number from the first player's view. It is a reinforcement heuristic if it
+keeps the order of the gain (Definition 21): a won match is worth more than a drawn one, a drawn one more than
+a lost one. Everything here keeps it strictly, whatever the constants, so an estimate can never turn a win into
+a loss.
+"""
+
+from athenan_spiel.outcomes.base import Outcome
+from athenan_spiel.outcomes.classic import Gain, gain
+from athenan_spiel.outcomes.depth import AdditiveDepth, MultiplicativeDepth
+from athenan_spiel.outcomes.registry import make_outcome, outcome_from_parameters
+from athenan_spiel.outcomes.sample import SAMPLE_MATCHES, Sample, sample_matches
+from athenan_spiel.outcomes.score import Score
+
+__all__ = [
+    "SAMPLE_MATCHES",
+    "AdditiveDepth",
+    "Gain",
+    "MultiplicativeDepth",
+    "Outcome",
+    "Sample",
+    "Score",
+    "gain",
+    "make_outcome",
+    "outcome_from_parameters",
+    "sample_matches",
+]
