@@ -26,7 +26,7 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 import pyspiel
 
 from athenan_spiel.outcomes import gain
-from athenan_spiel.resolved import Proof, ResolvedStates
+from athenan_spiel.resolved import Known, Proof
 from athenan_spiel.transpositions import Key
 
 NO_PROOFS: Mapping[int, Proof] = MappingProxyType({})
@@ -207,7 +207,7 @@ class Tree:
         key: states with equal keys share a node; see `transpositions`.
         completion: False leaves everything unresolved, terminal states too (Algorithm 9).
         store: takes the observation of every state of S; the nodes and `terminals` keep its index.
-        known: the states proven in earlier matches, for a tree with completion; it is only looked into.
+        known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
     """
 
     node_type: ClassVar[type[Node]] = Node
@@ -219,7 +219,7 @@ class Tree:
         key: Key,
         completion: bool = True,
         store: Store | None = None,
-        known: ResolvedStates | None = None,
+        known: Known | None = None,
     ) -> None:
         self.outcome = outcome
         self.key = key
@@ -311,7 +311,7 @@ class Tree:
         remaining = iter(estimates)
         terminal = [child.is_terminal() for child in children]
         values = [
-            self._terminal_value(child) if ended else proofs[i][1] if i in proofs else next(remaining)
+            self.terminal_value(child) if ended else proofs[i][1] if i in proofs else next(remaining)
             for i, (child, ended) in enumerate(zip(children, terminal, strict=True))
         ]
         node = self.node_type(actions, values, maximises=maximises)
@@ -323,7 +323,8 @@ class Tree:
                     node.resolve(i, proofs[i][0])
         return node
 
-    def _terminal_value(self, state: pyspiel.State) -> float:
+    def terminal_value(self, state: pyspiel.State) -> float:
+        """The worth of a terminal state, which is kept in `terminals` if it will be learned."""
         value = self.outcome(state)
         if self.store is not None:
             pair = (str(state), value)

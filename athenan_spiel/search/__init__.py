@@ -1,8 +1,22 @@
-"""The searches: Descent, UBFM, and how one is driven under a budget."""
+"""The searches: Descent, UBFM, alpha-beta and MCTS, and how one is driven under a budget."""
 
+from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.descent import Descent
+from athenan_spiel.search.infinite_terminal import InfiniteTerminal
+from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
 from athenan_spiel.search.ubfm import UBFM
 
-__all__ = ["UBFM", "Budget", "Descent", "Evaluator", "Search", "SearchResult", "think"]
+__all__ = [
+    "MCTS",
+    "UBFM",
+    "AlphaBeta",
+    "Budget",
+    "Descent",
+    "Evaluator",
+    "InfiniteTerminal",
+    "Search",
+    "SearchResult",
+    "think",
+]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import pyspiel
 
+from athenan_spiel.errors import LearningError
 from athenan_spiel.outcomes import Gain
-from athenan_spiel.resolved import ResolvedStates
+from athenan_spiel.resolved import Known
+from athenan_spiel.search.infinite_terminal import InfiniteTerminal
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.transpositions import Key, key_function
 from athenan_spiel.tree import Node, Store, Tree
@@ -26,8 +29,17 @@ class Search(ABC):
         outcome: f_t, the worth of a terminal state for player 0; the gain by default.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         key: states with equal keys share a node; by default what `transpositions` knows to be sound.
-        known: states proven in earlier matches, which its trees look into; for Descent and UBFM with completion.
+        known: states proven otherwise, as in earlier matches, which its trees look into; for Descent and UBFM with
+            completion.
+
+    Attributes:
+        tree_type: the trees that it grows.
+        interruptible: an iteration may be long, and may be given up after any answer once a first one has ended: the
+            root is then as the last whole iteration left it.
     """
+
+    tree_type: ClassVar[type[Tree]] = Tree
+    interruptible: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -36,7 +48,7 @@ class Search(ABC):
         outcome: Callable[[pyspiel.State], float] | None = None,
         completion: bool = True,
         key: Key | None = None,
-        known: ResolvedStates | None = None,
+        known: Known | None = None,
     ) -> None:
         self.game = game
         self.outcome = outcome or Gain()
@@ -45,8 +57,22 @@ class Search(ABC):
         self.known = known
 
     def new_tree(self, store: Store | None = None) -> Tree:
-        """An empty tree for one match, which leaves the observations of its states in `store`, if any."""
-        return Tree(outcome=self.outcome, key=self.key, completion=self.completion, store=store, known=self.known)
+        """An empty tree for one match, which leaves the observations of its states in `store`, if any.
+
+        Raises:
+            LearningError: there is a store, and the outcome is infinite (Remark 18).
+        """
+        if store is not None and isinstance(self.outcome, InfiniteTerminal):
+            raise LearningError(
+                f"expected an outcome with finite values to learn, got {self.outcome!r}: it is for play alone"
+            )
+        return self.tree_type(
+            outcome=self.outcome, key=self.key, completion=self.completion, store=store, known=self.known
+        )
+
+    def finished(self, root: Node) -> bool:
+        """Whether no further iteration from `root`, a node of its tree, could change anything there."""
+        return root.resolved
 
     @abstractmethod
     def iteration(

@@ -1,7 +1,9 @@
 """Thinking about one state for a while: the budget, the drive of a search under it, and what comes out.
 
 The clock is here and nowhere below. A budget is looked at between iterations, so a result always rests on whole
-iterations, and at least on one; with iterations or evaluations alone it is reproducible to the bit.
+iterations, and at least on one; with iterations or evaluations alone it is reproducible to the bit. Of a search whose
+iterations may be long (`Search.interruptible`) it is also looked at after each answer: the iteration is then given up,
+and the result rests on those before it.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ Evaluator = Callable[[Sequence[pyspiel.State]], NDArray[np.floating]]
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """How long to think about a state: until the first of these is reached, or the state is proven.
+
+    `evaluations` counts states valued. In a tree without completion an iteration that asks for none counts as one, as
+    thinking would not end where every line has.
 
     Raises:
         BudgetError: no limit is given, or one is not a number greater than zero.
@@ -92,21 +97,30 @@ class SearchResult:
 def search_under(
     search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random
 ) -> Questions[tuple[Node, int, int]]:
-    """Iterate from `state` until the budget is spent or `state` is resolved: (node, iterations, evaluations)."""
+    """Iterate from `state` until the budget is spent or nothing can change: (node, iterations, evaluations)."""
     start = time.perf_counter()
-    iterations = evaluations = 0
+    iterations = evaluations = unasked = 0
     root = tree.table.get(tree.key(state))
-    while root is None or not root.resolved:
+    while root is None or not search.finished(root):
         iteration = search.iteration(tree, state, rng, root)
+        before = evaluations
         try:
             question = next(iteration)
             while True:
                 evaluations += len(question)
                 question = iteration.send((yield question))
+                if (
+                    search.interruptible
+                    and iterations > 0
+                    and budget.spent(time.perf_counter() - start, iterations, evaluations + unasked)
+                ):
+                    iteration.close()
+                    break
         except StopIteration as finished:
             root = finished.value
-        iterations += 1
-        if budget.spent(time.perf_counter() - start, iterations, evaluations):
+            iterations += 1
+        unasked += evaluations == before and not tree.completion
+        if budget.spent(time.perf_counter() - start, iterations, evaluations + unasked):
             break
     assert root is not None
     return root, iterations, evaluations

@@ -20,6 +20,22 @@ Questions = Generator[list[pyspiel.State], list[float], T]
 """Yields states to be valued, is sent their values, returns a T in the end."""
 
 
+def expand(tree: Tree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
+    """S ← S ∪ {s} for a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12.
+
+    Children that the tree knows to be proven are not asked about.
+    """
+    actions = state.legal_actions()
+    children = list(map(state.child, actions))
+    ended = [child.is_terminal() for child in children]
+    unknown = [child for child, end in zip(children, ended, strict=True) if not end] if any(ended) else children
+    proofs = tree.known.known(children, ended, tree.key) if tree.known is not None else NO_PROOFS
+    if proofs:
+        unknown = [child for i, child in enumerate(children) if not ended[i] and i not in proofs]
+    estimates = (yield unknown) if unknown else []
+    return tree.add(key, state, actions, children, estimates, proofs)
+
+
 class Walk:
     """A path from a root through the tree, by the best unresolved actions.
 
@@ -71,20 +87,8 @@ class Walk:
         return False
 
     def expand(self) -> Questions[None]:
-        """S ← S ∪ {s} for the leaf s the walk stands on: the block under `s ∉ S` of Algorithms 10 and 12.
-
-        Children that the tree knows to be proven are not asked about.
-        """
-        tree, state = self._tree, self._state
-        actions = state.legal_actions()
-        children = list(map(state.child, actions))
-        ended = [child.is_terminal() for child in children]
-        unknown = [child for child, end in zip(children, ended, strict=True) if not end] if any(ended) else children
-        proofs = tree.known.known(children, ended, tree.key) if tree.known is not None else NO_PROOFS
-        if proofs:
-            unknown = [child for i, child in enumerate(children) if not ended[i] and i not in proofs]
-        estimates = (yield unknown) if unknown else []
-        self.node = tree.add(self._key, state, actions, children, estimates, proofs)
+        """S ← S ∪ {s} for the leaf s the walk stands on."""
+        self.node = yield from expand(self._tree, self._key, self._state)
 
     def backup(self) -> Node:
         """Carry the values of where the walk stands up to the root, and return the root's node.
