@@ -104,13 +104,54 @@ def test_the_loss_is_the_mean_over_states_of_the_squared_error_over_scale() -> N
     scale = 20.0
     learner = make_learner(scale, learning_rate=1e-30)  # too small a step to change a float32
     batches = [*some_batches(2, size=16, scale=scale), *some_batches(1, size=5, scale=scale, seed=1)]
-    x, y = (np.concatenate(part) for part in zip(*batches, strict=True))
+    x = np.concatenate([batch.observations for batch in batches])
+    y = np.concatenate([batch.values for batch in batches])
     with torch.no_grad():
         errors = learner.network(torch.from_numpy(x).view(-1, *SHAPE)).numpy() - y
     report = learner.learn(iter(batches))
     assert report.loss == pytest.approx(np.mean((errors / scale) ** 2), rel=1e-5)
     assert (report.states, report.batches) == (37, 3)
     assert report.seconds > 0
+
+
+def weighted(batch: Batch, weights: Sequence[float]) -> Batch:
+    return batch._replace(weights=np.array(weights, np.float32))
+
+
+def duplicated(batch: Batch, times: Sequence[int]) -> Batch:
+    return Batch(np.repeat(batch.observations, times, axis=0), np.repeat(batch.values, times))
+
+
+def test_a_weight_is_worth_as_many_duplicates() -> None:
+    """Ten steps and the loss are those of minibatches in which each state stands as often as it weighs."""
+    by_weight, by_hand, unweighted = make_learner(learning_rate=0.01), make_learner(learning_rate=0.01), make_learner()
+    times = [[1 + (i * k) % 4 for k in range(16)] for i in range(10)]
+    batches = some_batches(10)
+    report = by_weight.learn(weighted(batch, w) for batch, w in zip(batches, times, strict=True))
+    expected = by_hand.learn(duplicated(batch, w) for batch, w in zip(batches, times, strict=True))
+    assert report.loss == pytest.approx(expected.loss, rel=1e-5)
+    assert report.loss != pytest.approx(unweighted.learn(batches).loss, rel=1e-2)
+    for got, wanted in zip(weights_of(by_weight), weights_of(by_hand), strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
+    assert (report.states, expected.states) == (160, sum(map(sum, times)))
+
+
+def test_only_the_shares_of_weights_count() -> None:
+    small, large = make_learner(), make_learner()
+    (batch,) = some_batches(1)
+    weights = [1.0, 2.0, 4.0, 1.0] * 4
+    reports = small.learn([weighted(batch, weights)]), large.learn([weighted(batch, [8 * w for w in weights])])
+    assert reports[0].loss == reports[1].loss
+    assert_same_weights(small, large)
+
+
+@pytest.mark.parametrize("size", [1, 5, 16, 100])
+def test_weights_of_one_change_no_bit(size: int) -> None:
+    without, ones = make_learner(), make_learner()
+    batches = some_batches(5, size=size)
+    report = ones.learn(weighted(batch, [1.0] * size) for batch in batches)
+    assert report.loss == without.learn(batches).loss
+    assert_same_weights(without, ones)
 
 
 def test_learning_does_not_depend_on_the_size_of_the_values() -> None:

@@ -19,7 +19,9 @@ from scipy import stats
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.learning.replay import WINDOW_BYTES, Batch, StratifiedReplay, deal, minibatch_count
+from athenan_spiel.learning.replay import Batch, StratifiedReplay
+from athenan_spiel.learning.replay.minibatches import WINDOW_BYTES
+from athenan_spiel.learning.replay.stratified import deal, minibatch_count
 from athenan_spiel.learning.targets import Targets
 
 ITEM_BITS = 24
@@ -320,11 +322,12 @@ def test_missing_arrays_are_refused_by_name(name: str) -> None:
         StratifiedReplay.from_arrays(ReplayConfig(), np.random.default_rng(0), arrays)
 
 
-@pytest.mark.parametrize("name", ["drawn", "order", "values"])
-def test_arrays_that_contradict_each_other_are_refused(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), [("drawn", 2), ("order", 11), ("values", 11)])
+def test_arrays_that_contradict_each_other_are_refused(name: str, count: int) -> None:
     arrays = saved_arrays()
     arrays[name] = arrays[name][:-1]
-    with pytest.raises(CheckpointError, match="expected 11 states of 2 matches in the replay, got"):
+    expected = f"expected {count} numbers in the replay's '{name}', got {count - 1}"
+    with pytest.raises(CheckpointError, match=expected):
         StratifiedReplay.from_arrays(ReplayConfig(), np.random.default_rng(0), arrays)
 
 

@@ -397,7 +397,7 @@ def test_a_run_can_go_on_with_another_search(tmp_path: Path) -> None:
 def test_a_run_can_go_on_with_another_learning_rate_and_memory(tmp_path: Path) -> None:
     run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
     edit(run.folder, "learning_rate = 0.001", "learning_rate = 1e-9")
-    edit(run.folder, "[replay]\nmatches = 5", "[replay]\nmatches = 2")
+    edit(run.folder, "matches = 5\nduplication", "matches = 2\nduplication")
     before = read_weights(run.checkpoint)
     more = resume(run.folder, more_matches=3)
     now = read_weights(more.checkpoint)
@@ -411,6 +411,7 @@ def test_a_run_can_go_on_with_another_learning_rate_and_memory(tmp_path: Path) -
     ("old", "new", "name"),
     [
         ("neurons = 16", "neurons = 17", "network"),
+        ('method = "stratified"', 'method = "plain"', "replay.method"),
         ("seed = 0", "seed = 1", "seed"),
         ('outcome = "additive_depth"', 'outcome = "gain"', "outcome"),
         ('game = "tic_tac_toe()"', 'game = "connect_four()"', "game"),

@@ -4,6 +4,7 @@ For each minibatch the learner takes one step of Adam down the gradient of
 
     mean over the minibatch of ((f_θ(s) - v) / scale)² + l2 · Σ w²
 
+(where states have weights, the weighted mean: that of a minibatch in which each state stands as often as it weighs),
 where `scale` is the network's, the largest |v| that the outcome allows: a loss of 1 is always an error as large as
 that, whatever the reinforcement heuristic. (The article's heuristics are learned unscaled, so there `l2` weighs
 less against large values; for the gain the two are the same.)
@@ -25,7 +26,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.errors import CheckpointError, LearningError
@@ -45,7 +48,8 @@ class LearningReport:
     """What one pass over some minibatches did."""
 
     loss: float | None
-    """Squared error of values divided by `scale`, each before its step, mean over the states; none without states."""
+    """Squared error of values divided by `scale`, each before its step, (weighted) mean over the states; none without
+    states."""
     states: int
     batches: int
     seconds: float
@@ -88,15 +92,18 @@ class Learner:
     def _learn(self, batches: Iterable[Batch]) -> LearningReport:
         started = time.perf_counter()
         states = count = 0
+        weight = 0.0
         total = torch.zeros((), dtype=torch.float64, device=self._device)
         self.network.train()
         for batch in batches:
             size = len(batch.values)
-            total.add_(self._step(batch), alpha=size)
+            batch_weight = size if batch.weights is None else float(batch.weights.sum(dtype=np.float64))
+            total.add_(self._step(batch), alpha=batch_weight)
+            weight += batch_weight
             states += size
             count += 1
         self.network.eval()
-        loss = total.item() / states if states else None
+        loss = total.item() / weight if states else None
         if loss is not None and not math.isfinite(loss):
             rate = self._config.learning_rate
             raise LearningError(f"expected a finite loss, got {loss!r}: lower learner.learning_rate, now {rate!r}")
@@ -111,11 +118,18 @@ class Learner:
             observations = observations.contiguous(memory_format=torch.channels_last)
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             predictions = self.network(observations.to(self._device))
-        loss: torch.Tensor = ((predictions.float() - values.to(self._device)) / scale).square().mean()
+        loss = self._mean(((predictions.float() - values.to(self._device)) / scale).square(), batch.weights)
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
         return loss.detach()
+
+    def _mean(self, errors: torch.Tensor, weights: NDArray[np.float32] | None) -> torch.Tensor:
+        """Mean, or Σ w · error / Σ w, of the errors [B] of a minibatch."""
+        if weights is None:
+            return errors.mean()
+        w = torch.from_numpy(weights).to(self._device)
+        return (w * errors).sum() / w.sum()
 
     def state_dict(self) -> dict[str, Any]:
         """Return a copy of Adam's moments, for `torch.save`; the network's weights are not in it."""

@@ -13,6 +13,8 @@ Their promises:
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 import os
 from collections.abc import Callable, Sequence
 
@@ -28,7 +30,7 @@ from athenan_spiel.training.session import Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
 from athenan_spiel.training.trainer import Trainer
 
-FIXED = ("outcome", "seed", "network")
+FIXED = ("outcome", "seed", "network", "replay.method")
 """Settings that a run keeps from its beginning on: the weights and what was learned rest on them."""
 
 
@@ -108,10 +110,11 @@ def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoi
     header = checkpoint.header
     new, old = config_to_dict(config) | {"game": spec}, config_to_dict(header.config) | {"game": header.game}
     for name in ("game", *FIXED):
-        if new[name] != old[name]:
+        now, then = (functools.reduce(operator.getitem, name.split("."), settings) for settings in (new, old))
+        if now != then:
             raise ConfigError(
-                f"{folder.path / 'config.toml'}: {name} must stay {old[name]!r}, with which the run began, "
-                f"got {new[name]!r}: change it back, or begin a new run"
+                f"{folder.path / 'config.toml'}: {name} must stay {then!r}, with which the run began, "
+                f"got {now!r}: change it back, or begin a new run"
             )
 
 

@@ -19,11 +19,10 @@ import torch
 
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, make_decision
-from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
-from athenan_spiel.learning import StratifiedReplay, tree_targets
+from athenan_spiel.learning import make_replay, make_targets
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
@@ -66,7 +65,8 @@ class Trainer:
         self.learner = Learner(self.network, config.learner, learning_device(config.engine))
         self.counters = Counters()
         self._generators = {"matches": np.random.default_rng(for_matches), "replay": np.random.default_rng(for_replay)}
-        self.replay = StratifiedReplay(config.replay, self._generators["replay"])
+        self.replay = make_replay(config.replay, self._generators["replay"])
+        self._targets = make_targets(config.targets, self.encoder)
         self._warm_up_seed = _seed(for_warm_up)
         self.resolved = ResolvedStates() if config.search.resolved_hours is not None else None
         if checkpoint is not None:
@@ -127,7 +127,7 @@ class Trainer:
             _counted(make_decision(self.config.exploration, progress, self.outcome.scale), on_ply),
             self._budget,
             generator.integers(2**64, size=matches, dtype=np.uint64).tolist(),
-            new_store=lambda: ObservationStore(self.encoder),
+            new_store=self._targets.new_store,
         )
 
     def drop_round(self) -> None:
@@ -135,14 +135,14 @@ class Trainer:
         self._generators["matches"].bit_generator.state = self._before_round
 
     def learn(self, match: Match) -> tuple[MatchFinished, LearningFinished]:
-        """Put a match into the replay and go through one learning phase (Algorithms 3 and 8).
+        """Put what a match has to teach into the replay and go through one learning phase (Algorithms 3-8).
 
         Raises:
             LearningError: the loss is not finite; the weights are then of no use.
         """
         if self.resolved is not None:
             self.resolved.add(match.tree.proofs())
-        targets = tree_targets(match.tree)
+        targets = self._targets.read(match)
         self.replay.add(targets)
         report = self.learner.learn(self.replay.sample(self.config.learner.batch_size))
         number = self.counters.matches + 1
@@ -213,7 +213,7 @@ class Trainer:
                 generator.bit_generator.state = checkpoint.header.generators[name]
         except (RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
             raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error
-        self.replay = StratifiedReplay.from_arrays(self.config.replay, self._generators["replay"], checkpoint.replay)
+        self.replay = make_replay(self.config.replay, self._generators["replay"], checkpoint.replay)
         if foreign := self.replay.row_sizes() - {self.encoder.size}:
             raise CheckpointError(
                 f"the checkpoint does not fit this run: its replay holds states of {min(foreign)} numbers, "

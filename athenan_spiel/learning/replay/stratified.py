@@ -17,28 +17,22 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import ReplayConfig
-from athenan_spiel.encoding.compact import CompactRows, packs_from_arrays, packs_to_arrays, unpack_rows
-from athenan_spiel.errors import CheckpointError
+from athenan_spiel.learning.replay.memory import (
+    cut,
+    drop_oldest,
+    require,
+    row_sizes,
+    targets_from_arrays,
+    targets_to_arrays,
+)
+from athenan_spiel.learning.replay.minibatches import Batch, minibatches
 from athenan_spiel.learning.targets import Targets
-
-WINDOW_BYTES = 16 * 2**20
-"""Minibatches are unpacked together up to this size: enough that a pack is rarely opened for one row."""
-
-
-class Batch(NamedTuple):
-    """A minibatch of B states."""
-
-    observations: NDArray[np.float32]
-    """[B, size]"""
-    values: NDArray[np.float32]
-    """[B], the first player's view."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +49,7 @@ class _Match:
     @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        return self.order.nbytes + self.targets.values.nbytes + sum(pack.nbytes for pack in self.targets.rows)
+        return self.order.nbytes + self.targets.nbytes
 
     def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int32]:
         """Return `count` rows: each is a choice(D), moved to D'; whenever D is empty, D ← D', D' ← ∅."""
@@ -71,7 +65,7 @@ class _Match:
 
 
 class StratifiedReplay:
-    """The memory M of Algorithm 8, and the learning phases drawn from it.
+    """The memory M of Algorithm 8, and the learning phases drawn from it. A `Replay`.
 
     While fewer than μ matches are kept, the share of each match in a phase is still δ/μ, as the algorithm has it:
     the first phases are short. So every state is learned δ times in the μ phases that its match is kept, however
@@ -89,7 +83,6 @@ class StratifiedReplay:
         self._config = config
         self._rng = rng
         self._rate = Fraction(str(config.duplication)) / config.matches  # exact, lest rounding up adds a state
-        self._most_bytes = config.megabytes * 1e6
         self._matches: deque[_Match] = deque()
 
     def __len__(self) -> int:
@@ -102,7 +95,7 @@ class StratifiedReplay:
 
     def row_sizes(self) -> set[int]:
         """How many numbers an observation has: one size, unless the replay is not what it should be."""
-        return {pack.size for match in self._matches for pack in match.targets.rows}
+        return row_sizes(self._targets())
 
     @property
     def nbytes(self) -> int:
@@ -113,9 +106,7 @@ class StratifiedReplay:
         """Append (D, ∅) to M, and remove the oldest matches that are too many."""
         order = self._rng.permutation(np.arange(len(targets), dtype=np.int32))
         self._matches.append(_Match(targets, order))
-        nbytes = self.nbytes
-        while len(self._matches) > self._config.matches or (len(self._matches) > 1 and nbytes > self._most_bytes):
-            nbytes -= self._matches.popleft().nbytes
+        drop_oldest(self._matches, self._config.matches, self._config.megabytes * 1e6)
 
     def sample_size(self, states: int) -> int:
         """⌈δ/μ · states⌉: how many states of a match with `states` of them a phase learns."""
@@ -134,21 +125,15 @@ class StratifiedReplay:
             return iter(())
         firsts = np.cumsum([0, *map(len, matches)])
         rows = np.concatenate([part + first for part, first in zip(drawn, firsts, strict=False)])
-        values = np.concatenate([match.targets.values[part] for match, part in zip(matches, drawn, strict=True)])
         dealt = deal(count, minibatch_count(count, batch_size), self._rng)
         by_minibatch = np.argsort(dealt, kind="stable")
-        ends = np.cumsum(np.bincount(dealt))
-        packs = [pack for match in matches for pack in match.targets.rows]
-        return _unpack(packs, rows[by_minibatch], values[by_minibatch], ends)
+        return minibatches(self._targets(), rows[by_minibatch], np.cumsum(np.bincount(dealt)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the whole memory, D and D' of each match included, as a few flat arrays for `np.savez`."""
-        matches = list(self._matches)
-        return packs_to_arrays([pack for match in matches for pack in match.targets.rows]) | {
-            "packs": np.array([len(match.targets.rows) for match in matches], np.int64),
-            "drawn": np.array([match.drawn for match in matches], np.int64),
-            "order": np.concatenate([np.empty(0, np.int32), *(match.order for match in matches)]),
-            "values": np.concatenate([np.empty(0, np.float32), *(match.targets.values for match in matches)]),
+        return targets_to_arrays(self._targets()) | {
+            "drawn": np.array([match.drawn for match in self._matches], np.int64),
+            "order": np.concatenate([np.empty(0, np.int32), *(match.order for match in self._matches)]),
         }
 
     @classmethod
@@ -160,22 +145,17 @@ class StratifiedReplay:
         Raises:
             CheckpointError: an array is missing, or two contradict each other.
         """
-        missing = [name for name in ("packs", "drawn", "order", "values") if name not in arrays]
-        if missing:
-            raise CheckpointError(f"expected a replay as StratifiedReplay.to_arrays gives it, got none of {missing!r}")
-        packs = iter(packs_from_arrays(arrays))
-        rows = [list(islice(packs, count)) for count in arrays["packs"]]
-        ends = np.cumsum([sum(map(len, match_rows)) for match_rows in rows], dtype=np.int64)
-        total = int(ends[-1]) if len(ends) else 0
-        lengths = (len(arrays["order"]), len(arrays["values"]), len(arrays["drawn"]))
-        if lengths != (total, total, len(rows)):
-            raise CheckpointError(f"expected {total!r} states of {len(rows)!r} matches in the replay, got {lengths!r}")
+        require(arrays, "drawn", "order")
+        memory = targets_from_arrays(arrays)
+        orders = cut("order", arrays["order"], list(map(len, memory)))
+        drawn = cut("drawn", arrays["drawn"], [1] * len(memory))
         replay = cls(config, rng)
-        orders = np.split(arrays["order"], ends[:-1])
-        values = np.split(arrays["values"], ends[:-1])
-        for match_rows, order, v, drawn in zip(rows, orders, values, arrays["drawn"], strict=False):
-            replay._matches.append(_Match(Targets(match_rows, v.copy()), order.copy(), int(drawn)))
+        for targets, order, count in zip(memory, orders, drawn, strict=True):
+            replay._matches.append(_Match(targets, order, int(count[0])))
         return replay
+
+    def _targets(self) -> list[Targets]:
+        return [match.targets for match in self._matches]
 
 
 def minibatch_count(states: int, batch_size: int) -> int:
@@ -194,17 +174,3 @@ def deal(states: int, minibatches: int, rng: np.random.Generator) -> NDArray[np.
     """
     rounds = np.tile(np.arange(minibatches), (-(-states // minibatches), 1))
     return rng.permuted(rounds, axis=1).ravel()[:states]
-
-
-def _unpack(
-    packs: list[CompactRows], rows: NDArray[np.int64], values: NDArray[np.float32], ends: NDArray[np.int64]
-) -> Iterator[Batch]:
-    """Yield the minibatches rows[0:ends[0]], rows[ends[0]:ends[1]], ..., unpacking as many at once as WINDOW_BYTES."""
-    at_once = max(1, WINDOW_BYTES // (4 * packs[0].size * int(ends[0])))
-    start = 0
-    for first in range(0, len(ends), at_once):
-        window_start = start
-        window = unpack_rows(packs, rows[start : ends[min(first + at_once, len(ends)) - 1]])
-        for end in ends[first : first + at_once]:
-            yield Batch(window[start - window_start : end - window_start], values[start:end])
-            start = end
