@@ -1,0 +1,76 @@
+"""What can be known to go wrong before anything is trained.
+
+Each variant is made ready to train and to play at each of its games: a heuristic that the game cannot give, a symmetry
+that breaks its rules, a network that does not fit its board, a device that is not there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Sequence
+
+import pyspiel
+
+from athenan_spiel.arena.experiments.file import ExperimentFile
+from athenan_spiel.arena.experiments.matches import budget_of, make_search
+from athenan_spiel.arena.experiments.plan import slug
+from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
+from athenan_spiel.evaluators import make_engine
+from athenan_spiel.games import load_game
+from athenan_spiel.matches import random_openings
+from athenan_spiel.training.toml_lines import KeyPath
+from athenan_spiel.training.trainer import Trainer
+
+COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
+"""Which engine values states changes nothing in whether a variant suits a game."""
+
+
+def check(file: ExperimentFile) -> None:
+    """Make every variant ready for every game.
+
+    Raises:
+        ConfigError: one cannot be, with the line of the setting in the experiment's file.
+    """
+    experiment = file.experiment
+    games = {spec: _game(file, spec) for spec in experiment.games}
+    _require_different_folders(file, "game", ("games",), experiment.games)
+    _require_different_folders(file, "variant", ("variants",), [variant.name for variant in experiment.variants])
+    checked: dict[tuple[str, TrainingConfig], Trainer] = {}
+    for variant in experiment.variants:
+        for spec in variant.games:
+            try:
+                trainer = checked.get((spec, variant.training)) or _trainer(games[spec], variant.training)
+                checked[spec, variant.training] = trainer
+                make_search(games[spec], variant.play.search(), trainer.outcome)
+                budget_of(variant.play.search())
+            except AthenanError as error:
+                raise file.variant_error(variant.name, f"{error} (at {spec})") from None
+
+
+def _require_different_folders(file: ExperimentFile, what: str, path: KeyPath, names: Sequence[str]) -> None:
+    for i, name in enumerate(names):
+        for other in names[:i]:
+            if slug(name) == slug(other):
+                problem = f"{what}s {other!r} and {name!r} would share the folder {slug(name)!r}: rename one"
+                raise file.error((*path, name), problem)
+
+
+def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
+    try:
+        game = load_game(spec)
+    except UnsupportedGameError as error:
+        raise file.error(("games",), f"games: {error}") from None
+    protocol = file.experiment.protocol
+    try:
+        random_openings(game, 1, protocol.opening_plies, random.Random(0))
+    except ConfigError as error:
+        raise file.error(("protocol", "opening_plies"), f"protocol.opening_plies at {spec}: {error}") from None
+    return game
+
+
+def _trainer(game: pyspiel.Game, config: TrainingConfig) -> Trainer:
+    trainer = Trainer(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
+    make_engine(config.engine, trainer.encoder.shape)
+    return trainer

@@ -1,0 +1,190 @@
+"""The tables of an experiment: Markdown for people, CSV and JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from athenan_spiel.arena.experiments.settings import Experiment
+from athenan_spiel.arena.experiments.statistics import MEAN, Points, Share, curve_shares, final_shares, head_to_head
+from athenan_spiel.config import TrainingConfig
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What the trainings of a variant did at a game, each number a mean over its repetitions."""
+
+    game: str
+    variant: str
+    seconds: float
+    matches: float
+    evaluations: float
+    states_learned: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that is known of an experiment.
+
+    Attributes:
+        final: points of the final networks.
+        curves: points of each stage's networks, the last stage included.
+        duels: (row, column) → the row's share against the column, mean over games.
+        efforts: of the trainings.
+        complete: whether all trainings and matches are done.
+    """
+
+    experiment: Experiment
+    final: list[Share]
+    curves: list[Share]
+    duels: dict[tuple[str, str], float]
+    efforts: list[Effort]
+    complete: bool
+
+    @classmethod
+    def of(cls, points: Points, efforts: Sequence[Effort], complete: bool) -> Results:
+        """What the points say."""
+        experiment = points.plan.experiment
+        return cls(
+            experiment, final_shares(points), curve_shares(points), head_to_head(points), list(efforts), complete
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "name": self.experiment.name,
+            "complete": self.complete,
+            "final": [_share_json(share) for share in self.final],
+            "curves": [_share_json(share) for share in self.curves],
+            "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
+            "training": [vars(effort) for effort in self.efforts],
+        }
+
+    def files(self) -> dict[str, str]:
+        """The report's texts by file name."""
+        return {
+            "report.md": self.markdown(),
+            "final.csv": _csv([_share_json(share) for share in self.final]),
+            "curves.csv": _csv([_share_json(share) for share in self.curves]),
+            "head_to_head.csv": _csv(self.to_json()["head_to_head"]),
+            "training.csv": _csv(self.to_json()["training"]),
+        }
+
+    def markdown(self) -> str:
+        """The report: what was compared, final points, head to head, what the trainings did."""
+        parts = [f"# {self.experiment.name}", "" if self.complete else "**Not finished: some matches are missing.**"]
+        parts += [*_about(self.experiment), "## Final points", self.final_table(), "![](final.png)"]
+        if self.experiment.protocol.stages > 1:
+            parts += ["## While training", "![](curves.png)"]
+        if self.duels:
+            parts += ["## Head to head", _HEAD_TO_HEAD, self._duel_table()]
+        if self.efforts:
+            parts += ["## What the trainings did", "Means over repetitions.", self._effort_table()]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def final_table(self) -> str:
+        """Games by variants in Markdown, the best of each row in bold, and the means with their intervals."""
+        shares = {(share.game, share.variant): share for share in self.final}
+        names = [variant.name for variant in self.experiment.variants]
+        rows = []
+        for game in (*self.experiment.games, MEAN):
+            known = [shares[game, name].interval.estimate for name in names if (game, name) in shares]
+            cells = []
+            for name in names:
+                share = shares.get((game, name))
+                cells.append("X" if share is None else _cell(share, best=share.interval.estimate == max(known)))
+            rows.append([game if game == MEAN else f"`{game}`", *cells])
+        return markdown_table(["", *names], rows)
+
+    def _duel_table(self) -> str:
+        names = [variant.name for variant in self.experiment.variants]
+        rows = [
+            [row, *(f"{self.duels[row, column]:.1%}" if (row, column) in self.duels else "" for column in names)]
+            for row in names
+        ]
+        return markdown_table(["", *names], rows)
+
+    def _effort_table(self) -> str:
+        rows = [
+            [
+                f"`{e.game}`",
+                e.variant,
+                f"{e.seconds:.0f}",
+                f"{e.matches:,.0f}",
+                f"{e.evaluations:,.0f}",
+                f"{e.states_learned:,.0f}",
+            ]
+            for e in self.efforts
+        ]
+        return markdown_table(["game", "trained as", "seconds", "matches", "states valued", "states learned"], rows)
+
+
+_HEAD_TO_HEAD = "The row's share of the points against the column, mean over the games that both take part in."
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown, all but the first column to the right."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def length_of(config: TrainingConfig) -> str:
+    """How long a training lasts, in words."""
+    limits = [f"{config.seconds:g} s"] if config.seconds is not None else []
+    limits += [f"{config.matches:,} matches"] if config.matches is not None else []
+    return " or ".join(limits)
+
+
+def _about(experiment: Experiment) -> list[str]:
+    """What the numbers below mean."""
+    protocol = experiment.protocol
+    lengths = list(dict.fromkeys(length_of(variant.training) for variant in experiment.variants))
+    openings = (
+        f"beginning with {protocol.opening_plies} random plies, each opening with both colours"
+        if protocol.opening_plies
+        else "one with each colour"
+    )
+    plays = list(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
+    whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
+    return [
+        f"{len(experiment.variants)} variants, {len(experiment.games)} games, {experiment.repetitions} repetitions; "
+        f"each training lasts {', '.join(lengths)}. In matches, networks play with {', '.join(plays)}"
+        f"{' of depth 1' if plays == ['minimax'] else ''}.",
+        f"Points are the share of matches won, a draw counting half, in percent. Each final network met each other one "
+        f"of {whom} in {protocol.matches} matches, {openings}; none met itself. In parentheses: the "
+        f"{protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} resamples of the "
+        "repetitions within each game). The mean is over the games in which a variant takes part; X: it does not.",
+    ]
+
+
+def _cell(share: Share, *, best: bool) -> str:
+    interval = share.interval
+    estimate = f"{interval.estimate:.1%}"
+    return f"{f'**{estimate}**' if best else estimate} ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    interval = share.interval
+    return {
+        "game": share.game,
+        "variant": share.variant,
+        "stage": share.stage,
+        "points": round(interval.estimate, 6),
+        "low": round(interval.low, 6),
+        "high": round(interval.high, 6),
+        "confidence": interval.confidence,
+        "repetitions": share.repetitions,
+        "matches": share.matches,
+    }
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()

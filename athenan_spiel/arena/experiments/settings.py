@@ -1,0 +1,143 @@
+"""What an experiment is: variants, games, repetitions, and the protocol by which they are compared.
+
+The protocol is that of the article's Section 3.3. Everything here is frozen and without a file; `file` reads it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from athenan_spiel.config import SearchConfig, Settings, TrainingConfig
+from athenan_spiel.errors import ConfigError
+
+PlayAlgorithm = Literal["minimax", "descent", "ubfm", "alphabeta", "mcts"]
+PlayDecision = Literal["best", "safest"]
+Opponents = Literal["all", "repetition"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolConfig(Settings):
+    """How trained networks are compared."""
+
+    table: ClassVar[str] = "protocol."
+
+    stages: int = 4
+    """Networks saved of a training, at equal shares of its length, the last one at its end. The article: 48."""
+    matches: int = 2
+    """Matches between two networks, half with each colour. The article: 2."""
+    opening_plies: int = 0
+    """Random actions at the beginning of a match; each opening is played with both colours. The article: 0."""
+    opponents: Opponents = "all"
+    """Whom a final network meets: `all` other final networks of the game, whatever their repetition (the article), or
+    those of its own `repetition`, which costs less."""
+    confidence: float = 0.95
+    """Of the intervals."""
+    resamples: int = 10_000
+    """Of the bootstrap."""
+
+    def check(self) -> None:
+        """Both colours are played, and no match is played twice."""
+        self.require_some(1, "stages", "resamples")
+        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
+        self.require_some(0, "opening_plies")
+        self.require(0 < self.confidence < 1, "confidence", "between 0 and 1")
+        if self.opening_plies == 0:
+            self.require(
+                self.matches == 2,
+                "matches",
+                "2 where protocol.opening_plies is 0, as players without chance repeat their match",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayConfig(Settings):
+    """How a trained network plays the matches that measure it."""
+
+    table: ClassVar[str] = "play."
+
+    algorithm: PlayAlgorithm = "minimax"
+    """`minimax` is of depth 1 and needs no limit (the article, Section 3.3); the others are those of training."""
+    decision: PlayDecision = "best"
+    """Which action is played: of best value (Algorithm 11), or most often selected (Algorithm 13, that of UBFM_s)."""
+    completion: bool = True
+    """Prove states, for Descent and UBFM; depth-1 minimax and the others have nothing to complete."""
+    seconds: float | None = None
+    """Search time per move."""
+    iterations: int | None = None
+    """Search iterations per move."""
+    evaluations: int | None = None
+    """States valued by the network per move."""
+    exploration_constant: float | None = None
+    """c of UCT, for MCTS alone."""
+    first_play_urgency: bool = False
+    """For MCTS alone."""
+    rollouts: bool = False
+    """For MCTS alone."""
+    virtual_loss_batch: int | None = None
+    """For MCTS alone."""
+
+    def check(self) -> None:
+        """Depth-1 minimax has no limit and the others have one; the rest as for training's search."""
+        if self.algorithm == "minimax":
+            for name in ("seconds", "iterations", "evaluations"):
+                self.require(getattr(self, name) is None, name, "none, as 'minimax' looks one action ahead")
+            self.require(self.decision == "best", "decision", "'best' for 'minimax'")
+        elif self.seconds is self.iterations is self.evaluations is None:
+            raise ConfigError(
+                f"play.algorithm={self.algorithm!r} needs play.seconds, iterations or evaluations, got none of them"
+            )
+        try:
+            self.search()
+        except ConfigError as error:
+            raise ConfigError(str(error).replace("search.", "play.")) from None
+
+    def search(self) -> SearchConfig:
+        """The settings of the search. Depth-1 minimax is one iteration of best-first minimax without completion."""
+        names = [field.name for field in dataclasses.fields(SearchConfig) if hasattr(self, field.name)]
+        shared = {name: getattr(self, name) for name in names}
+        if self.algorithm == "minimax":
+            shared |= {"algorithm": "ubfm", "completion": False, "iterations": 1}
+        return SearchConfig(**shared)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """What is compared: how networks are trained, and how they play.
+
+    Attributes:
+        games: in which it takes part.
+    """
+
+    name: str
+    training: TrainingConfig
+    play: PlayConfig
+    games: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Variants, each trained `repetitions` times on each of its games. Variants of equal training share networks.
+
+    Attributes:
+        games: OpenSpiel game strings.
+        seed: everything random in it comes from this.
+    """
+
+    name: str
+    games: tuple[str, ...]
+    repetitions: int
+    seed: int = 0
+    protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
+    variants: tuple[Variant, ...]
+
+    def variants_of(self, game: str) -> list[Variant]:
+        """Those that take part in `game`."""
+        return [variant for variant in self.variants if game in variant.games]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; equal if and only if the experiments are."""
+        table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
+        return table

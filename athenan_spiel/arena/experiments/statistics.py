@@ -1,0 +1,234 @@
+"""Win percentages of variants, with intervals by the stratified bootstrap.
+
+A win percentage is a share of the points: a win is one, a draw a half. What varies independently are the trainings, not
+the matches of one network, nor those of two; so a resample draws repetitions, with replacement, within each game
+(the stratum), and all matches follow their networks. The interval is that between two percentiles of the resamples.
+
+1. Where final networks meet those of all repetitions, each training's repetitions are drawn by themselves, and both
+   players of a match count as often as they were drawn. Variants that share their networks are drawn together.
+2. Where they meet those of their own repetition, repetitions are drawn, each with all its networks.
+3. The mean over games is over those in which the variant takes part, each with the same weight.
+4. A network does not meet itself; duplicates in a resample do not, either.
+
+With few repetitions such intervals are somewhat too narrow: four numbers do not say all about their spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from athenan_spiel.arena.experiments.folder import Row, pairing_of
+from athenan_spiel.arena.experiments.plan import Plan, Player, seed_of
+from athenan_spiel.arena.intervals import Interval
+
+MEAN = "mean"
+"""Stands for the mean over games, where otherwise a game is named."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The points of a variant.
+
+    Attributes:
+        game: or `MEAN`.
+        stage: of the variant's networks, from 1.
+        interval: of the share of the points, in [0, 1].
+        matches: played, by this variant's networks.
+        repetitions: of its trainings, in each game.
+    """
+
+    game: str
+    variant: str
+    stage: int
+    interval: Interval
+    matches: int
+    repetitions: int
+
+
+class Points:
+    """The points of all pairings that were played."""
+
+    def __init__(self, plan: Plan, rows: Iterable[Row]) -> None:
+        self.plan = plan
+        self._points: dict[tuple[str, Player, Player], list[float]] = {}
+        for row in rows:
+            pairing = pairing_of(row)
+            self._points.setdefault((pairing.game, pairing.a, pairing.b), []).append(row["points_a"])
+            self._points.setdefault((pairing.game, pairing.b, pairing.a), []).append(1 - row["points_a"])
+
+    def share(self, game: str, player: Player, opponent: Player) -> float:
+        """The player's share of the points against the opponent; NaN if they have not met."""
+        points = self._points.get((game, player, opponent))
+        return sum(points) / len(points) if points else np.nan
+
+    def matches(self, game: str, player: Player, opponent: Player) -> int:
+        """How many they have played."""
+        return len(self._points.get((game, player, opponent), ()))
+
+    def matrix(self, game: str, players: Sequence[Player]) -> NDArray[np.float64]:
+        """Each one's share against each other, [n, n]; NaN where they have not met, as on the diagonal."""
+        return np.array([[self.share(game, a, b) for b in players] for a in players])
+
+
+def final_shares(points: Points) -> list[Share]:
+    """The final networks' points, for each game and variant, and the means over games."""
+    plan = points.plan
+    sampled = {game: _final_samples(points, game) for game in plan.experiment.games}
+    stage = plan.experiment.protocol.stages
+    counts = {
+        (game, variant.name): sum(
+            points.matches(game, player, opponent)
+            for player in plan.finals(game)
+            for opponent in plan.finals(game)
+            if player.variant == variant.name
+        )
+        for game in plan.experiment.games
+        for variant in plan.experiment.variants_of(game)
+    }
+    return _shares(plan, sampled, stage, counts)
+
+
+def curve_shares(points: Points) -> list[Share]:
+    """The points of each stage's networks against the final ones of their repetition, for each game, and the means.
+
+    As in the article, a variant's own final network is among them; that against itself counts a half.
+    """
+    plan = points.plan
+    shares = []
+    for stage in range(1, plan.experiment.protocol.stages + 1):
+        sampled: dict[str, dict[str, NDArray[np.float64]]] = {}
+        counts: dict[tuple[str, str], int] = {}
+        for game in plan.experiment.games:
+            sampled[game], played = _stage_samples(points, game, stage)
+            counts |= {(game, name): count for name, count in played.items()}
+        shares += _shares(plan, sampled, stage, counts)
+    return shares
+
+
+def head_to_head(points: Points) -> dict[tuple[str, str], float]:
+    """(row, column) → the row's share of the points of all final matches between the two, mean over their games."""
+    plan = points.plan
+    found: dict[tuple[str, str], list[float]] = {}
+    for game in plan.experiment.games:
+        players = plan.finals(game)
+        matrix = points.matrix(game, players)
+        names = np.array([player.variant for player in players])
+        for row in dict.fromkeys(names):
+            for column in dict.fromkeys(names):
+                block = matrix[np.ix_(names == row, names == column)]
+                if row != column and not np.isnan(block).all():
+                    found.setdefault((str(row), str(column)), []).append(float(np.nanmean(block)))
+    return {pair: sum(values) / len(values) for pair, values in found.items()}
+
+
+def percentile_interval(estimate: float, samples: NDArray[np.float64], confidence: float) -> Interval:
+    """The percentile interval: `confidence` of the samples lie within, as many above as below."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(samples, [tail, 1 - tail])
+    return Interval(float(estimate), float(low), float(high), confidence)
+
+
+def weighted_shares(
+    matrix: NDArray[np.float64], weights: NDArray[np.float64], members: NDArray[np.bool_], *, by_both: bool
+) -> NDArray[np.float64]:
+    """Each variant's share when its networks count as often as they were drawn.
+
+    Args:
+        matrix: [n, n], share of each network against each other; NaN where they have not met.
+        weights: [B, n], how often each was drawn.
+        members: [v, n], which networks are a variant's.
+        by_both: whether a match counts by both players' weights, or by the first one's alone.
+
+    Returns:
+        [B, v]; NaN where nothing that a variant plays was drawn.
+    """
+    met = ~np.isnan(matrix)
+    values = np.where(met, matrix, 0.0)
+    opponents = weights if by_both else np.ones_like(weights)
+    points, played = opponents @ values.T, opponents @ met.T  # [B, n]
+    with np.errstate(invalid="ignore"):
+        shares: NDArray[np.float64] = ((weights * points) @ members.T) / ((weights * played) @ members.T)
+    return shares
+
+
+def _final_samples(points: Points, game: str) -> dict[str, NDArray[np.float64]]:
+    """variant → the estimate, then that of each resample: [1 + B]."""
+    plan = points.plan
+    players = plan.finals(game)
+    names = [variant.name for variant in plan.experiment.variants_of(game)]
+    members = np.array([[player.variant == name for player in players] for name in names])
+    everyone = plan.experiment.protocol.opponents == "all"
+    weights = _weights(plan, game, players, everyone)
+    shares = weighted_shares(points.matrix(game, players), weights, members, by_both=everyone)
+    return dict(zip(names, shares.T, strict=True))
+
+
+def _stage_samples(points: Points, game: str, stage: int) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:
+    """As `_final_samples` for the networks of `stage`, and how many matches each variant has."""
+    plan = points.plan
+    finals = plan.finals(game)
+    samples, counts = {}, {}
+    for variant in plan.experiment.variants_of(game):
+        shares = []
+        for repetition in range(1, plan.experiment.repetitions + 1):
+            player = Player(variant.name, repetition, stage)
+            opponents = [final for final in finals if final.repetition == repetition]
+            shares.append(np.mean([0.5 if player == o else points.share(game, player, o) for o in opponents]))
+        counts[variant.name] = sum(
+            points.matches(game, Player(variant.name, final.repetition, stage), final) for final in finals
+        )
+        weights = _draws(plan, "curve", game, variant.name)
+        samples[variant.name] = _weighted_mean(np.array(shares), weights)
+    return samples, counts
+
+
+def _weighted_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of those values that are there, for each row of weights."""
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        means: NDArray[np.float64] = (weights @ np.where(there, values, 0.0)) / (weights @ there)
+    return means
+
+
+def _weights(plan: Plan, game: str, players: Sequence[Player], everyone: bool) -> NDArray[np.float64]:
+    """How often each player counts, [1 + B, n]: once, then as often as its repetition was drawn."""
+    drawn = {
+        name: _draws(plan, "final", game, plan.trained_as(name) if everyone else "")
+        for name in {player.variant for player in players}
+    }
+    return np.stack([drawn[player.variant][:, player.repetition - 1] for player in players], axis=1)
+
+
+def _draws(plan: Plan, *what: str) -> NDArray[np.float64]:
+    """How often each repetition was drawn, [1 + B, R]; in the first row once each. `what` is drawn independently."""
+    experiment = plan.experiment
+    count = experiment.repetitions
+    rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", what))
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=experiment.protocol.resamples)
+    return np.concatenate([np.ones((1, count)), drawn])
+
+
+def _shares(
+    plan: Plan,
+    sampled: Mapping[str, Mapping[str, NDArray[np.float64]]],
+    stage: int,
+    counts: Mapping[tuple[str, str], int],
+) -> list[Share]:
+    """The shares whose estimates and resamples are given by game and variant, and their means over games."""
+    experiment = plan.experiment
+    found = []
+    for variant in experiment.variants:
+        of_games = {game: samples[variant.name] for game, samples in sampled.items() if variant.name in samples}
+        lines = [*of_games.items(), (MEAN, np.mean(list(of_games.values()), axis=0))]
+        for game, values in lines:
+            resamples = values[1:][~np.isnan(values[1:])]
+            if np.isnan(values[0]) or not len(resamples):
+                continue
+            played = counts[game, variant.name] if game != MEAN else sum(counts[g, variant.name] for g in of_games)
+            interval = percentile_interval(values[0], resamples, experiment.protocol.confidence)
+            found.append(Share(game, variant.name, stage, interval, played, experiment.repetitions))
+    return found

@@ -1,0 +1,112 @@
+"""One training of an experiment: a run whose network is saved at each stage.
+
+    trainings/GAME/NAME/1/      a run folder (docs/run_folder.md)
+    trainings/GAME/NAME/1/stages/1, 2, ...   weights.safetensors and state.json of the checkpoint at that stage
+
+A training is finished when its last stage is there; then its checkpoints keep no more than that either, and
+`load_agent` still takes the folder. Until then it goes on from its newest checkpoint as `resume` does.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.games import load_game
+from athenan_spiel.training import resume, train
+from athenan_spiel.training.checkpoints import OPTIMIZER, REPLAY, STATE, UNFINISHED, WEIGHTS, read_header, sync_folder
+from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished
+from athenan_spiel.training.run_folder import CONFIG, RunFolder
+from athenan_spiel.training.trainer import fraction_done
+
+STAGES = "stages"
+
+
+@dataclass(frozen=True)
+class TrainingTask:
+    """To train a network, or to go on with that.
+
+    Attributes:
+        folder: of the run.
+        stages: how many.
+    """
+
+    folder: Path
+    game: str
+    config: TrainingConfig
+    stages: int
+
+    def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
+        """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved."""
+        listener = _StageKeeper(self.folder, self.config, self.stages, report)
+        milestones = [stage / self.stages for stage in range(1, self.stages)]
+        if (self.folder / CONFIG).exists():
+            listener.keep_newest()
+            run = resume(self.folder, listeners=[listener], stop=stop, milestones=milestones)
+        else:
+            game = load_game(self.game)
+            run = train(game, self.config, self.folder, listeners=[listener], stop=stop, milestones=milestones)
+        if run.reason == "stopped":
+            return False
+        listener.keep(run.checkpoint, self.stages)
+        _drop_what_is_no_longer_needed(self.folder)
+        return True
+
+
+def stage_path(folder: Path, stage: int) -> Path:
+    """Where the network of a stage is, for `read_header` and `read_weights`."""
+    return folder / STAGES / str(stage)
+
+
+def is_finished(folder: Path, stages: int) -> bool:
+    """Whether the training in `folder` has come to its end."""
+    return stage_path(folder, stages).exists()
+
+
+class _StageKeeper:
+    """A listener that keeps of the first checkpoint of each stage what is needed to play."""
+
+    def __init__(self, folder: Path, config: TrainingConfig, stages: int, report: Callable[[float], None]) -> None:
+        self._folder = folder
+        self._config = config
+        self._stages = stages
+        self._report = report
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CheckpointWritten):
+            self._keep_passed(event.path)
+        if isinstance(event, RoundProgress | RunFinished):
+            self._report(fraction_done(self._config, event.matches, event.seconds))
+
+    def keep_newest(self) -> None:
+        """Keep what a kill left without, between the checkpoint and its copy."""
+        newest = RunFolder(self._folder).newest()
+        if newest is not None:
+            self._keep_passed(newest)
+
+    def _keep_passed(self, checkpoint: Path) -> None:
+        counters = read_header(checkpoint).counters
+        done = fraction_done(self._config, counters.matches, counters.seconds)
+        self.keep(checkpoint, min(self._stages - 1, int(done * self._stages + 1e-9)))
+
+    def keep(self, checkpoint: Path, last: int) -> None:
+        """Let `checkpoint` be what it is of all stages until `last` that have none yet."""
+        for stage in range(1, last + 1):
+            final = stage_path(self._folder, stage)
+            if not final.exists():
+                unfinished = final.with_name(f"{UNFINISHED}{stage}")
+                shutil.rmtree(unfinished, ignore_errors=True)
+                unfinished.mkdir(parents=True)
+                for name in (WEIGHTS, STATE):
+                    shutil.copy2(checkpoint / name, unfinished / name)
+                unfinished.rename(final)
+                sync_folder(final.parent)
+
+
+def _drop_what_is_no_longer_needed(folder: Path) -> None:
+    for checkpoint in (folder / "checkpoints").iterdir():
+        for name in (OPTIMIZER, REPLAY):
+            (checkpoint / name).unlink(missing_ok=True)

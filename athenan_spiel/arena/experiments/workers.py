@@ -1,0 +1,171 @@
+"""Processes that do an experiment's tasks, one each at a time.
+
+1. A task is told to stop when Ctrl-C comes, when another task fails, or when the process that gave it out is gone.
+2. It then saves what it has and answers False; only a second Ctrl-C ends it at once.
+3. With one process, tasks are done in this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from multiprocessing.synchronize import Event
+from typing import Any, Generic, Protocol, TypeVar
+
+from athenan_spiel.errors import AthenanError, ExperimentError
+from athenan_spiel.training.stopping import StopRequests
+
+LOOK_SECONDS = 0.2
+"""Time between two looks at whether Ctrl-C has come."""
+
+
+class Task(Protocol):
+    """Something to do in another process, to which it can be sent."""
+
+    def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
+        """Do it, reporting on the way; True if it is finished, False if `stop` came first."""
+
+
+T = TypeVar("T", bound=Task)
+
+
+def do_tasks(
+    tasks: Sequence[T], processes: int, on_report: Callable[[T, Any], None], on_finished: Callable[[T], None]
+) -> None:
+    """Do all `tasks`, begun in their order.
+
+    Args:
+        on_report: called with a task and what it reports.
+        on_finished: called with each task that is finished.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came; what was under way is saved, unless it came twice.
+        ExperimentError: a process ended by itself.
+        AthenanError: what a task raised.
+    """
+    if min(processes, len(tasks)) > 1:
+        _Crew(tasks, processes, on_report, on_finished).work()
+        return
+    for task in tasks:
+        if not task.run(lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
+            raise KeyboardInterrupt
+        on_finished(task)
+
+
+class _Crew(Generic[T]):
+    """The processes of one `do_tasks`."""
+
+    def __init__(
+        self,
+        tasks: Sequence[T],
+        processes: int,
+        on_report: Callable[[T, Any], None],
+        on_finished: Callable[[T], None],
+    ) -> None:
+        self._waiting = deque(tasks)
+        self._on_report = on_report
+        self._on_finished = on_finished
+        self._busy: dict[Connection, T] = {}
+        self._error: AthenanError | None = None
+        self._stopped = False
+        context = multiprocessing.get_context("spawn")
+        self._stopping = context.Event()
+        self._processes: dict[Connection, SpawnProcess] = {}
+        for _ in range(min(processes, len(tasks))):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, self._stopping, os.getpid()))
+            process.start()
+            theirs.close()
+            self._processes[ours] = process
+
+    def work(self) -> None:
+        try:
+            with StopRequests() as stops:
+                for connection in self._processes:
+                    self._give(connection)
+                while self._busy:
+                    if stops.requested:
+                        self._stop()
+                    ready = wait(list(self._busy), LOOK_SECONDS)
+                    for connection in [connection for connection in self._busy if connection in ready]:
+                        self._hear(connection)
+        finally:
+            self._end()
+        if self._error is not None:
+            raise self._error
+        if self._stopped:
+            raise KeyboardInterrupt
+
+    def _give(self, connection: Connection) -> None:
+        if self._waiting and not self._stopping.is_set():
+            self._busy[connection] = self._waiting.popleft()
+            connection.send(self._busy[connection])
+
+    def _hear(self, connection: Connection) -> None:
+        task = self._busy[connection]
+        try:
+            kind, content = connection.recv()
+        except (EOFError, OSError):
+            del self._busy[connection]
+            process = self._processes[connection]
+            process.join()
+            self._fail(
+                ExperimentError(
+                    f"a process of the experiment ended with code {process.exitcode!r} (out of memory, or killed): "
+                    "start it again to go on, perhaps with fewer --processes"
+                )
+            )
+            return
+        if kind == "report":
+            self._on_report(task, content)
+            return
+        del self._busy[connection]
+        if kind == "failed":
+            self._fail(content)
+        elif content:
+            self._on_finished(task)
+            self._give(connection)
+
+    def _fail(self, error: AthenanError) -> None:
+        self._error = self._error or error
+        self._stopping.set()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._stopping.set()
+
+    def _end(self) -> None:
+        """Let the idle ones go and end the busy ones, if an exception has left any."""
+        for connection, process in self._processes.items():
+            if connection in self._busy:
+                process.kill()
+            with contextlib.suppress(OSError):
+                connection.send(None)
+            connection.close()
+            process.join()
+
+
+def _serve(connection: Connection, stopping: Event, parent: int) -> None:
+    """Do the tasks that come through `connection` until None comes, or nobody is there any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def stop() -> bool:
+        return stopping.is_set() or os.getppid() != parent
+
+    def report(message: Any) -> None:
+        with contextlib.suppress(OSError):  # then `stop` says so
+            connection.send(("report", message))
+
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+        while (task := connection.recv()) is not None:
+            try:
+                answer = ("done", task.run(report, stop))
+            except AthenanError as error:
+                answer = ("failed", error)
+            connection.send(answer)

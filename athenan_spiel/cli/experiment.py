@@ -1,0 +1,146 @@
+"""`athenan experiment`: variants compared by the article's protocol, from a file to tables and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from athenan_spiel.cli.console import output, print_json, progress, say
+from athenan_spiel.cli.exit_codes import DONE, STOPPED
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.train import RUNS
+from athenan_spiel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from athenan_spiel.arena.experiments import ExperimentFile, Results
+    from athenan_spiel.arena.experiments.plan import Training
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentArguments:
+    """Run the experiment that FILE describes: train variants, let them play all against all, write tables and plots.
+
+    Ctrl-C saves and stops; the same command goes on, and repeats nothing that is finished.
+
+    Example: athenan experiment examples/experiments/searches.toml --processes 2
+    """
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """A TOML file of games, variants and settings; docs/experiments.md says what may stand in it."""
+    folder: str | None = None
+    """Where results go; by default runs/ and the experiment's name."""
+    processes: int | None = None
+    """Trainings, and later matches, at once; by default one for each core. It changes how much a second of training
+    is, so keep it over the whole of an experiment."""
+    check: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Only check the file: every variant is made ready for every game."""
+    report: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Only make tables and plots again from what the folder holds, finished or not."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print the results as one JSON document."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan experiment` with these words; returns the exit code."""
+    arguments = parse(ExperimentArguments, words, "athenan experiment")
+    if arguments.check and arguments.report:
+        raise ConfigError("expected --check or --report, got both")
+    console = progress()
+    with console.status("checking"):
+        from athenan_spiel.arena.experiments import check, read_experiment, report, run_experiment, usable_cores
+
+        file = read_experiment(arguments.file)
+        if arguments.check:
+            check(file)
+    folder = Path(arguments.folder) if arguments.folder is not None else RUNS / file.experiment.name
+    processes = usable_cores() if arguments.processes is None else arguments.processes
+    if arguments.check:
+        _say_what_it_is(file, processes)
+        return DONE
+    try:
+        if arguments.report:
+            results = report(file, folder)
+        else:
+            with _View() as view:
+                results = run_experiment(file, folder, processes=processes, progress=view)
+    except KeyboardInterrupt:
+        say(f"stopped; go on with: athenan experiment {' '.join(words)}")
+        return STOPPED
+    _print(results, folder, as_json=arguments.json)
+    return DONE
+
+
+def _print(results: Results, folder: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json(results.to_json())
+    else:
+        output().print(results.final_table(), soft_wrap=True)
+    say(f"report: {folder / 'report.md'}" + ("" if results.complete else " (not finished: some matches are missing)"))
+
+
+def _say_what_it_is(file: ExperimentFile, processes: int) -> None:
+    """How much there is to do."""
+    from athenan_spiel.arena.experiments.plan import Plan
+
+    plan = Plan(file.experiment)
+    trainings = plan.trainings()
+    matches = sum(1 for _ in plan.pairings()) * file.experiment.protocol.matches
+    seconds = [training.config.seconds for training in trainings]
+    known = [second for second in seconds if second is not None]
+    length = (
+        f", {sum(known) / 60 / processes:.0f} minutes with {processes} processes" if len(known) == len(seconds) else ""
+    )
+    say(f"{file.source} is right: {len(trainings)} trainings{length}, then {matches:,} matches")
+
+
+class _View:
+    """Bars on a terminal, lines elsewhere."""
+
+    def __init__(self) -> None:
+        console = progress()
+        self._lines = not console.is_terminal
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[count]}"),
+            TimeRemainingColumn(),
+        )
+        self._bars = Bars(*columns, console=console, transient=True, disable=self._lines)
+        self._trainings = self._bars.add_task("trainings", total=None, count="")
+        self._matches = self._bars.add_task("matches", total=None, count="", start=False)
+        self._done = 0
+        self._total = 0
+
+    def __enter__(self) -> _View:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def trainings(self, done: float, total: int) -> None:
+        """Show how much of the trainings is done."""
+        self._total = total
+        self._bars.update(self._trainings, completed=done, total=total, count=f"{done:.1f}/{total}")
+
+    def matches(self, done: int, total: int) -> None:
+        """Show how many matches are played."""
+        self._bars.start_task(self._matches)
+        self._bars.update(self._matches, completed=done, total=total, count=f"{done:,}/{total:,}")
+        if self._lines and done in (0, total):
+            say(f"matches: {done:,} of {total:,}")
+
+    def finished(self, training: Training) -> None:
+        """Say it where there are no bars."""
+        if self._lines:
+            say(f"trained: {training.name} at {training.game}, repetition {training.repetition}")
