@@ -1,8 +1,8 @@
 """Athénan for OpenSpiel: agents that learn to play a game from its rules alone, by minimax search and tree learning.
 
 The layers, each knowing only those before it: `errors` and `config` (what all share), `games` (rules), `outcomes` (what
-a finished match is worth), `encoding` (state to network input), `transpositions` and `tree` (memory), `search` (Descent
-and UBFM), `decisions` (choice), `networks` and `evaluators` (judgement), `learning`, then `agent`, `matches`,
+a finished match is worth), `encoding` (state to network input), `transpositions` and `tree` (memory), `search` (Descent,
+UBFM, alpha-beta and MCTS), `decisions` (choice), `networks` and `evaluators` (judgement), `learning`, then `agent`, `matches`,
 `opponents`, `selfplay` and `training` (play), `arena` (measure), and `cli`. Bots for OpenSpiel are in the package
 `agents`. A value is always the first player's. What is heavy is fetched when it is first asked for, so importing this
 package loads neither torch nor OpenSpiel.
@@ -39,15 +39,17 @@ if TYPE_CHECKING:
     from athenan_spiel.agent import Agent
     from athenan_spiel.games import check_game, load_game, supported_games, unmet_conditions
     from athenan_spiel.matches import MatchResult, Series, play_match, play_series
-    from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, SearchResult, think
+    from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, SearchResult, think
     from athenan_spiel.training import Run, load_agent, preset, resume, train
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MCTS",
     "UBFM",
     "Agent",
     "AgentError",
+    "AlphaBeta",
     "AthenanError",
     "Budget",
     "BudgetError",
@@ -88,7 +90,7 @@ _FETCHED = {
     "agent": ["Agent"],
     "games": ["check_game", "load_game", "supported_games", "unmet_conditions"],
     "matches": ["MatchResult", "Series", "play_match", "play_series"],
-    "search": ["UBFM", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
+    "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],
 }
 _HOME = {name: module for module, names in _FETCHED.items() for name in names}

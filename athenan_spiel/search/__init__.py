@@ -3,6 +3,7 @@
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.descent import Descent
+from athenan_spiel.search.from_config import make_search
 from athenan_spiel.search.infinite_terminal import InfiniteTerminal
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
@@ -18,5 +19,6 @@ __all__ = [
     "InfiniteTerminal",
     "Search",
     "SearchResult",
+    "make_search",
     "think",
 ]
