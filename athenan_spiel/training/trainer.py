@@ -29,12 +29,10 @@ from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork, make_network
 from athenan_spiel.outcomes import Outcome, make_outcome, outcome_from_parameters
 from athenan_spiel.resolved import ResolvedStates
-from athenan_spiel.search import UBFM, Budget, Descent
+from athenan_spiel.search import Budget, make_search
 from athenan_spiel.selfplay import Match, Round
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished
-
-SEARCHES = {"descent": Descent, "ubfm": UBFM}
 
 
 class Trainer:
@@ -72,9 +70,7 @@ class Trainer:
         if checkpoint is not None:
             self._restore(checkpoint)
         search = config.search
-        self._search = SEARCHES[search.algorithm](
-            game, outcome=self.outcome, completion=search.completion, known=self.resolved
-        )
+        self._search = make_search(game, search, self.outcome, self.resolved)
         self._budget = Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations)
         self._before_round = self._generators["matches"].bit_generator.state
         self.evaluator = NetworkEvaluator(self.encoder, self.engine)
