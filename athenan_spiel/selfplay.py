@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import pyspiel
 
 from athenan_spiel.decisions import Decision
@@ -72,7 +73,10 @@ def self_play(
     seed: int,
     store: Store | None = None,
 ) -> Questions[Match]:
-    """One match from the initial state, both sides thinking with the same tree (Algorithm 3's inner loop)."""
+    """One match from the initial state, both sides thinking with the same tree (Algorithm 3's inner loop).
+
+    After a thought that asked nothing and proved nothing it yields an empty question, so that other matches go on.
+    """
     rng = random.Random(seed)
     state = game.new_initial_state()
     tree = search.new_tree(store)
@@ -83,6 +87,8 @@ def self_play(
         node, i, e = yield from search_under(search, tree, state, budget, rng)
         iterations += i
         evaluations += e
+        if i and not e and not node.resolved:
+            yield []
         states.append(state.clone())
         values.append(node.value)
         state.apply_action(node.actions[decision(node, rng)])
@@ -95,20 +101,20 @@ class _Group:
     """Some matches of a round, whose questions make one batch."""
 
     def __init__(self, matches: Sequence[tuple[int, Questions[Match]]]) -> None:
-        self._running = [(index, match, 0) for index, match in matches]
+        self.running = [(index, match, 0) for index, match in matches]
         self.states: list[pyspiel.State] = []
         self.pending: Pending | None = None
 
     def advance(self, values: list[float] | None) -> list[tuple[int, Match]]:
         """Send each match its part of `values` (none starts them) and gather the next batch in `states`.
 
-        Returns the matches that ended, by index. A group with no states left is done.
+        Returns the matches that ended, by index. A group with no running match is done.
         """
         finished = []
         running = []
         self.states = []
         at = 0
-        for index, match, count in self._running:
+        for index, match, count in self.running:
             try:
                 question = match.send(None if values is None else values[at : at + count])  # type: ignore[arg-type]
             except StopIteration as end:
@@ -117,7 +123,7 @@ class _Group:
                 running.append((index, match, len(question)))
                 self.states += question
             at += count
-        self._running = running
+        self.running = running
         return finished
 
 
@@ -183,8 +189,8 @@ class Round:
 
     def _go_on(self, group: _Group, values: list[float] | None) -> None:
         self._finished.update(group.advance(values))
-        if group.states:
-            group.pending = self._submit(group.states)
+        if group.running:
+            group.pending = self._submit(group.states) if group.states else Deferred(lambda: np.empty(0, np.float32))
             self._waiting.append(group)
 
 
