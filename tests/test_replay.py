@@ -14,19 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from replay_items import Phase, items_of, match_of, matches_of
 from scipy import stats
 
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.learning.replay import Batch, StratifiedReplay
+from athenan_spiel.learning.replay import StratifiedReplay
 from athenan_spiel.learning.replay.minibatches import WINDOW_BYTES
 from athenan_spiel.learning.replay.stratified import deal, minibatch_count
 from athenan_spiel.learning.targets import Targets
-
-ITEM_BITS = 24
-Phase = list[list[int]]
-"""The minibatches of one learning phase, each a list of items."""
 
 
 class LiteralReplay:
@@ -61,32 +58,6 @@ class LiteralReplay:
                     G.extend(range(g))
                 S[j].append(item)
         return S
-
-
-def row_of(item: int) -> list[int]:
-    return [item >> bit & 1 for bit in range(ITEM_BITS)]
-
-
-def items_of(batch: Batch) -> list[int]:
-    """The items of a minibatch, read from their observations; their values must be theirs."""
-    items: list[int] = (batch.observations @ (2.0 ** np.arange(ITEM_BITS))).astype(np.int64).tolist()
-    assert batch.values.dtype == batch.observations.dtype == np.float32
-    assert batch.values.tolist() == [item / 2 for item in items]
-    return items
-
-
-def match_of(items: list[int], chunk: int = 3) -> Targets:
-    rows = np.array([row_of(item) for item in items], np.float32).reshape(-1, ITEM_BITS)
-    packs = [CompactRows.pack(rows[first : first + chunk]) for first in range(0, len(items), chunk)]
-    return Targets(packs, np.array([item / 2 for item in items], np.float32))
-
-
-def matches_of(lengths: list[int]) -> Iterator[list[int]]:
-    """Matches of new items, of the given lengths."""
-    first = 0
-    for length in lengths:
-        yield list(range(first, first + length))
-        first += length
 
 
 def phases(config: ReplayConfig, lengths: list[int], batch_size: int, seed: int = 0) -> Iterator[Phase]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.compact import CompactRows
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.replay.memory import cut, require, row_sizes, targets_from_arrays, targets_to_arrays
 from athenan_spiel.learning.replay.minibatches import Batch, all_weights, random_minibatches
 from athenan_spiel.learning.targets import Targets
@@ -93,8 +94,14 @@ class PlainReplay:
         replay = cls(config, rng)
         for block in targets_from_arrays(arrays):
             replay._append(block)
-        ((replay._dropped,),) = (dropped.tolist() for dropped in cut("dropped", arrays["dropped"], [1]))
-        replay._states -= replay._dropped
+        (dropped,) = cut("dropped", arrays["dropped"], [1])[0].tolist()
+        first = len(replay._blocks[0]) if replay._blocks else 1
+        if not 0 <= dropped < first:
+            raise CheckpointError(
+                f"expected a number in [0, {first}) states dropped of the replay's first block, got {dropped!r}"
+            )
+        replay._dropped = dropped
+        replay._states -= dropped
         return replay
 
     def _append(self, block: Targets) -> None:
@@ -104,14 +111,15 @@ class PlainReplay:
 
     def _merge_small_blocks(self) -> None:
         """Make one block of the small ones at the end, once they have enough states together."""
-        small: list[Targets] = []
+        small: deque[Targets] = deque()
         while self._blocks and len(self._blocks[-1]) < BLOCK:
-            small.insert(0, self._blocks.pop())
-        if len(small) > 1 and sum(map(len, small)) >= BLOCK:
-            self._nbytes -= sum(block.nbytes for block in small)
-            small = [_merged(small)]
-            self._nbytes += small[0].nbytes
-        self._blocks.extend(small)
+            small.appendleft(self._blocks.pop())
+        if sum(map(len, small)) >= BLOCK:
+            merged = _merged(small)
+            self._nbytes += merged.nbytes - sum(block.nbytes for block in small)
+            self._blocks.append(merged)
+        else:
+            self._blocks.extend(small)
 
     def _has_no_room(self, newest: int) -> bool:
         """The memory takes too much, and without its first block it would still hold the `newest` states."""
@@ -130,6 +138,6 @@ class PlainReplay:
             self._dropped = 0
 
 
-def _merged(blocks: Sequence[Targets]) -> Targets:
+def _merged(blocks: deque[Targets]) -> Targets:
     rows = np.concatenate([pack.unpack() for block in blocks for pack in block.rows])
     return Targets([CompactRows.pack(rows)], np.concatenate([block.values for block in blocks]), all_weights(blocks))
