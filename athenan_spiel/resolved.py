@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyspiel
@@ -31,6 +31,15 @@ MOST_STATES = 4_000_000
 
 Proof = tuple[int, float]
 """(c(s), v(s)) of a resolved state."""
+
+
+class Known(Protocol):
+    """Who may know of states that a search has not been to that they are proven; `search.ahead` is another."""
+
+    def known(
+        self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
+    ) -> Mapping[int, Proof]:
+        """The proofs of those of `states`, the children of a state, that are known; see `ResolvedStates.known`."""
 
 
 def digest(key: Hashable) -> bytes:

@@ -1,0 +1,224 @@
+"""Proving a position: Descent or UBFM with completion, until it is resolved or a bound is met.
+
+The papers' searches prove as they search (Section 5); here nothing else is wanted of them. So they are driven by the
+proof alone, on one tree, look one action ahead (`search.ahead`), and the memory that the tree takes is bounded. A
+network trained on the game says where to look first; a proof is true whatever the evaluator says.
+
+1. A `Proof` that is `proven` is true of the game: its `value` is what best play leads to, and its line, along which
+   each action and each reply keeps that value, ends with the match.
+2. Of one that is not, value and line are the search's opinion.
+3. Without a limit in seconds or megabytes it can be repeated to the bit.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+import pyspiel
+
+from athenan_spiel.errors import ConfigError, SearchError, nearest
+from athenan_spiel.evaluators.simple import ZeroEvaluator
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, Search, SearchResult, think
+from athenan_spiel.search.ahead import WinsAhead
+from athenan_spiel.tree import Node, Tree
+
+Ending = Literal["proven", "seconds", "iterations", "megabytes"]
+
+SEARCHES: Mapping[str, type[Search]] = MappingProxyType({"ubfm": UBFM, "descent": Descent})
+"""What can prove, by the names of `SearchConfig.algorithm`."""
+
+STRETCH = 100
+"""Iterations between two looks at the clock, the memory, and the caller's progress."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """What is known of a position, in the end or on the way. Values are player 0's.
+
+    Attributes:
+        proven: whether the position's value is proven.
+        value: what best play is worth if it is proven, by the outcome (1, 0 or -1 with the gain); else an estimate.
+        completion: the gain that is proven: 1 if player 0 wins, -1 if player 1 does; 0 for a draw, or if nothing is.
+        line: actions from the position on, the first of them the best one. Once the whole is at an end and proven,
+            the line ends with the match; on the way and without a proof, it is as long as the tree reaches.
+        nodes: states expanded.
+        iterations, evaluations, seconds: what was used; evaluations counts states valued.
+        ending: why it ended; None on the way.
+    """
+
+    proven: bool
+    value: float
+    completion: int
+    line: tuple[int, ...]
+    nodes: int
+    iterations: int
+    evaluations: int
+    seconds: float
+    ending: Ending | None = None
+
+    @property
+    def best_action(self) -> int:
+        """The first action of the line."""
+        return self.line[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """How much a proof may cost at most; each may be left out.
+
+    Attributes:
+        seconds: of time; it is looked at every `STRETCH` iterations.
+        iterations: of the search.
+        megabytes: by which the memory of the whole process may grow.
+
+    Raises:
+        ConfigError: one is not more than zero.
+    """
+
+    seconds: float | None = None
+    iterations: int | None = None
+    megabytes: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "iterations", "megabytes"):
+            bound = getattr(self, name)
+            if bound is not None and not bound > 0:
+                raise ConfigError(f"the bound of a proof in {name} must be more than zero, got {bound!r}")
+
+
+def solve(
+    game: pyspiel.Game,
+    state: pyspiel.State | None = None,
+    *,
+    algorithm: str = "descent",
+    evaluator: Evaluator | None = None,
+    outcome: Callable[[pyspiel.State], float] | None = None,
+    bounds: Bounds | None = None,
+    rng: random.Random | None = None,
+    on_progress: Callable[[Proof], object] | None = None,
+) -> Proof:
+    """Prove what `state` is worth.
+
+    Args:
+        game: the game.
+        state: a state of it, not terminal; the initial one by default.
+        algorithm: "descent" or "ubfm".
+        evaluator: values states for player 0; by default it knows nothing. It decides how soon a proof is found.
+        outcome: f_t, the worth of a terminal state; the gain by default. A network wants the one it was trained with.
+        bounds: when to give up; by default never.
+        rng: breaks ties; `random.Random(0)` by default.
+        on_progress: is told every `STRETCH` iterations what is known.
+
+    Raises:
+        SearchError: `state` is terminal.
+        ConfigError: the algorithm is unknown.
+        EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+    """
+    state = game.new_initial_state() if state is None else state
+    if state.is_terminal():
+        raise SearchError(
+            f"a proof needs a state with an action to choose, got a terminal one after {state.history()!r}"
+        )
+    if algorithm not in SEARCHES:
+        raise ConfigError(
+            f"a position is proven by {' or '.join(SEARCHES)}, got {algorithm!r}{nearest(algorithm, SEARCHES)}"
+        )
+    outcome = outcome or Gain()
+    ahead = WinsAhead(outcome) if game.num_players() > 1 else None
+    search = SEARCHES[algorithm](game, outcome=outcome, known=ahead)
+    solver = _Solver(search, evaluator or ZeroEvaluator(), rng or random.Random(0))
+    return solver.prove(state, bounds or Bounds(), on_progress or (lambda proof: None))
+
+
+class _Solver:
+    """A search on one tree, and what it has used so far."""
+
+    def __init__(self, search: Search, evaluator: Evaluator, rng: random.Random) -> None:
+        self._search = search
+        self._evaluator = evaluator
+        self._rng = rng
+        self._tree: Tree = search.new_tree()
+        self._start = time.perf_counter()
+        self._iterations = 0
+        self._evaluations = 0
+
+    def prove(self, state: pyspiel.State, bounds: Bounds, on_progress: Callable[[Proof], object]) -> Proof:
+        """Search until `state` is resolved or a bound is met."""
+        before = resident_megabytes()
+        while True:
+            left = STRETCH if bounds.iterations is None else min(STRETCH, bounds.iterations - self._iterations)
+            result = self._think(state, left)
+            proof = self._known(result)
+            if result.is_resolved:
+                line = tuple(self._proven_line(state))
+                return replace(self._known(result), line=line, ending="proven")
+            if bounds.seconds is not None and proof.seconds >= bounds.seconds:
+                return replace(proof, ending="seconds")
+            if bounds.iterations is not None and proof.iterations >= bounds.iterations:
+                return replace(proof, ending="iterations")
+            if bounds.megabytes is not None and resident_megabytes() - before >= bounds.megabytes:
+                return replace(proof, ending="megabytes")
+            on_progress(proof)
+
+    def _think(self, state: pyspiel.State, iterations: int) -> SearchResult:
+        budget = Budget(iterations=iterations)
+        result = think(self._search, state, budget, self._evaluator, tree=self._tree, rng=self._rng)
+        self._iterations += result.iterations
+        self._evaluations += result.evaluations
+        return result
+
+    def _known(self, result: SearchResult) -> Proof:
+        return Proof(
+            proven=result.is_resolved,
+            value=result.value,
+            completion=result.completion,
+            line=tuple(result.principal_variation),
+            nodes=len(self._tree.nodes),
+            iterations=self._iterations,
+            evaluations=self._evaluations,
+            seconds=time.perf_counter() - self._start,
+        )
+
+    def _proven_line(self, state: pyspiel.State) -> list[int]:
+        """Best play of both sides from `state`, which is resolved, to the end of the match.
+
+        States that were proven without a node, by looking ahead, are searched now: that takes an iteration each.
+        """
+        state = state.clone()
+        line = []
+        while not state.is_terminal():
+            node = self._tree.table.get(self._tree.key(state))
+            while node is None or not node.resolved:
+                node = self._think(state, STRETCH).node
+            action = node.actions[_best_proven(node)]
+            line.append(action)
+            state.apply_action(action)
+        return line
+
+
+def _best_proven(node: Node) -> int:
+    """The proven action of a resolved node that is best by (c, v), of equal ones the one that took most selections:
+    the side that loses plays where it took longest to refute."""
+    best = max if node.maximises else min
+    proven = [i for i, resolved in enumerate(node.resolutions) if resolved]
+    extreme = best((node.completions[i], node.values[i]) for i in proven)
+    return max((i for i in proven if (node.completions[i], node.values[i]) == extreme), key=node.count)
+
+
+def resident_megabytes() -> float:
+    """The memory that this process occupies; where the system does not say, the most that it ever has."""
+    import resource
+
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e6
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
