@@ -148,6 +148,10 @@ def _lines_of_action(game: pyspiel.Game) -> _Text:
     return text
 
 
+def _morpion_solitaire(game: pyspiel.Game) -> _Text:
+    return lambda state: tuple(sorted(state.history()))
+
+
 def _since_capture(history: list[int]) -> int:
     """Actions since the last capture, for games whose captures are the odd actions (the last of its mixed digits)."""
     quiet = 0
@@ -210,6 +214,10 @@ TRANSPOSITIONS: Mapping[str, Transposition] = MappingProxyType(
             "str(state), the number of turns, and the actions of an unfinished turn",
             _chinese_checkers,
         ),
+        "cliff_walking": _merged(
+            "The text shows where the player stands. A match that goes on has cost one point a ply. " + _PLIES,
+            counts_plies=True,
+        ),
         "clobber": _merged(_CELLS),
         "connect_four": _merged(_CELLS),
         "crazyhouse": _apart(
@@ -257,6 +265,12 @@ TRANSPOSITIONS: Mapping[str, Transposition] = MappingProxyType(
             "The text shows every pit, the mover and the number of the move. " + _PLIES, counts_plies=True
         ),
         "mnk": _merged(_CELLS),
+        "morpion_solitaire": _merged(
+            "An action is a line. The points are the first ones and those of the lines drawn, which lines can follow "
+            "depends on points and lines, and the score is the number of lines: their order does not matter.",
+            "the actions played, sorted",
+            _morpion_solitaire,
+        ),
         "nim": _merged("The rules look at the piles and the mover, and the text shows both."),
         "nine_mens_morris": _merged(
             "The text shows the points, the mover, the men to be placed, the number of the turn (200 make a draw) and "

@@ -22,9 +22,9 @@ from athenan_spiel.games import GameInfo, all_games, check_game, load_game, load
 from athenan_spiel.games.conditions import type_conditions
 
 SUPPORTED = (
-    "amazons antichess breakthrough checkers chess chinese_checkers clobber connect_four crazyhouse cursor_go "
-    "dots_and_boxes go gomoku havannah hex hive lines_of_action mancala mnk nim nine_mens_morris othello oware "
-    "pentago quoridor shogi tic_tac_toe twixt ultimate_tic_tac_toe xiangqi y"
+    "amazons antichess breakthrough checkers chess chinese_checkers cliff_walking clobber connect_four crazyhouse "
+    "cursor_go dots_and_boxes go gomoku havannah hex hive lines_of_action mancala mnk morpion_solitaire nim "
+    "nine_mens_morris othello oware pentago quoridor shogi tic_tac_toe twixt ultimate_tic_tac_toe xiangqi y"
 )
 """The native games of OpenSpiel 2.0.2 that meet every condition."""
 
@@ -81,15 +81,18 @@ def test_all_games_have_reasons_or_are_supported() -> None:
         reasons=(),
         parameters=(("columns", "8"), ("rows", "8")),
         note="",
+        players=(2, 2),
     )
     assert infos["matching_pennies_3p"].reasons == (
-        "it is for 3 players, not two",
+        "it is for 3 players, not one or two",
         "its players move at the same time",
         "it is a one-shot game",
         "its utility is general-sum, not zero-sum",
     )
-    assert infos["2048"].reasons[0] == "it is for 1 player, not two"
-    assert infos["oh_hell"].reasons[0] == "it is for 3 to 7 players, not two"
+    assert infos["2048"].reasons == ("it has chance",)
+    assert infos["deep_sea"].reasons == ("it hides information",)
+    assert infos["morpion_solitaire"].players == (1, 1)
+    assert infos["oh_hell"].reasons[0] == "it is for 3 to 7 players, not one or two"
     assert infos["misere"].reasons == ("it depends on its parameters (game)",)
     assert "Quoridor" in infos["quoridor"].note
 
@@ -111,7 +114,7 @@ TYPE = pyspiel.GameType
         ({"utility": TYPE.Utility.IDENTICAL}, "its players share one utility, it is not zero-sum"),
         ({"reward_model": TYPE.RewardModel.REWARDS}, "it rewards during play, not only at the end"),
         ({"provides_observation_tensor": False}, "it has no observation tensor"),
-        ({"max_num_players": 1, "min_num_players": 1}, "it is for 1 player, not two"),
+        ({"max_num_players": 4, "min_num_players": 3}, "it is for 3 to 4 players, not one or two"),
     ],
 )
 def test_each_unmet_condition_is_named(change: dict[str, Any], reason: str) -> None:
@@ -135,6 +138,17 @@ def test_each_unmet_condition_is_named(change: dict[str, Any], reason: str) -> N
     assert type_conditions(kind, (kind.min_num_players, kind.max_num_players)) == [reason]
 
 
+def test_one_player_needs_no_zero_sum_and_may_be_rewarded_on_the_way() -> None:
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    assert type_conditions(kinds["cliff_walking"], (1, 1)) == []
+    assert type_conditions(kinds["cliff_walking"], (2, 2)) == [
+        "its utility is general-sum, not zero-sum",
+        "it rewards during play, not only at the end",
+    ]
+    assert type_conditions(kinds["2048"], (1, 1)) == ["it has chance"]
+    assert type_conditions(kinds["solitaire"], (1, 1)) == ["it has chance", "it hides information"]
+
+
 def test_actions_that_are_no_integers_are_an_unmet_condition() -> None:
     native = pyspiel.load_game("tic_tac_toe").get_type()
     names = [name for name in dir(native) if not name.startswith("_")]
@@ -150,8 +164,8 @@ REFUSED = [
     # What is outside the algorithms.
     ("kuhn_poker", "kuhn_poker is not supported: it has chance; it hides information"),
     ("laser_tag", "its players move at the same time; it has chance; its utility is general-sum, not zero-sum; it rew"),
-    ("quoridor(players=3)", "it is for 3 players, not two"),
-    ("quoridor(players=0)", "it is for 0 players, not two"),
+    ("quoridor(players=3)", "it is for 3 players, not one or two"),
+    ("quoridor(players=0)", "it is for 0 players, not one or two"),
     ("chess(chess960=True)", "it has chance"),
     ("misere(game=kuhn_poker())", "misere(game=kuhn_poker()) is not supported: it has chance; it hides information"),
     ("turn_based_simultaneous_game(game=oshi_zumo())", "it hides information"),

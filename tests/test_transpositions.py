@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pyspiel
 import pytest
 
+from athenan_spiel.encoding.encoder import OBSERVERS, Encoder
 from athenan_spiel.games import load_game, supported_games
 from athenan_spiel.transpositions import TRANSPOSITIONS, Key, key_function
 
@@ -35,6 +37,7 @@ MERGED = [
     "checkers(rows=8,columns=4)",
     "chess",
     "chinese_checkers",
+    "cliff_walking",
     "clobber(rows=3,columns=4)",
     "connect_four",
     "dots_and_boxes",
@@ -44,6 +47,7 @@ MERGED = [
     "lines_of_action",
     "mancala",
     "mnk(m=4,n=3,k=3)",
+    "morpion_solitaire",
     "nim",
     "nine_mens_morris",
     "othello",
@@ -94,7 +98,14 @@ def after(game: pyspiel.Game, *lines: str | Sequence[int]) -> pyspiel.State:
 
 def sight(state: pyspiel.State) -> tuple[Any, ...]:
     """What two states with one key may not differ in."""
-    return state.current_player(), state.legal_actions(), state.returns(), state.observation_tensor(0)
+    name = state.get_game().get_type().short_name
+    seen = encoder_of(name).encode([state]).tobytes() if name in OBSERVERS else state.observation_tensor(0)
+    return state.current_player(), state.legal_actions(), state.returns(), seen
+
+
+@cache
+def encoder_of(name: str) -> Encoder:
+    return Encoder(load_game(name))
 
 
 def turns(game: pyspiel.Game, history: Sequence[int]) -> list[list[int]]:
@@ -259,7 +270,7 @@ def test_lines_of_action_merges_across_a_capture_only() -> None:
 
 def test_games_that_count_plies_keep_them_in_the_key() -> None:
     counting = [name for name, entry in TRANSPOSITIONS.items() if entry.counts_plies]
-    assert counting == ["lines_of_action", "mancala", "quoridor", "xiangqi"]
+    assert counting == ["cliff_walking", "lines_of_action", "mancala", "quoridor", "xiangqi"]
     for name in counting:
         game = load_game(name)
         state = after(game, next(histories(game, random.Random(name))))

@@ -1,16 +1,19 @@
 """What a game must be for the algorithms to hold, and which of OpenSpiel's games are.
 
 Two players who move in turn (one may move several times in a row), no chance, perfect information, a zero-sum
-result that comes at the end, and an observation tensor for the network to see. Nothing here starts a match.
+result that comes at the end, and an observation tensor for the network to see. Or one player (Section 12 of the
+article), whose score is what `returns()` say in the end, rewards on the way included; then nothing need be zero-sum.
+Nothing here starts a match.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyspiel
 
-_UNMET = {
+_UNMET: Mapping[str, Mapping[str, str]] = {
     "dynamics": {
         "SIMULTANEOUS": "its players move at the same time",
         "MEAN_FIELD": "it is a mean-field game",
@@ -33,8 +36,14 @@ _UNMET = {
     },
 }
 """For each attribute of `pyspiel.GameType`, what its values other than the wanted one mean."""
+_OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
+"""What a game for one player is free in."""
+
+OBSERVED_BY_ENCODING = frozenset({"morpion_solitaire"})
+"""Games without an observation tensor that `encoding` has one for."""
 
 NOTES = {
+    "cliff_walking": "its observation does not show how many steps are left",
     "quoridor": "OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
 }
 """What a user should know of a game that is supported nevertheless, by short name."""
@@ -53,6 +62,8 @@ class GameInfo:
     """Names and defaults of its parameters."""
     note: str
     """What to know of it all the same; mostly empty."""
+    players: tuple[int, int]
+    """The least and the largest number of players it can be played by."""
 
 
 def unmet_conditions(game: pyspiel.Game) -> list[str]:
@@ -70,16 +81,18 @@ def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance:
         chance: it has chance whatever its type says (Chess with `chess960=True` is registered as deterministic).
     """
     least, most = players
+    alone = most == 1
     unmet = []
-    if not least <= 2 <= most:
+    if not (alone or least <= 2 <= most):
         number = str(least) if least == most else f"{least} to {most}"
-        unmet.append(f"it is for {number} player{'s' if most != 1 else ''}, not two")
+        unmet.append(f"it is for {number} players, not one or two")
     for attribute, meanings in _UNMET.items():
-        if meaning := meanings.get(getattr(kind, attribute).name):
+        meaning = meanings.get(getattr(kind, attribute).name)
+        if meaning and not (alone and attribute in _OF_TWO_PLAYERS):
             unmet.append(meaning)
     if chance and "it has chance" not in unmet:
         unmet.append("it has chance")
-    if not kind.provides_observation_tensor:
+    if not kind.provides_observation_tensor and kind.short_name not in OBSERVED_BY_ENCODING:
         unmet.append("it has no observation tensor")
     if kind.action_structs_only:
         unmet.append("its actions are not integers")
@@ -110,4 +123,5 @@ def _info(kind: pyspiel.GameType) -> GameInfo:
         reasons=reasons,
         parameters=parameters,
         note=NOTES.get(kind.short_name, ""),
+        players=(kind.min_num_players, kind.max_num_players),
     )

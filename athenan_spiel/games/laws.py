@@ -1,10 +1,12 @@
 """The laws that every game here obeys, and a check of a game against them.
 
-1. An unfinished state has a mover, player 0 or 1; a finished one has `TERMINAL` and no legal action.
+1. An unfinished state has a mover, player 0 or 1, or 0 alone where it is the only one; a finished one has `TERMINAL`
+   and no legal action.
 2. Legal actions are in ascending order, without repetition, within [0, num_distinct_actions), and never none.
 3. `child` leaves its parent as it was.
 4. The returns of a finished match sum to zero and lie between `min_utility` and `max_utility`; before, they are 0.
-5. An observation has the declared shape and finite numbers.
+   Those of a single player need only lie there in the end.
+5. An observation, where there is one, has the declared shape and finite numbers.
 6. An observer that is used again gives the same observation as a new one.
 7. A match ends within `max_game_length` actions.
 8. The same history leads to the same state.
@@ -61,9 +63,11 @@ class _Check:
     def __init__(self, game: pyspiel.Game) -> None:
         self._game = game
         self._actions = game.num_distinct_actions()
-        self._shape = tuple(game.observation_tensor_shape())
+        self._players = game.num_players()
         self._longest = game.max_game_length()
-        self._observer = make_observation(game)
+        self._observed = game.get_type().provides_observation_tensor
+        self._shape = tuple(game.observation_tensor_shape()) if self._observed else ()
+        self._observer = make_observation(game) if self._observed else None
 
     def holds(self, law: int, condition: bool, state: pyspiel.State, found: str) -> None:
         """Raise `UnsupportedGameError` for `law` unless `condition` is true."""
@@ -77,7 +81,7 @@ class _Check:
             self.holds(1, mover == pyspiel.PlayerId.TERMINAL, state, f"current_player() is {mover} at the end")
             self.holds(1, not actions, state, f"{actions} are legal at the end")
         else:
-            self.holds(1, mover in (0, 1), state, f"current_player() is {mover}")
+            self.holds(1, 0 <= mover < self._players, state, f"current_player() is {mover}")
             self._legal(state, actions)
         self._returns(state)
         self._observation(state)
@@ -101,17 +105,19 @@ class _Check:
 
     def _returns(self, state: pyspiel.State) -> None:
         returns = state.returns()
+        alone = self._players == 1
         if not state.is_terminal():
-            self.holds(4, not any(returns), state, f"returns() are {returns} before the end")
+            self.holds(4, alone or not any(returns), state, f"returns() are {returns} before the end")
             return
         least, most = self._game.min_utility(), self._game.max_utility()
-        self.holds(
-            4, math.isclose(sum(returns), 0, abs_tol=_TOLERANCE), state, f"returns() are {returns}, not zero-sum"
-        )
+        zero_sum = alone or math.isclose(sum(returns), 0, abs_tol=_TOLERANCE)
+        self.holds(4, zero_sum, state, f"returns() are {returns}, not zero-sum")
         bounded = all(least - _TOLERANCE <= x <= most + _TOLERANCE for x in returns)
         self.holds(4, bounded, state, f"returns() are {returns}, beyond [{least}, {most}]")
 
     def _observation(self, state: pyspiel.State) -> None:
+        if self._observer is None:
+            return
         tensor = np.asarray(state.observation_tensor(0), np.float32)
         declared = math.prod(self._shape)
         self.holds(5, tensor.size == declared, state, f"{tensor.size} numbers observed, {self._shape} declared")
@@ -128,6 +134,6 @@ def _sight(state: pyspiel.State) -> tuple[Any, ...]:
         state.current_player(),
         state.legal_actions(),
         state.returns(),
-        state.observation_tensor(0),
+        state.observation_tensor(0) if state.get_game().get_type().provides_observation_tensor else None,
         state.history(),
     )

@@ -20,6 +20,7 @@ import pyspiel
 from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games.conditions import NOTES, type_conditions, unmet_conditions
 from athenan_spiel.games.faults import parameter_fault, process_fault
+from athenan_spiel.games.lasting_states import NEED_LASTING_STATES, LastingStates
 from athenan_spiel.games.spec import read_spec
 
 LARGEST_OBSERVATION = 2**20
@@ -55,6 +56,8 @@ def load_game(spec: str) -> pyspiel.Game:
             game = pyspiel.load_game(spec)
             _require_none(spec, unmet_conditions(game))
             fault = process_fault(game) or _start_fault(game)
+            if read.name in NEED_LASTING_STATES:
+                game = LastingStates(game)
         except _REFUSALS as error:
             if isinstance(error, UnsupportedGameError):
                 raise
@@ -73,7 +76,8 @@ def _require_none(what: str, unmet: list[str]) -> None:
 
 def _start_fault(game: pyspiel.Game) -> str | None:
     """Why no match of `game` can begin, or None. The shapes are asked first: OpenSpiel may crash on an empty board."""
-    shape = game.observation_tensor_shape()
+    observed = game.get_type().provides_observation_tensor
+    shape = game.observation_tensor_shape() if observed else [1]
     size = math.prod(shape)
     if min(shape, default=0) < 1 or game.num_distinct_actions() < 1 or game.max_game_length() < 1:
         length = game.max_game_length()
@@ -87,7 +91,7 @@ def _start_fault(game: pyspiel.Game) -> str | None:
         str(state)
     except UnicodeDecodeError:  # its columns are named by characters beyond the letters
         return "its board is larger than OpenSpiel can print; make it smaller"
-    seen = len(state.observation_tensor(0))
+    seen = len(state.observation_tensor(0)) if observed else size
     return None if seen == size else f"its observation has {seen} numbers, not {size}"
 
 
