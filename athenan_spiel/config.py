@@ -27,6 +27,17 @@ Precision = Literal["auto", "bfloat16", "float32"]
 NONE = "none"
 """What is written for a setting without a value, in `config.toml` and on the command line."""
 
+SYMMETRIES = (
+    "rotate_90",
+    "rotate_180",
+    "rotate_270",
+    "flip_horizontal",
+    "flip_vertical",
+    "transpose",
+    "anti_transpose",
+)
+"""The symmetries of a square without the identity; `encoding/board_maps.py` says what each does."""
+
 
 class Settings:
     """What the dataclasses below share: a value of a wrong type, or a number that is not finite, is refused."""
@@ -201,6 +212,20 @@ class EncodingConfig(Settings):
     symmetries: str = "none"
     """Each learned state is joined by one of its mirror images, drawn at random (Sections 9.3.1 and 10.3): `all` that
     the game was found to have, `none`, or some by name, such as "rotate_180" or "rotate_180,transpose"."""
+
+    def check(self) -> None:
+        """Symmetries are known, and each is named once."""
+        if self.symmetries in ("none", "all"):
+            return
+        names = self.symmetries.split(",")
+        known = ("none", "all", *SYMMETRIES)
+        for name in names:
+            if name not in SYMMETRIES:
+                raise ConfigError(
+                    "encoding.symmetries must be 'none', 'all' or, with commas between, some of "
+                    f"{', '.join(SYMMETRIES)}, got {self.symmetries!r}{nearest(name, known)}"
+                )
+        self.require(len(set(names)) == len(names), "symmetries", "names of which each is given once")
 
 
 @dataclass(frozen=True, kw_only=True)

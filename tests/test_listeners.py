@@ -37,7 +37,9 @@ NO_LIMIT = TrainingConfig()
 MINUTE = TrainingConfig(seconds=60.0)
 
 
-def started(matches: int = 0, seconds: float = 0.0, limits: TrainingConfig = NO_LIMIT) -> RunStarted:
+def started(
+    matches: int = 0, seconds: float = 0.0, limits: TrainingConfig = NO_LIMIT, symmetries: tuple[str, ...] = ()
+) -> RunStarted:
     return RunStarted(
         matches=matches,
         seconds=seconds,
@@ -47,6 +49,7 @@ def started(matches: int = 0, seconds: float = 0.0, limits: TrainingConfig = NO_
         network="mlp, 1,000 weights",
         engine="openvino",
         outcome="additive_depth (longest = 9)",
+        symmetries=symmetries,
     )
 
 

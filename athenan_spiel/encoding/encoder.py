@@ -21,6 +21,7 @@ import pyspiel
 from numpy.typing import NDArray
 from open_spiel.python.observation import make_observation
 
+from athenan_spiel.encoding.edges import framed_board
 from athenan_spiel.errors import UnsupportedGameError
 
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
@@ -30,21 +31,29 @@ OBSERVERS: dict[str, Callable[[pyspiel.Game], tuple[tuple[int, ...], Fill]]] = {
 """Observations of our own, in place of OpenSpiel's, by the game's short name: a function of the game that returns
 their shape, (C, H, W) for planes or (n,), and what fills an array of it. The encoder itself adds the side to move."""
 
+_Observer = tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryview]
+"""The shape, a function of state and player that fills a buffer, and that buffer, flat float32."""
+
 
 class Encoder:
     """Turns states of one game into rows of float32.
 
+    Args:
+        game: the game.
+        edges: the board has a margin of one cell with the edges painted in it; see `edges.py`.
+
     Attributes:
-        shape: of one encoded state: (C, H, W) where the game has planes, else (n,); side to move included, unless
-            there is one player.
+        shape: of one encoded state: (C, H, W) where the game has planes, else (n,); edges included where they are
+            painted, and the side to move, unless there is one player.
         size: numbers in one encoded state, the product of `shape`.
 
     Raises:
         UnsupportedGameError: the game offers no observation as numbers.
+        ConfigError: it has no edges to paint.
     """
 
-    def __init__(self, game: pyspiel.Game) -> None:
-        shape, self._observe, self._observed = _observer(game)
+    def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
+        shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
         turn = int(game.num_players() > 1)
         self.shape = (shape[0] + turn, *shape[1:])
         self.size = math.prod(self.shape)
@@ -85,8 +94,8 @@ class Encoder:
             out[side:at] = player_1 if state.current_player() == 1 else player_0
 
 
-def _observer(game: pyspiel.Game) -> tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryview]:
-    """(shape, a function of state and player that fills a buffer, that buffer, flat float32)."""
+def _observer(game: pyspiel.Game) -> _Observer:
+    """What is seen of the game's states, without the side to move."""
     name = game.get_type().short_name
     if name in OBSERVERS:
         shape, fill = OBSERVERS[name](game)
@@ -100,9 +109,25 @@ def _observer(game: pyspiel.Game) -> tuple[tuple[int, ...], Callable[[pyspiel.St
     return _plane_shape(game) or (len(observation.tensor),), observe, observation.tensor.data
 
 
+def _framed(game: pyspiel.Game, within: _Observer) -> _Observer:
+    """What `within` shows, inside painted edges: they are written once, the board for each state."""
+    shape, observe, observed = within
+    framed = framed_board(game, shape)
+    interior = framed[:, 1:-1, 1:-1]
+    board = np.frombuffer(observed, np.float32).reshape(shape)
+
+    def observe_framed(state: pyspiel.State, player: int) -> None:
+        observe(state, player)
+        interior[...] = board
+
+    return framed.shape, observe_framed, framed.reshape(-1).data
+
+
 def _plane_shape(game: pyspiel.Game) -> tuple[int, int, int] | None:
     """(C, H, W) of the game's observation, or None where it is no stack of boards."""
     shape = game.observation_tensor_shape()
+    if game.get_type().short_name == "hex":  # which declares columns before rows, and writes its rows one by one
+        return shape[0], shape[2], shape[1]
     if len(shape) == 3 and game.observation_tensor_layout() == pyspiel.TensorLayout.CHW:
         return shape[0], shape[1], shape[2]
     # Gomoku plays in any number of dimensions and so gives [3, cells]; in two of them the cells are a square.

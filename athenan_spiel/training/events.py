@@ -39,6 +39,8 @@ class RunStarted:
     """Name of what computes its values."""
     outcome: str
     """The worth of a match, with its constants."""
+    symmetries: tuple[str, ...]
+    """Each learned state is joined by its image by one of these."""
 
 
 @dataclass(frozen=True, kw_only=True)

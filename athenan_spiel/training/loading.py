@@ -50,7 +50,7 @@ def load_agent(
     header, weights = read_header(path), read_weights(path)
     game = load_game(header.game)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome)
-    encoder = Encoder(game)
+    encoder = Encoder(game, edges=header.config.encoding.edges)
     network = value_network(encoder, header.config, outcome)
     load_weights(network, weights)
     evaluator = NetworkEvaluator(encoder, make_engine(engine or header.config.engine, encoder.shape))

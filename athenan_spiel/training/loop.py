@@ -30,7 +30,7 @@ from athenan_spiel.training.session import Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
 from athenan_spiel.training.trainer import Trainer
 
-FIXED = ("outcome", "seed", "network", "replay.method")
+FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
 """Settings that a run keeps from its beginning on: the weights and what was learned rest on them."""
 
 

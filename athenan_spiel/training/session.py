@@ -311,6 +311,7 @@ class Session:
             network=trainer.network.description,
             engine=trainer.engine.name,
             outcome=trainer.config.outcome + (f" ({constants})" if constants else ""),
+            symmetries=trainer.augmentation.names,
         )
 
     def _finished(self, reason: EndReason) -> RunFinished:

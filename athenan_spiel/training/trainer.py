@@ -23,6 +23,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.learning import make_replay, make_targets
+from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
@@ -45,24 +46,29 @@ class Trainer:
 
     Raises:
         CheckpointError: what the checkpoint holds does not fit the game and the settings.
-        ConfigError: the game has no such outcome, or a setting does not suit this machine.
+        ConfigError: the game has no such outcome, edges or symmetry, or a setting does not suit this machine.
     """
 
     def __init__(self, game: pyspiel.Game, config: TrainingConfig, checkpoint: Checkpoint | None = None) -> None:
         self.game = game
         self.config = config
-        for_outcome, for_network, for_matches, for_replay, for_warm_up = np.random.SeedSequence(config.seed).spawn(5)
+        seeds = np.random.SeedSequence(config.seed).spawn(6)
+        for_outcome, for_network, for_matches, for_replay, for_warm_up, for_symmetries = seeds
         self.outcome: Outcome
         if checkpoint is None:
             self.outcome = make_outcome(config.outcome, game, random.Random(_seed(for_outcome)))
         else:
             self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome)
-        self.encoder = Encoder(game)
+        self.encoder = Encoder(game, edges=config.encoding.edges)
         self.engine = make_engine(config.engine, self.encoder.shape)  # first, as it says so where the device is missing
         self.network = value_network(self.encoder, config, self.outcome, seed=_seed(for_network))
         self.learner = Learner(self.network, config.learner, learning_device(config.engine))
         self.counters = Counters()
         self._generators = {"matches": np.random.default_rng(for_matches), "replay": np.random.default_rng(for_replay)}
+        drawn = np.random.default_rng(for_symmetries)
+        self.augmentation = Augmentation(game, self.encoder, config.encoding.symmetries, drawn)
+        if self.augmentation.names:
+            self._generators["symmetries"] = drawn
         self.replay = make_replay(config.replay, self._generators["replay"])
         self._targets = make_targets(config.targets, self.encoder)
         self._warm_up_seed = _seed(for_warm_up)
@@ -138,7 +144,7 @@ class Trainer:
         """
         if self.resolved is not None:
             self.resolved.add(match.tree.proofs())
-        targets = self._targets.read(match)
+        targets = self.augmentation(self._targets.read(match))
         self.replay.add(targets)
         report = self.learner.learn(self.replay.sample(self.config.learner.batch_size))
         number = self.counters.matches + 1

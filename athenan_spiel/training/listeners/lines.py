@@ -86,7 +86,8 @@ class LinePrinter:
 def started_text(event: RunStarted) -> str:
     """The first line of a run's output."""
     verb = f"resuming after {event.matches} matches" if event.matches else "training"
-    return f"{verb}: {event.game} in {event.folder}; {event.network}; {event.engine}; {event.outcome}"
+    symmetries = f"; with images by {', '.join(event.symmetries)}" if event.symmetries else ""
+    return f"{verb}: {event.game} in {event.folder}; {event.network}; {event.engine}; {event.outcome}{symmetries}"
 
 
 def finished_text(event: RunFinished) -> str:

@@ -1,0 +1,58 @@
+"""Turns and reflections of a stack of boards, each with a permutation of its planes.
+
+Conventions: a board is an array [H, W] whose rows go down, as OpenSpiel prints it. Turns are counterclockwise;
+`flip_horizontal` exchanges left and right, `flip_vertical` top and bottom, `transpose` reflects along the diagonal
+from the top left, `anti_transpose` along the other one. The four that exchange rows and columns need a square board.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IDENTITY = "identity"
+
+_TURNS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    IDENTITY: lambda boards: boards,
+    "rotate_90": lambda boards: np.rot90(boards, 1, (-2, -1)),
+    "rotate_180": lambda boards: np.rot90(boards, 2, (-2, -1)),
+    "rotate_270": lambda boards: np.rot90(boards, 3, (-2, -1)),
+    "flip_horizontal": lambda boards: boards[..., ::-1],
+    "flip_vertical": lambda boards: boards[..., ::-1, :],
+    "transpose": lambda boards: np.swapaxes(boards, -1, -2),
+    "anti_transpose": lambda boards: np.swapaxes(np.rot90(boards, 2, (-2, -1)), -1, -2),
+}
+
+
+def turn(name: str, boards: NDArray[Any]) -> NDArray[Any]:
+    """`boards` [..., H, W] turned or reflected: [..., H, W], or [..., W, H] where rows become columns."""
+    return _TURNS[name](boards)
+
+
+class BoardMap:
+    """A turn of all planes of an encoded state, and then a permutation of them.
+
+    Args:
+        name: of the turn.
+        shape: of an encoded state; (C, H, W), or anything for the identity.
+        planes: a permutation of range(C): plane i of the image is plane planes[i], turned. None leaves their order.
+
+    Attributes:
+        name, planes: as given; `planes` is a tuple, or None where their order is left.
+    """
+
+    def __init__(self, name: str, shape: Sequence[int], planes: Sequence[int] | None = None) -> None:
+        self.name = name
+        self.planes = None if planes is None else tuple(planes)
+        sources = turn(name, np.arange(math.prod(shape)).reshape(shape))
+        if self.planes is not None:
+            sources = sources[list(self.planes)]
+        self._sources = np.ascontiguousarray(sources).reshape(-1)
+
+    def image(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The images of encoded states, float32 [N, size], as a new array of the same shape."""
+        return rows.take(self._sources, axis=1)

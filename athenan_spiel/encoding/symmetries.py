@@ -1,0 +1,141 @@
+"""The symmetries of a game's board, proposed by its shape and verified on the rules before use.
+
+A symmetry T maps an encoded state to the encoded state that mirrors it: the board is turned or reflected, and the
+planes are permuted where their meaning turns along (Hex's planes for "connected to the north edge" and "to the
+south edge" change places when the board is turned by 180°). T keeps the mover and the worth of every end, as values
+are the first player's, so a reflection that exchanges the two players is none.
+
+Promise of `find_symmetries`: on all the play that was tried, T commutes with the rules (`mirror_play.py` says how that
+is tried). What was accepted is a group. A symmetry that failed is in `refused` with its reason. It is evidence and
+not a proof, since random play is finite; it is about rules and not about looks, since legal actions and results are
+compared down to the ends of matches, so memory that no observation shows (ko, repetition) has to agree as well.
+
+Used for data augmentation: D ← D ∪ {(T(s), v) | (s, v) ∈ D} (the article, Sections 9.3.1, 10.3 and 11.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+from athenan_spiel.config import SYMMETRIES
+from athenan_spiel.encoding.board_maps import IDENTITY, BoardMap, turn
+from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.encoding.mirror_play import MirrorPlay
+from athenan_spiel.errors import ConfigError
+
+ANY_POSITION = {
+    "othello": "Turning the board by 90° or flipping it exchanges the colours of the first four discs, so the initial "
+    "position is not its own image. The rules look at the discs and the mover alone, wherever they came from."
+}
+"""Games whose rules apply to positions that no match reaches, with the reason: a symmetry that moves the initial
+position is then tried from other states, of which one is the image of the other."""
+
+
+@dataclass(frozen=True)
+class Symmetries:
+    """What `find_symmetries` found about one game and one encoder of it."""
+
+    found: tuple[BoardMap, ...]
+    """A group; the identity is first."""
+    refused: Mapping[str, str]
+    """The names of the others, each with the reason."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of `found`."""
+        return tuple(symmetry.name for symmetry in self.found)
+
+    def select(self, setting: str) -> tuple[int, ...]:
+        """The indices into `found` that `EncodingConfig.symmetries` stands for, without the identity.
+
+        Raises:
+            ConfigError: a symmetry is named that the game does not have.
+        """
+        if setting == "none":
+            return ()
+        if setting == "all":
+            return tuple(range(1, len(self.found)))
+        wanted = setting.split(",")
+        for name in wanted:
+            if name in self.refused:
+                others = ", ".join(map(repr, self.names[1:])) or "'none'"
+                raise ConfigError(
+                    f"encoding.symmetries: {name!r} is no symmetry of the game, since {self.refused[name]}: "
+                    f"take {others}"
+                )
+        return tuple(self.names.index(name) for name in wanted)
+
+    def apply(self, rows: NDArray[np.float32], which: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The images of encoded states.
+
+        Args:
+            rows: float32 [N, size].
+            which: [N], for each row the index into `found`.
+
+        Returns:
+            float32 [N, size], new.
+        """
+        images = np.empty_like(rows)
+        for i in np.unique(which).tolist():
+            mine = which == i
+            images[mine] = self.found[i].image(rows[mine])
+        return images
+
+
+def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encoder | None = None) -> Symmetries:
+    """The board symmetries of `game` as `encoder` shows it, by default without edges.
+
+    Eight are proposed where the board is square, four where it is oblong, and the identity alone where the observation
+    is no stack of boards. The same generator finds the same.
+
+    Returns:
+        Those that were verified, in the order of `SYMMETRIES` behind the identity, and the reasons against the others.
+    """
+    encoder = encoder or Encoder(game)
+    identity = BoardMap(IDENTITY, encoder.shape)
+    if len(encoder.shape) != 3:
+        reason = f"what is observed of {game.get_type().short_name!r} is no stack of boards"
+        return Symmetries((identity,), dict.fromkeys(SYMMETRIES, reason))
+    play = MirrorPlay(game, encoder, any_position=game.get_type().short_name in ANY_POSITION)
+    found, refused = [identity], {}
+    _, height, width = encoder.shape
+    for name in SYMMETRIES:
+        if height != width and turn(name, np.empty((height, width))).shape != (height, width):
+            refused[name] = f"the board is {height} x {width} and not square"
+            continue
+        verdict = play.verify(name, rng)
+        if isinstance(verdict, str):
+            refused[name] = verdict
+        else:
+            found.append(verdict)
+    group, open_ = closed_under_products([symmetry.name for symmetry in found])
+    return Symmetries(tuple(symmetry for symmetry in found if symmetry.name in group), {**refused, **open_})
+
+
+def closed_under_products(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The names that may stay for them to be a group, the identity among them, and why the others may not.
+
+    Products of symmetries are symmetries, so a product that was refused tells that the trial of a factor was too short.
+    """
+    names, left_over = list(names), {}
+    while True:
+        for name in names:
+            missing = [product for other in names for product in _products(name, other) if product not in names]
+            if missing:
+                left_over[name] = f"together with others it would give {missing[0]!r}, which is refused"
+        if not any(name in left_over for name in names):
+            return names, left_over
+        names = [name for name in names if name not in left_over]
+
+
+def _products(first: str, second: str) -> list[str]:
+    """The names of both products of two turns of a square."""
+    square = np.arange(9).reshape(3, 3)
+    of = {turn(name, square).tobytes(): name for name in (IDENTITY, *SYMMETRIES)}
+    return [of[turn(first, turn(second, square)).tobytes()], of[turn(second, turn(first, square)).tobytes()]]
