@@ -12,20 +12,21 @@ import random
 
 import pyspiel
 
-from athenan_spiel.decisions import Decision, safest
+from athenan_spiel.decisions import Decision, safest, safest_alone
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
 from athenan_spiel.tree import Tree
 
 
 class Agent:
-    """Plays `game` by thinking about each of its moves; a `matches.Player`, for either colour.
+    """Plays `game` by thinking about each of its moves; a `matches.Player`, for either colour or alone.
 
     Args:
         game: the game played.
         search: grows the tree, such as `UBFM(game)`.
         evaluator: values states for player 0; called from the thread that calls the agent.
-        decision: chooses the action at the end of a search; `safest` over UBFM is the papers' UBFM_s.
+        decision: chooses the action at the end of a search; by default `safest`, which over UBFM is the papers'
+            UBFM_s, and in a game for one player `safest_alone`.
         budget: how long to think about a move.
         rng: breaks ties; `random.Random(0)` by default.
     """
@@ -36,14 +37,14 @@ class Agent:
         search: Search,
         evaluator: Evaluator,
         *,
-        decision: Decision = safest,
+        decision: Decision | None = None,
         budget: Budget,
         rng: random.Random | None = None,
     ) -> None:
         self.game = game
         self.search = search
         self.evaluator = evaluator
-        self.decision = decision
+        self.decision = decision or (safest_alone if game.num_players() == 1 else safest)
         self.budget = budget
         self.rng = rng or random.Random(0)
         self.restart()

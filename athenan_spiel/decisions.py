@@ -36,6 +36,14 @@ securest: Decision = securest_action
 """By (c(s, a), r(s, a), n(s, a), v(s, a)): prefers to secure a draw (Remark 16)."""
 
 
+def safest_alone(node: Node, rng: random.Random) -> int:
+    """UBFM_s's decision in a game for one player: `safest`, but in a resolved state `best`.
+
+    Nobody can win there, so c(s, a) is always 0; where all values are exact, visits would speak against the best.
+    """
+    return (best if node.resolved else safest)(node, rng)
+
+
 def _by_worth(node: Node, candidates: Sequence[int], rng: random.Random) -> list[int]:
     """The candidates from the mover's best value to its worst, equal ones in random order."""
     shuffled = list(candidates)

@@ -26,8 +26,10 @@ def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
         seed: of the choices among equals and of the rollouts.
 
     Raises:
-        ConfigError: `simulations` is less than 1.
+        ConfigError: `simulations` is less than 1, or the game rewards on the way, which `MCTSBot` cannot play.
     """
+    if game.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
+        raise ConfigError(f"mcts needs a game that rewards at its end only, got {str(game)!r}: take another agent")
     if simulations < 1:
         raise ConfigError(f"simulations of MCTS must be at least 1, got {simulations!r}")
     seeds = random.Random(seed)

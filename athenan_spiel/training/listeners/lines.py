@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import IO
 
 from athenan_spiel.training.events import (
@@ -13,6 +14,8 @@ from athenan_spiel.training.events import (
     RunFinished,
     RunStarted,
     StopNoticed,
+    WarmUpFinished,
+    WarmUpProgress,
 )
 from athenan_spiel.training.listeners.summary import RunSummary
 
@@ -41,6 +44,7 @@ class LinePrinter:
         self._every = every_seconds
         self._summary = RunSummary()
         self._next = 0.0
+        self._next_tenth = 0.1
 
     def __call__(self, event: Event) -> None:
         """Take note of `event` and write its line, if one is due."""
@@ -58,6 +62,10 @@ class LinePrinter:
             return f"evaluation: {self._summary.evaluation_text}"
         if isinstance(event, StopNoticed):
             return STOPPING
+        if isinstance(event, WarmUpProgress):
+            return self._warm_up()
+        if isinstance(event, WarmUpFinished):
+            return f"warm-up: {event.states:,} states in {event.warm_up_seconds:.0f} s, loss {event.loss:.4g}"
         if isinstance(event, RunFinished):
             return finished_text(event)
         if isinstance(event, RoundFinished | RoundProgress) and event.seconds >= self._next:
@@ -66,6 +74,14 @@ class LinePrinter:
         if isinstance(event, CheckpointWritten):
             return f"checkpoint {event.path.name}: {event.bytes / 1e6:.1f} MB in {event.writing_seconds:.1f} s"
         return None
+
+    def _warm_up(self) -> str | None:
+        """The run's clock stands still meanwhile, so a line is due by what is learned: each tenth."""
+        done = self._summary.fraction_done
+        if done is None or done < self._next_tenth:
+            return None
+        self._next_tenth = math.floor(done * 10 + 1) / 10
+        return f"warm-up: {self._summary.warm_up_text}"
 
     def _progress(self) -> str:
         s = self._summary
@@ -78,6 +94,8 @@ class LinePrinter:
             parts.append(f"loss {s.loss:.4g}")
         if s.mean_length is not None:
             parts.append(f"length {s.mean_length:.0f}")
+        if s.alone:
+            parts.append(f"{s.results_text}")
         if s.seconds_left is not None:
             parts.append(f"{s.seconds_left:.0f} s left")
         return ", ".join(parts)

@@ -75,6 +75,8 @@ class LiveView:
         assert s.started is not None
         limit = s.started.config.matches
         rows = [("matches", f"{s.matches:,}" + (f" of {limit:,}" if limit is not None else ""))]
+        if s.warm_up_text is not None:
+            rows.append(("warm-up", s.warm_up_text))
         if s.progress is not None:
             rows.append(("this round", f"{s.progress.alive} in play, {s.progress.plies:,} plies"))
         if s.speed is not None:
@@ -85,6 +87,8 @@ class LiveView:
             r = s.last_round
             rows.append(("learning", f"{r.states_learned:,} states in {r.learning_seconds:.1f} s a round"))
             rows.append(("replay", f"{r.replay_states:,} states, {r.replay_bytes / 1e6:.0f} MB"))
+            if r.resolved_states is not None:
+                rows.append(("resolved", f"{r.resolved_states:,} states kept"))
         if s.mean_length is not None:
             rows.append((f"last {min(len(s.lengths), RECENT)}", f"{s.mean_length:.1f} plies, {s.results_text}"))
         if s.evaluation_text is not None:

@@ -12,6 +12,8 @@ from athenan_spiel.training.events import (
     RoundFinished,
     RoundProgress,
     RunStarted,
+    WarmUpFinished,
+    WarmUpProgress,
 )
 
 RECENT = 50
@@ -27,7 +29,9 @@ class RunSummary:
         progress: the round in progress; None between rounds.
         speed: states valued per second of search.
         loss, last_round, evaluation: the newest there is.
-        lengths, results: of the recent matches; a result is 1, 0 or -1 for player 0.
+        lengths, results: of the recent matches; a result is 1, 0 or -1 for player 0, or a single player's score.
+        alone: the game is for one player; best_score: of its matches in this session.
+        warm_up: the newest of the warm-up in progress; None once it is over.
     """
 
     def __init__(self) -> None:
@@ -40,18 +44,27 @@ class RunSummary:
         self.last_round: RoundFinished | None = None
         self.evaluation: EvaluationFinished | None = None
         self.lengths: deque[int] = deque(maxlen=RECENT)
-        self.results: deque[int] = deque(maxlen=RECENT)
+        self.results: deque[float] = deque(maxlen=RECENT)
+        self.alone = False
+        self.best_score: float | None = None
+        self.warm_up: WarmUpProgress | None = None
 
     def __call__(self, event: Event) -> None:
         """Take note of `event`."""
         if isinstance(event, RunStarted):
             self.started = event
+        elif isinstance(event, WarmUpProgress):
+            self.warm_up = event
+            self.loss = event.loss
+        elif isinstance(event, WarmUpFinished):
+            self.warm_up = None
+            self.loss = event.loss
         elif isinstance(event, RoundProgress):
             self.progress = event
             self.speed = event.evaluations_per_second
         elif isinstance(event, MatchFinished):
             self.lengths.append(event.length)
-            self.results.append((event.returns[0] > 0) - (event.returns[0] < 0))
+            self._add_result(event.returns)
         elif isinstance(event, LearningFinished):
             self.loss = event.loss if event.loss is not None else self.loss
         elif isinstance(event, RoundFinished):
@@ -64,6 +77,20 @@ class RunSummary:
             self.seconds = event.seconds
         self.matches = event.matches
 
+    def _add_result(self, returns: tuple[float, ...]) -> None:
+        first = returns[0]
+        self.alone = len(returns) == 1
+        self.results.append(first if self.alone else (first > 0) - (first < 0))
+        if self.alone:
+            self.best_score = first if self.best_score is None else max(self.best_score, first)
+
+    @property
+    def warm_up_text(self) -> str | None:
+        """How far the warm-up is, while it lasts."""
+        if self.warm_up is None or self.started is None:
+            return None
+        return f"{self.warm_up.states:,} of {self.started.config.warm_up.states:,} random terminal states"
+
     @property
     def mean_length(self) -> float | None:
         """Mean length of the recent matches."""
@@ -74,6 +101,9 @@ class RunSummary:
         """What player 0 made of the recent matches."""
         if not self.results:
             return None
+        if self.alone:
+            mean = sum(self.results) / len(self.results)
+            return f"score {mean:.4g} on average; the best of this session is {self.best_score:.4g}"
         wins, draws, losses = (self.results.count(result) for result in (1, 0, -1))
         return f"{wins} won, {draws} drawn, {losses} lost by the first player"
 
@@ -102,10 +132,12 @@ class RunSummary:
 
     @property
     def fraction_done(self) -> float | None:
-        """How much of the way to the nearest limit lies behind, in [0, 1]."""
+        """How much of the way to the nearest limit lies behind, or of the warm-up while it lasts, in [0, 1]."""
         if self.started is None:
             return None
         config = self.started.config
+        if self.warm_up is not None and config.warm_up.states is not None:
+            return self.warm_up.states / config.warm_up.states
         done = [self.matches / config.matches] if config.matches is not None else []
         done += [self.seconds / config.seconds] if config.seconds is not None else []
         return min(1.0, max(done)) if done else None

@@ -14,6 +14,7 @@ from athenan_spiel.training.events import (
     RoundFinished,
     RunFinished,
     RunStarted,
+    WarmUpFinished,
 )
 
 
@@ -62,7 +63,10 @@ def _scalars(event: Event) -> list[tuple[str, float | None]]:
             ("speed/search_seconds", event.search_seconds),
             ("speed/learning_seconds", event.learning_seconds),
             ("replay/states", event.replay_states),
+            ("search/resolved_states_kept", event.resolved_states),
         ]
+    if isinstance(event, WarmUpFinished):
+        return [("warm_up/loss", event.loss)]
     if isinstance(event, EvaluationFinished):
         return [("evaluation/points", event.points)]
     return []
