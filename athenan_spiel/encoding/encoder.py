@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from open_spiel.python.observation import make_observation
 
 from athenan_spiel.encoding.edges import framed_board
+from athenan_spiel.encoding.morpion import observe_morpion
 from athenan_spiel.errors import UnsupportedGameError
 
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
 """Writes what is to be seen of a state into an array that still holds the state before: every number, each time."""
 
-OBSERVERS: dict[str, Callable[[pyspiel.Game], tuple[tuple[int, ...], Fill]]] = {}
+OBSERVERS: dict[str, Callable[[pyspiel.Game], tuple[tuple[int, ...], Fill]]] = {"morpion_solitaire": observe_morpion}
 """Observations of our own, in place of OpenSpiel's, by the game's short name: a function of the game that returns
 their shape, (C, H, W) for planes or (n,), and what fills an array of it. The encoder itself adds the side to move."""
 

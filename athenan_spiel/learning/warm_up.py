@@ -55,6 +55,7 @@ class RandomEnds:
     Args:
         game, outcome, encoder: what is played, what its ends are worth, and how they are seen.
         outcome_name: what `outcome_from_parameters` knows the outcome by.
+        edges: the encoder's.
         states: how many there are in all.
         seed: of all matches.
         processes: that play at the same time; none: one for each core that this process may use. With one, this
@@ -71,9 +72,10 @@ class RandomEnds:
         states: int,
         seed: int,
         processes: int | None = None,
+        edges: bool = False,
     ) -> None:
         self._player = _Player(game, outcome, encoder, states, seed)
-        self._order = _Order(str(game), outcome_name, dict(outcome.parameters), states, seed)
+        self._order = _Order(str(game), outcome_name, dict(outcome.parameters), edges, states, seed)
         self._processes = processes or _cores()
 
     def minibatches(self, batch_size: int, first: int = 0) -> Generator[Batch, None, None]:
@@ -125,6 +127,7 @@ class _Order:
     game: str
     outcome_name: str
     outcome_parameters: Mapping[str, float | int | bool | str]
+    edges: bool
     states: int
     seed: int
 
@@ -215,7 +218,7 @@ def _work(order: _Order, chunks: range, pipe: Connection) -> None:
     try:
         game = load_game(order.game)
         outcome = outcome_from_parameters(order.outcome_name, order.outcome_parameters)
-        player = _Player(game, outcome, Encoder(game), order.states, order.seed)
+        player = _Player(game, outcome, Encoder(game, edges=order.edges), order.states, order.seed)
         for chunk in chunks:
             pipe.send(player.chunk(chunk))
     except ConnectionError:  # nobody listens any more

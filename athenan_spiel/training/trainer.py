@@ -95,6 +95,7 @@ class Trainer:
             states=config.states,
             seed=self._warm_up_seed,
             processes=config.processes,
+            edges=self.config.encoding.edges,
         )
         yield from ends.minibatches(self.config.learner.batch_size, first=done)
 
