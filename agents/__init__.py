@@ -2,7 +2,7 @@
 
 - `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
-- `athenan`, `human`: the bots themselves.
+- `athenan`, `alphabeta`, `human`: the bots themselves.
 """
 
 from agents.athenan import AthenanBot

@@ -7,40 +7,20 @@ from dataclasses import dataclass
 
 import pyspiel
 
-from agents.parameters import read_parameters
+from agents.parameters import ThinkingParameters, read_parameters
 from athenan_spiel.agent import Agent
 from athenan_spiel.errors import AgentError
-from athenan_spiel.search.thinking import Budget
-
-DEFAULT_SECONDS = 1.0
-"""Thinking time a move where no budget is given."""
+from athenan_spiel.thinkers import DEFAULT, parse_thinker
 
 
 @dataclass(frozen=True, kw_only=True)
-class AthenanParameters:
-    """What `load_bot("athenan", ...)` takes; without any limit a move takes `DEFAULT_SECONDS`."""
+class AthenanParameters(ThinkingParameters):
+    """What `load_bot("athenan", ...)` takes."""
 
     checkpoint: str
     """The folder of a run."""
-    seconds: float | None = None
-    """Search time per move."""
-    iterations: int | None = None
-    """Search iterations per move."""
-    evaluations: int | None = None
-    """States valued by the network per move."""
-    seed: int = 0
-    """Of the choices among equals."""
-
-    @property
-    def budget(self) -> Budget:
-        """The thinking a move gets.
-
-        Raises:
-            BudgetError: a limit is not above zero.
-        """
-        if self.seconds is self.iterations is self.evaluations is None:
-            return Budget(seconds=DEFAULT_SECONDS)
-        return Budget(seconds=self.seconds, iterations=self.iterations, evaluations=self.evaluations)
+    search: str = DEFAULT
+    """How it thinks, as `athenan_spiel.thinkers` lists it: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`."""
 
 
 class AthenanBot(pyspiel.Bot):
@@ -98,18 +78,20 @@ class AthenanBot(pyspiel.Bot):
 
 
 def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
-    """UBFM_s over the newest checkpoint of a run; see `AthenanParameters`. It plays either colour.
+    """A search, UBFM_s by default, over the newest checkpoint of a run; see `AthenanParameters`. It plays both colours.
 
     Raises:
-        AgentError: a parameter is unknown, missing or of a wrong type, or the run is one of another game.
+        AgentError: a parameter is unknown, missing or of a wrong type, there is no such search, or the run is one of
+            another game.
         BudgetError: a limit is not above zero.
         CheckpointError: the folder is no run, or its checkpoint cannot be used.
     """
     parameters = read_parameters(AthenanParameters, "athenan", params)
     budget = parameters.budget
+    parse_thinker(parameters.search)  # before the checkpoint is read
     from athenan_spiel.training.loading import load_agent  # torch comes with it
 
-    agent = load_agent(parameters.checkpoint, budget=budget, seed=parameters.seed)
+    agent = load_agent(parameters.checkpoint, budget=budget, seed=parameters.seed, search=parameters.search)
     if _rules(agent.game) != _rules(game):
         raise AgentError(f"{parameters.checkpoint!r} learned {str(agent.game)!r} and cannot play {str(game)!r}")
     return AthenanBot(agent)

@@ -7,11 +7,16 @@ import numbers
 import types
 import typing
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from athenan_spiel.errors import AgentError, nearest
+from athenan_spiel.search.thinking import Budget
 
 P = TypeVar("P")
+
+DEFAULT_SECONDS = 1.0
+"""Thinking time a move where no budget is given."""
 
 _KINDS: dict[type, tuple[str, type]] = {
     bool: ("True or False", bool),
@@ -19,6 +24,31 @@ _KINDS: dict[type, tuple[str, type]] = {
     float: ("a number", numbers.Real),
     str: ("a text", str),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThinkingParameters:
+    """What bots that search take; without any limit a move takes `DEFAULT_SECONDS`."""
+
+    seconds: float | None = None
+    """Search time per move."""
+    iterations: int | None = None
+    """Search iterations per move."""
+    evaluations: int | None = None
+    """States valued per move."""
+    seed: int = 0
+    """Of the choices among equals, and of what else is random."""
+
+    @property
+    def budget(self) -> Budget:
+        """The thinking a move gets.
+
+        Raises:
+            BudgetError: a limit is not above zero.
+        """
+        if self.seconds is self.iterations is self.evaluations is None:
+            return Budget(seconds=DEFAULT_SECONDS)
+        return Budget(seconds=self.seconds, iterations=self.iterations, evaluations=self.evaluations)
 
 
 def read_parameters(cls: type[P], bot: str, given: Mapping[str, object]) -> P:

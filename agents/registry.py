@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from agents.alphabeta import load_alphabeta
 from agents.athenan import load_athenan
 from agents.human import HumanBot
 from agents.parameters import read_parameters
@@ -59,6 +60,7 @@ def _load_human(game: pyspiel.Game, player_id: int, params: Mapping[str, object]
 
 
 _FACTORIES: dict[str, BotFactory] = {
+    "alphabeta": load_alphabeta,
     "athenan": load_athenan,
     "human": _load_human,
     "mcts": _load_mcts,

@@ -4,6 +4,8 @@
 |---|---|
 | `runs/bt6` | the newest checkpoint of that run, thinking one second a move |
 | `runs/bt6@0.5s`, `runs/bt6@200i` | the same, thinking half a second, or 200 search iterations, a move |
+| `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, thinking as `thinkers` lists it |
+| `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
 | `random` | uniformly random actions |
 | `human` | a person at the terminal |
@@ -17,15 +19,21 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pyspiel
 
 from agents.registry import load_bot
 from athenan_spiel.errors import AgentError, nearest
 from athenan_spiel.search.thinking import Budget
+from athenan_spiel.thinkers import parse_thinker
 
-UNDERSTOOD = "a run's folder (runs/bt6, runs/bt6@0.5s, runs/bt6@200i), mcts:1000, random or human"
+UNDERSTOOD = (
+    "a run's folder (runs/bt6, runs/bt6@0.5s, runs/bt6:alphabeta@200i), alphabeta@1s, mcts:1000, random or human"
+)
 _BUDGET = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[si])")
+_SEARCH = re.compile(r":[^/:]*$")
+"""What may name a search, at the end of a run's word."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +63,28 @@ def parse_word(text: str) -> AgentWord:
     """What `text` says. A run's folder is not looked into yet.
 
     Raises:
-        AgentError: it is no agent's word.
+        AgentError: it is no agent's word, or names no search.
         BudgetError: the thinking time is zero.
     """
     scheme, _, rest = text.partition(":")
     name, at, budget = text.rpartition("@") if "@" in text else (text, "", "")
+    limit = partial(_limit, text, budget) if at else dict
     if scheme == "mcts":
         return AgentWord(text, "mcts", {"simulations": _simulations(text, rest)})
     if text in ("random", "human"):
         return AgentWord(text, text, {})
     if os.path.isdir(text):
         return AgentWord(text, "athenan", {"checkpoint": text})
-    if _is_path(name):
-        return AgentWord(text, "athenan", {"checkpoint": name, **(_limit(text, budget) if at else {})})
-    known = ["random", "human", f"mcts:{rest or 1000}"]
+    if _is_path(name) and (os.path.isdir(name) or not _SEARCH.search(name)):
+        return AgentWord(text, "athenan", {"checkpoint": name, **limit()})
+    folder, colon, search = name.rpartition(":")
+    if colon and _is_path(folder):
+        parse_thinker(search)
+        return AgentWord(text, "athenan", {"checkpoint": folder, "search": search, **limit()})
+    if re.fullmatch(r"alphabeta(\(.*\))?", name):
+        depth = parse_thinker(name).number
+        return AgentWord(text, "alphabeta", {**({} if depth is None else {"depth": int(depth)}), **limit()})
+    known = ["random", "human", "alphabeta@1s", f"mcts:{rest or 1000}"]
     raise AgentError(f"expected an agent: {UNDERSTOOD}; got {text!r}{nearest(text, known)}")
 
 

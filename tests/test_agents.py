@@ -15,8 +15,9 @@ import pytest
 from open_spiel.python.algorithms import evaluate_bots as python_flavour
 
 import agents
-from agents.athenan import DEFAULT_SECONDS, AthenanBot
+from agents.athenan import AthenanBot
 from agents.human import HumanBot
+from agents.parameters import DEFAULT_SECONDS
 from agents.registry import _FACTORIES
 from athenan_spiel.agent import Agent
 from athenan_spiel.config import SearchConfig, TrainingConfig

@@ -26,6 +26,7 @@ LAYERS = [
     "evaluators",
     "solving",
     "learning",
+    "thinkers",
     "agent",
     "matches",
     "opponents",

@@ -24,6 +24,14 @@ from athenan_spiel.errors import AgentError, BudgetError
         ("runs/bt6@2s", "athenan", {"checkpoint": "runs/bt6", "seconds": 2.0}),
         ("runs/bt6@200i", "athenan", {"checkpoint": "runs/bt6", "iterations": 200}),
         ("runs/a@b@200i", "athenan", {"checkpoint": "runs/a@b", "iterations": 200}),
+        ("runs/bt6:ubfm", "athenan", {"checkpoint": "runs/bt6", "search": "ubfm"}),
+        ("runs/bt6:alphabeta@1s", "athenan", {"checkpoint": "runs/bt6", "search": "alphabeta", "seconds": 1.0}),
+        ("runs/bt6:mcts(0.5)@20i", "athenan", {"checkpoint": "runs/bt6", "search": "mcts(0.5)", "iterations": 20}),
+        ("runs/a:b/bt6", "athenan", {"checkpoint": "runs/a:b/bt6"}),
+        ("runs/a:b/bt6:descent", "athenan", {"checkpoint": "runs/a:b/bt6", "search": "descent"}),
+        ("alphabeta", "alphabeta", {}),
+        ("alphabeta@1s", "alphabeta", {"seconds": 1.0}),
+        ("alphabeta(3)@20i", "alphabeta", {"depth": 3, "iterations": 20}),
     ],
 )
 def test_words(text: str, bot: str, params: dict[str, object]) -> None:
@@ -41,6 +49,9 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         (tmp_path / name).mkdir()
         assert agents.parse_word(name).params == {"checkpoint": name}
     assert agents.parse_word("bt6@1s").params == {"checkpoint": "bt6", "seconds": 1.0}
+    assert agents.parse_word("bt6:mcts@1s").params == {"checkpoint": "bt6", "search": "mcts", "seconds": 1.0}
+    (tmp_path / "bt6:mcts").mkdir()
+    assert agents.parse_word("bt6:mcts@1s").params == {"checkpoint": "bt6:mcts", "seconds": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +61,21 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ("randon", "got 'randon': did you mean 'random'?"),
         ("mtcs:50", "got 'mtcs:50': did you mean 'mcts:50'?"),
         ("gtp:/usr/bin/gnugo", "mcts:1000, random or human; got 'gtp:/usr/bin/gnugo'"),
-        ("alphabeta@1s", "mcts:1000, random or human; got 'alphabeta@1s'"),
+        ("alphabta@1s", "mcts:1000, random or human; got 'alphabta@1s': did you mean 'alphabeta@1s'?"),
+        ("alphabeta@1m", "after @ comes"),
+        ("alphabeta(0)", "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(0)'"),
+        ("alphabeta(257)", "a depth from 1 to 256"),
+        ("alphabeta(2.5)@1s", "a depth from 1 to 256"),
+        (
+            "runs/bt6:alphabta@1s",
+            "one of ubfm_s, ubfm, descent, alphabeta, mcts; got 'alphabta': did you mean 'alphabeta'?",
+        ),
+        ("runs/bt6:", "expected a search"),
+        ("runs/bt6:mcts(0.5", "expected a search"),
+        ("runs/bt6:mcts(-1)", "mcts takes an exploration constant, zero or more, such as mcts(0.5); got 'mcts(-1)'"),
+        ("runs/bt6:mcts()", "mcts takes an exploration constant"),
+        ("runs/bt6:mcts(1e9)", "mcts takes an exploration constant"),
+        ("runs/bt6:ubfm(2)", "alphabeta and mcts alone take a number; got 'ubfm(2)': write 'ubfm'"),
         ("mcts", "mcts takes its simulations a move, at least 1, such as mcts:1000; got 'mcts'"),
         ("mcts:", "at least 1"),
         ("mcts:0", "at least 1"),

@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from athenan_spiel.evaluators.engine import Engine, half_of_the_cores, make_engine
 from athenan_spiel.evaluators.network import NetworkEvaluator
-from athenan_spiel.evaluators.simple import UniformRandomEvaluator, ZeroEvaluator
+from athenan_spiel.evaluators.simple import RolloutEvaluator, UniformRandomEvaluator, ZeroEvaluator
 
-__all__ = ["Engine", "NetworkEvaluator", "UniformRandomEvaluator", "ZeroEvaluator", "half_of_the_cores", "make_engine"]
+__all__ = [
+    "Engine",
+    "NetworkEvaluator",
+    "RolloutEvaluator",
+    "UniformRandomEvaluator",
+    "ZeroEvaluator",
+    "half_of_the_cores",
+    "make_engine",
+]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -17,6 +18,29 @@ class ZeroEvaluator:
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
         """Zeros, float64 [N]."""
         return np.zeros(len(states))
+
+
+class RolloutEvaluator:
+    """Values a state by the outcome of one random match from it, which its history and `seed` alone decide.
+
+    Args:
+        outcome: worth of a terminal state for player 0.
+        seed: in [0, 2^64).
+    """
+
+    def __init__(self, outcome: Callable[[pyspiel.State], float], seed: int) -> None:
+        self._outcome = outcome
+        self._key = struct.pack("<Q", seed)
+
+    def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
+        """Values float64 [N]."""
+        return np.array([self._value(state.clone()) for state in states], np.float64)
+
+    def _value(self, state: pyspiel.State) -> float:
+        rng = random.Random(_hash(state.history(), self._key))
+        while not state.is_terminal():
+            state.apply_action(rng.choice(state.legal_actions()))
+        return float(self._outcome(state))
 
 
 class UniformRandomEvaluator:
@@ -34,6 +58,10 @@ class UniformRandomEvaluator:
         return np.array([self._value(state.history()) for state in states])
 
     def _value(self, history: list[int]) -> float:
-        packed = struct.pack(f"<{len(history)}q", *history)
-        bits = int.from_bytes(blake2b(packed, digest_size=8, key=self._key).digest(), "little")
-        return (bits >> 11) / 2**52 - 1.0  # 53 bits: every such number is a float64
+        return (_hash(history, self._key) >> 11) / 2**52 - 1.0  # 53 bits: every such number is a float64
+
+
+def _hash(history: Sequence[int], key: bytes) -> int:
+    """64 bits from the history, the same in any process."""
+    packed = struct.pack(f"<{len(history)}q", *history)
+    return int.from_bytes(blake2b(packed, digest_size=8, key=key).digest(), "little")

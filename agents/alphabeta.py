@@ -1,0 +1,49 @@
+"""The `alphabeta` bot: alpha-beta that knows nothing but the rules, for measuring others against."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyspiel
+
+from agents.athenan import AthenanBot
+from agents.parameters import ThinkingParameters, read_parameters
+from athenan_spiel.agent import Agent
+from athenan_spiel.decisions import best
+from athenan_spiel.errors import AgentError
+from athenan_spiel.evaluators.simple import RolloutEvaluator
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.search.alphabeta import DEEPEST, AlphaBeta
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaBetaParameters(ThinkingParameters):
+    """What `load_bot("alphabeta", ...)` takes."""
+
+    depth: int | None = None
+    """The greatest depth of search; none: as deep as the budget lets it."""
+
+
+def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
+    """Iterative-deepening alpha-beta with completion whose leaves are valued by one random match each.
+
+    It plays either colour.
+
+    Raises:
+        AgentError: a parameter is unknown, of a wrong type or out of range.
+        BudgetError: a limit is not above zero.
+    """
+    parameters = read_parameters(AlphaBetaParameters, "alphabeta", params)
+    if parameters.depth is not None and not 1 <= parameters.depth <= DEEPEST:
+        raise AgentError(f"the depth of bot 'alphabeta' must be from 1 to {DEEPEST}, got {parameters.depth!r}")
+    agent = Agent(
+        game,
+        AlphaBeta(game, depth=parameters.depth),
+        RolloutEvaluator(Gain(), parameters.seed % 2**64),
+        decision=best,
+        budget=parameters.budget,
+        rng=random.Random(parameters.seed),
+    )
+    return AthenanBot(agent)

@@ -1,0 +1,97 @@
+"""How an agent may think, by name: a search, and the decision that goes with it.
+
+| name | search | decision |
+|---|---|---|
+| `ubfm_s` | UBFM with completion | the safest action (Algorithms 12 and 13) |
+| `ubfm` | UBFM with completion | the best action by value (Algorithm 11) |
+| `descent` | Descent with completion | the best action by value |
+| `alphabeta`, `alphabeta(3)` | alpha-beta with completion, to a depth of 3 | the best action by value |
+| `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | the most visited action, then by value |
+
+`alphabeta(1)` is the depth-1 minimax of the papers' common protocol (the article, Section 3.3).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyspiel
+
+from athenan_spiel.decisions import Decision, best, safest
+from athenan_spiel.errors import AgentError, nearest
+from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Descent, Search
+from athenan_spiel.search.alphabeta import DEEPEST
+
+NAMES = ("ubfm_s", "ubfm", "descent", "alphabeta", "mcts")
+DEFAULT = "ubfm_s"
+
+
+@dataclass(frozen=True)
+class ThinkerWord:
+    """What is written of a way of thinking.
+
+    Attributes:
+        name: one of `NAMES`.
+        number: in brackets behind it: the depth of alpha-beta, the exploration constant of MCTS.
+    """
+
+    name: str
+    number: float | None = None
+
+
+@dataclass(frozen=True)
+class Thinker:
+    """A search with the decision that goes with it."""
+
+    search: Search
+    decision: Decision
+
+
+def parse_thinker(text: str) -> ThinkerWord:
+    """What `text`, such as `mcts(0.5)`, says.
+
+    Raises:
+        AgentError: it is no way of thinking, or its number does not suit it.
+    """
+    match = re.fullmatch(r"(?P<name>[^()]*)(?:\((?P<number>[^()]*)\))?", text)
+    if match is None or match["name"] not in NAMES:
+        raise AgentError(
+            f"expected a search, one of {', '.join(NAMES)}; got {text!r}{nearest(text.partition('(')[0], NAMES)}"
+        )
+    name, number = match["name"], match["number"]
+    if number is None:
+        return ThinkerWord(name)
+    if name == "alphabeta":
+        if not (re.fullmatch(r"\d+", number) and 1 <= int(number) <= DEEPEST):
+            raise AgentError(f"alphabeta takes a depth from 1 to {DEEPEST}, such as alphabeta(3); got {text!r}")
+    elif name == "mcts":
+        if not (re.fullmatch(r"\d+(\.\d*)?|\.\d+", number) and math.isfinite(float(number))):
+            raise AgentError(f"mcts takes an exploration constant, zero or more, such as mcts(0.5); got {text!r}")
+    else:
+        raise AgentError(f"of the searches alphabeta and mcts alone take a number; got {text!r}: write {name!r}")
+    return ThinkerWord(name, float(number))
+
+
+def make_thinker(text: str, game: pyspiel.Game, outcome: Callable[[pyspiel.State], float]) -> Thinker:
+    """The search and the decision that `text` names, for `game` and its outcome.
+
+    Raises:
+        AgentError: as `parse_thinker`.
+    """
+    word = parse_thinker(text)
+    if word.name == "alphabeta":
+        depth = None if word.number is None else int(word.number)
+        return Thinker(AlphaBeta(game, outcome=outcome, depth=depth), best)
+    if word.name == "mcts":
+        search = (
+            MCTS(game, outcome=outcome)
+            if word.number is None
+            else MCTS(game, outcome=outcome, exploration_constant=word.number)
+        )
+        return Thinker(search, safest)
+    if word.name == "descent":
+        return Thinker(Descent(game, outcome=outcome), best)
+    return Thinker(UBFM(game, outcome=outcome), safest if word.name == "ubfm_s" else best)
