@@ -13,13 +13,14 @@ from collections.abc import Sequence
 import pyspiel
 
 from athenan_spiel.arena.experiments.file import ExperimentFile
-from athenan_spiel.arena.experiments.matches import budget_of, make_search
+from athenan_spiel.arena.experiments.matches import budget_of
 from athenan_spiel.arena.experiments.plan import slug
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.evaluators import make_engine
 from athenan_spiel.games import load_game
 from athenan_spiel.matches import random_openings
+from athenan_spiel.search import make_search
 from athenan_spiel.training.toml_lines import KeyPath
 from athenan_spiel.training.trainer import Trainer
 

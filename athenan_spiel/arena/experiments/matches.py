@@ -16,18 +16,17 @@ from athenan_spiel.agent import Agent
 from athenan_spiel.arena.experiments.plan import Pairing, seed_of
 from athenan_spiel.arena.experiments.settings import PlayConfig
 from athenan_spiel.config import SearchConfig
-from athenan_spiel.decisions import best, safest
+from athenan_spiel.decisions import best, safest, securest
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.games import load_game
 from athenan_spiel.matches import Series, play_series
 from athenan_spiel.outcomes import Outcome, outcome_from_parameters
-from athenan_spiel.search import Budget
-from athenan_spiel.search.base import Search
+from athenan_spiel.search import Budget, make_search
 from athenan_spiel.training.checkpoints import read_header, read_weights
-from athenan_spiel.training.trainer import SEARCHES, load_weights, value_network
+from athenan_spiel.training.trainer import load_weights, value_network
 
-DECISIONS = {"best": best, "safest": safest}
+DECISIONS = {"best": best, "safest": safest, "securest": securest}
 NETWORKS_KEPT = 64
 """Networks that a process keeps ready to play."""
 
@@ -129,11 +128,6 @@ def player_of(network: Path, play: PlayConfig, seed: int) -> Agent:
     )
 
 
-def make_search(game: pyspiel.Game, config: SearchConfig, outcome: Outcome) -> Search:
-    """The search that `config` describes."""
-    return SEARCHES[config.algorithm](game, outcome=outcome, completion=config.completion)
-
-
 def budget_of(config: SearchConfig) -> Budget:
     """The limits of a move's search."""
     return Budget(seconds=config.seconds, iterations=config.iterations, evaluations=config.evaluations)
@@ -151,7 +145,7 @@ def _loaded_network(path: Path) -> tuple[pyspiel.Game, Outcome, NetworkEvaluator
     header, weights = read_header(path), read_weights(path)
     game = loaded_game(header.game)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome)
-    encoder = Encoder(game)
+    encoder = Encoder(game, edges=header.config.encoding.edges)
     network = value_network(encoder, header.config, outcome)
     load_weights(network, weights)
     engine = dataclasses.replace(header.config.engine, threads=1)

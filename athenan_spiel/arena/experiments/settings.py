@@ -14,7 +14,7 @@ from athenan_spiel.config import SearchConfig, Settings, TrainingConfig
 from athenan_spiel.errors import ConfigError
 
 PlayAlgorithm = Literal["minimax", "descent", "ubfm", "alphabeta", "mcts"]
-PlayDecision = Literal["best", "safest"]
+PlayDecision = Literal["best", "safest", "securest"]
 Opponents = Literal["all", "repetition"]
 
 
@@ -61,9 +61,10 @@ class PlayConfig(Settings):
     algorithm: PlayAlgorithm = "minimax"
     """`minimax` is of depth 1 and needs no limit (the article, Section 3.3); the others are those of training."""
     decision: PlayDecision = "best"
-    """Which action is played: of best value (Algorithm 11), or most often selected (Algorithm 13, that of UBFM_s)."""
+    """Which action is played: of best value (Algorithm 11), most often selected (Algorithm 13, that of UBFM_s), or
+    that but rather secure a draw (Remark 16)."""
     completion: bool = True
-    """Prove states, for Descent and UBFM; depth-1 minimax and the others have nothing to complete."""
+    """Prove states (Section 5). Depth-1 minimax and MCTS do without."""
     seconds: float | None = None
     """Search time per move."""
     iterations: int | None = None
