@@ -77,6 +77,11 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
     return key
 
 
+def history_key(game: pyspiel.Game) -> Key:
+    """The key function that keeps all histories of `game` apart: for worths that depend on the whole match."""
+    return _start_and_history if game.get_type().short_name in TRANSPOSITIONS else _history
+
+
 def _history(state: pyspiel.State) -> Hashable:
     """The actions played: the state itself, where all matches have one initial state."""
     return tuple(state.history())

@@ -112,6 +112,9 @@ class FakeState:
     def is_terminal(self) -> bool:
         return not isinstance(self._game.places[self._name], Place)
 
+    def num_players(self) -> int:
+        return 2
+
     def current_player(self) -> int:
         return TERMINAL_PLAYER if self.is_terminal() else self._place().mover
 

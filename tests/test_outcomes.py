@@ -144,12 +144,12 @@ def test_score_is_the_margin(seed: int) -> None:
     outcome = make_outcome("score", pyspiel.load_game(MARGIN), random.Random(0))
     end = random_end(MARGIN, random.Random(seed))
     assert outcome(end) == str(end).count("1") - str(end).count("2")
-    assert outcome == Score(scale=4.0)
+    assert outcome == Score(counted=True, scale=4.0)
 
 
-def test_the_largest_score_may_be_a_loss() -> None:
+def test_the_largest_worth_may_be_a_loss() -> None:
     game = FakeGame(first(0, A=3, B=second(0, C=-5, D=1)))
-    assert make_outcome("score", game, random.Random(0)) == Score(scale=5.0)
+    assert Score().scaled(sample_matches(game, random.Random(0))) == Score(scale=5.0)
 
 
 # What is chosen
@@ -214,22 +214,32 @@ def test_multiplicative_depth_takes_the_mean_length_of_random_matches() -> None:
     assert 7 < sum(lengths) / 32 < 8.5, "random Tic-Tac-Toe lasts 7.6 plies on average"
 
 
-@pytest.mark.parametrize("spec", ["tic_tac_toe", "hex(board_size=3)", "dots_and_boxes", "othello", "go(board_size=5)"])
-def test_score_is_refused_where_returns_only_say_who_has_won(spec: str) -> None:
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "hex(board_size=3)", "chess"])
+@pytest.mark.parametrize("name", ["score", "presence"])
+def test_an_outcome_is_refused_where_nothing_is_counted(spec: str, name: str) -> None:
     game = pyspiel.load_game(spec)
-    with pytest.raises(ConfigError, match="'score' needs a game whose returns") as error:
-        make_outcome("score", game, random.Random(0))
-    assert repr(str(game)) in str(error.value)
-    assert "take 'additive_depth'" in str(error.value)
+    if (name, spec) == ("presence", "chess"):
+        assert make_outcome(name, game, random.Random(0)).scale > 1
+        return
+    with pytest.raises(ConfigError, match=rf"^outcome '{name}' needs a game with") as error:
+        make_outcome(name, game, random.Random(0))
+    assert f"{str(game)!r} has none" in str(error.value)
+    assert "these have: " in str(error.value)
+    assert "othello" in str(error.value)
+    assert str(error.value).endswith("take 'additive_depth'")
+    assert "\n" not in str(error.value)
 
 
-def test_an_unknown_name_is_refused_with_those_known() -> None:
-    known = "gain, additive_depth, multiplicative_depth, score"
-    with pytest.raises(ConfigError, match=f"one of {known}, got 'depth'"):
-        make_outcome("depth", pyspiel.load_game("tic_tac_toe"), random.Random(0))  # type: ignore[arg-type]
+def test_an_unknown_name_is_refused_with_those_known_and_the_nearest() -> None:
+    known = "gain, additive_depth, multiplicative_depth, score, mobility, presence"
+    game = pyspiel.load_game("tic_tac_toe")
+    with pytest.raises(ConfigError, match=f"one of {known}, or \"module:name\" for one of your own, got 'xyz'$"):
+        make_outcome("xyz", game, random.Random(0))
+    with pytest.raises(ConfigError, match=r"got 'mobilty': did you mean 'mobility'\?$"):
+        make_outcome("mobilty", game, random.Random(0))
 
 
-NAMES: list[str] = ["gain", "additive_depth", "multiplicative_depth", "score"]
+NAMES: list[str] = ["gain", "additive_depth", "multiplicative_depth", "score", "mobility"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -243,17 +253,18 @@ def test_parameters_come_back_through_json(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("depth", {}),
         ("gain", {"longest": 9}),
         ("additive_depth", {"longest": 9}),
         ("additive_depth", {"longest": 9, "exact": True, "mean": 3.0}),
         ("multiplicative_depth", {}),
         ("additive_depth", {"longest": "x", "exact": True, "scale": 1.0}),
+        ("additive_depth", {"longest": [9], "exact": True, "scale": 1.0}),
+        ("mobility", {"scale": 1.0, "_counter": 1.0}),
         ("gain", None),
     ],
 )
 def test_foreign_parameters_are_refused(name: str, parameters: dict[str, float]) -> None:
-    with pytest.raises(ConfigError, match=f"got '{name}' with {re.escape(repr(parameters))}"):
+    with pytest.raises(ConfigError, match=f"the parameters of outcome '{name}', got {re.escape(repr(parameters))}"):
         outcome_from_parameters(name, parameters)
 
 
@@ -261,7 +272,7 @@ def test_foreign_parameters_are_refused(name: str, parameters: dict[str, float])
     ("name", "spec"),
     [
         *((name, MARGIN) for name in NAMES),
-        *((name, "othello") for name in NAMES if name != "score"),
+        *((name, "othello") for name in [*NAMES, "presence"]),
         *((name, "hex(board_size=11)") for name in NAMES if name != "score"),
     ],
 )

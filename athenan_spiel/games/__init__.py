@@ -1,7 +1,17 @@
-"""Games: loading one by its OpenSpiel string, saying what makes one unsupported, and checking one against the laws."""
+"""Games: loading one by its string, what makes one unsupported, the laws they obey, and what their rules count."""
 
 from athenan_spiel.games.conditions import GameInfo, all_games, supported_games, unmet_conditions
 from athenan_spiel.games.laws import check_game
 from athenan_spiel.games.loading import load_game
+from athenan_spiel.games.measures import piece_counts, score
 
-__all__ = ["GameInfo", "all_games", "check_game", "load_game", "supported_games", "unmet_conditions"]
+__all__ = [
+    "GameInfo",
+    "all_games",
+    "check_game",
+    "load_game",
+    "piece_counts",
+    "score",
+    "supported_games",
+    "unmet_conditions",
+]

@@ -11,7 +11,13 @@ from athenan_spiel.outcomes.base import Outcome
 
 
 def gain(state: pyspiel.State) -> int:
-    """b_t(s) of the papers: 1 if player 0 has won the finished match, -1 if player 1 has, 0 for a draw."""
+    """b_t(s) of the papers: 1 if player 0 has won the finished match, -1 if player 1 has, 0 for a draw.
+
+    A match of one player is neither won nor lost, so its gain is 0: completion then proves no win, and resolves a
+    state once all its children are (Remark 30).
+    """
+    if state.num_players() == 1:
+        return 0
     worth: float = state.player_return(0)
     return (worth > 0) - (worth < 0)
 

@@ -8,26 +8,47 @@ from typing import ClassVar, Self
 import pyspiel
 
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games.measures import has_measure, score, why_not
 from athenan_spiel.outcomes.base import Outcome
+from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
+
+LEAST_MARGIN = 0.5
+"""Of a won match: half a point, the least by which Go is won. Some matches are won without being ahead: in Amazons by
+the last move on the last square."""
 
 
 @dataclass(frozen=True)
 class Score(Outcome):
-    """The score of the match (Section 6.2.1), for games whose `returns()` carry more than who has won."""
+    """The score of the match (Section 6.2.1).
+
+    Where the rules' count is known (`counted`), the margin s_1 - s_2, but at least 1/2 if player 0 has won, at most
+    -1/2 if player 1 has, and 0 for a draw, so Definition 21 holds also where points do not decide: Go on a position
+    that recurs is a draw whatever the area. Else what `returns()` gives player 0, which for one player is the sum of
+    the rewards.
+    """
 
     name: ClassVar[str] = "score"
+    counted: bool = False
 
     def __call__(self, state: pyspiel.State) -> float:
-        """What `returns()` gives player 0."""
-        return float(state.player_return(0))
+        """The margin, or the return of player 0."""
+        if not self.counted:
+            return float(state.player_return(0))
+        won = gain(state)
+        if not won:
+            return 0.0
+        first, second = score(state)
+        return won * max(LEAST_MARGIN, won * (first - second))
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
-        """The score, if the returns of the sample carry one."""
-        if not any(abs(worth) not in (0.0, 1.0) for worth in sample.returns):
+        """The score by the rules' count if it is known, else by the returns if those of the sample carry one."""
+        counted = has_measure("score", game.get_type().short_name)
+        carried = game.num_players() == 1 or any(abs(worth) not in (0.0, 1.0) for worth in sample.returns)
+        if not counted and not carried:
             raise ConfigError(
-                f"outcome 'score' needs a game whose returns() carry a score; those of {str(game)!r} only say who has "
-                "won: take 'additive_depth'"
+                f"outcome 'score' needs a game with a score; {why_not('score', game)}, and any whose returns() carry "
+                "one: take 'additive_depth'"
             )
-        return cls(scale=max(map(abs, sample.returns)))
+        return cls(counted=counted).scaled(sample)

@@ -14,7 +14,7 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.resolved import Known
 from athenan_spiel.search.infinite_terminal import InfiniteTerminal
 from athenan_spiel.search.walk import Questions
-from athenan_spiel.transpositions import Key, key_function
+from athenan_spiel.transpositions import Key, history_key, key_function
 from athenan_spiel.tree import Node, Store, Tree
 
 
@@ -28,7 +28,8 @@ class Search(ABC):
         game: the game whose states it will be given.
         outcome: f_t, the worth of a terminal state for player 0; the gain by default.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
-        key: states with equal keys share a node; by default what `transpositions` knows to be sound.
+        key: states with equal keys share a node; by default what `transpositions` knows to be sound, and the history
+            where the outcome is `path_dependent`.
         known: states proven otherwise, as in earlier matches, which its trees look into; for Descent and UBFM with
             completion.
 
@@ -53,7 +54,8 @@ class Search(ABC):
         self.game = game
         self.outcome = outcome or Gain()
         self.completion = completion
-        self.key = key or key_function(game)
+        separate = getattr(self.outcome, "path_dependent", False)
+        self.key = key or (history_key(game) if separate else key_function(game))
         self.known = known
 
     def new_tree(self, store: Store | None = None) -> Tree:

@@ -1,0 +1,43 @@
+"""Boards as OpenSpiel prints them, read into rows and into sets of cells.
+
+A set of cells is a whole number with a bit for each character of the rows, line breaks included. Rows have equal
+lengths, so neighbours are a fixed number of bits apart, and the line breaks, which are never free, keep the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def numbered_rows(text: str) -> list[str]:
+    """The rows of a board whose lines begin with their number, counted down to 1; other lines are left out."""
+    lines = [line.lstrip() for line in text.splitlines()]
+    rows = [line for line in lines if line[:1].isdigit()]
+    return [row[len(str(len(rows) - i)) :] for i, row in enumerate(rows)]
+
+
+def cells(rows: Iterable[str], characters: str) -> int:
+    """The set of those cells that show one of `characters`."""
+    text = "\n".join(rows)
+    return int("".join("1" if character in characters else "0" for character in text), 2)
+
+
+def reached(start: int, free: int, width: int, *, diagonally: bool) -> int:
+    """The free cells that can be reached from `start` by steps over free cells.
+
+    Args:
+        start: the cells to begin with.
+        free: the cells that may be stepped on.
+        width: of a row, without its line break.
+        diagonally: steps go to all eight neighbours, else to four.
+    """
+    below = width + 1
+    steps = (1, below - 1, below, below + 1) if diagonally else (1, below)
+    found, latest = 0, start
+    while latest:
+        around = 0
+        for step in steps:
+            around |= latest << step | latest >> step
+        latest = around & free & ~found
+        found |= latest
+    return found

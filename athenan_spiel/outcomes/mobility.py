@@ -1,0 +1,120 @@
+"""Cumulative mobility (the article, Section 6.2.3): who had more actions to choose from during the match.
+
+The worth depends on every position of the match, and not on the last alone. Two histories that meet in one position
+will end with different worths though they go on alike, so that position has no value of its own: `path_dependent` makes
+a search keep all histories apart (there are no transpositions), where a shared node would give one history the
+mobility of the other. A network sees positions only, and learns the mean over the histories that led to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import pyspiel
+
+from athenan_spiel.errors import SearchError
+from athenan_spiel.outcomes.base import Outcome
+from athenan_spiel.outcomes.classic import gain
+
+_Turns = tuple[tuple[int, int], ...]
+"""For each action played: who played it, and how many there were to choose from."""
+
+
+class TurnCounter:
+    """Looks up how many actions there were at each turn of a match, by playing it again from its first position.
+
+    The last match is remembered: the next one, which as a rule is its neighbour in a tree, is counted only from where
+    they part. This changes nothing but the time it takes.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[str, list[int], _Turns] = ("", [], ())
+
+    def turns(self, state: pyspiel.State) -> _Turns:
+        """For each action of the match that led to `state`: who played it, and how many were legal.
+
+        Raises:
+            SearchError: the match began in a position that OpenSpiel does not keep.
+        """
+        history = state.history()
+        start = _start(state, len(history))
+        last_start, last_history, last_turns = self._last
+        shared = _shared(history, last_history) + 1 if start == last_start else 0
+        turns = last_turns[: min(shared, len(history))]
+        if len(turns) < len(history):
+            turns += _count(state, start, history, len(turns))
+            self._last = (start, history, turns)
+        return turns
+
+
+@dataclass(frozen=True)
+class Mobility(Outcome):
+    """M_1 / M_2 if player 0 has won, -M_2 / M_1 if player 1 has, 0 for a draw.
+
+    M_i is the mean number of legal actions that player i had to choose from, over all actions of player i. An action
+    is one of OpenSpiel's: each of the three parts of a turn in Amazons is one, and so is a forced pass. A player who
+    never moved has M_i = 1, the least that one who moves can have.
+    """
+
+    name: ClassVar[str] = "mobility"
+    path_dependent: ClassVar[bool] = True
+    _counter: TurnCounter = field(default_factory=TurnCounter, init=False, repr=False, compare=False)
+
+    def __call__(self, state: pyspiel.State) -> float:
+        """The quotient of the winner's mobility and the loser's, with the winner's sign.
+
+        Raises:
+            SearchError: the match began in a position that OpenSpiel does not keep.
+        """
+        won = gain(state)
+        if not won:
+            return 0.0
+        first, second = mean_mobility(self._counter.turns(state))
+        return first / second if won > 0 else -second / first
+
+
+def mean_mobility(turns: _Turns) -> tuple[float, float]:
+    """M_1 and M_2."""
+    total, moved = [0, 0], [0, 0]
+    for player, actions in turns:
+        total[player] += actions
+        moved[player] += 1
+    first, second = (total[player] / moved[player] if moved[player] else 1.0 for player in (0, 1))
+    return first, second
+
+
+def _start(state: pyspiel.State, actions: int) -> str:
+    """What OpenSpiel writes to a file of a position that was set up; empty where a match began as all do."""
+    lines = state.serialize().splitlines(keepends=True)
+    return "".join(lines[: len(lines) - actions])
+
+
+def _count(state: pyspiel.State, start: str, history: list[int], known: int) -> _Turns:
+    """The turns of a match after the first `known` ones."""
+    game = state.get_game()
+    again = game.deserialize_state(start) if start.strip() else game.new_initial_state()
+    turns = []
+    for i, action in enumerate(history):
+        if i >= known:
+            legal = again.legal_actions()
+            if action not in legal:
+                break
+            turns.append((again.current_player(), len(legal)))
+        again.apply_action(action)
+    if again.history() != history or str(again) != str(state):
+        raise SearchError(
+            f"expected a match of {str(game)!r} that can be played again for its mobility, got one from a position "
+            "that OpenSpiel does not keep: take 'additive_depth'"
+        )
+    return tuple(turns)
+
+
+def _shared(one: list[int], other: list[int]) -> int:
+    """How many actions two matches have in common before they part."""
+    shared = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return shared

@@ -1,0 +1,143 @@
+"""Outcomes of one's own: found by the path "module:name", wrapped where they are plain functions, and put to the test.
+
+A function from terminal states to numbers is enough:
+
+    def material(state: pyspiel.State) -> float: ...
+
+A subclass of `Outcome` may also have constants, take them from random matches (`for_game`), or be `path_dependent`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pyspiel
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.outcomes.base import Outcome, Parameter
+from athenan_spiel.outcomes.classic import gain
+from athenan_spiel.outcomes.sample import Sample
+
+Function = Callable[[pyspiel.State], float]
+Kind = type[Outcome] | Function
+"""What an outcome is made of: a class, or the function that it will be."""
+
+_RESULTS = {1: "a match that player 0 has won", 0: "a draw", -1: "a match that player 1 has won"}
+_MOST_ACTIONS = 12
+"""Of a match that an error shows."""
+
+
+@dataclass(frozen=True)
+class OwnFunction(Outcome):
+    """A plain function as an outcome. It must look at the position alone, not at how it was reached."""
+
+    function: Function
+
+    def __call__(self, state: pyspiel.State) -> float:
+        """What the function says.
+
+        Raises:
+            ConfigError: it is not a finite number.
+        """
+        return checked(self.function(state), state)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The scale alone: the function is found again by its name."""
+        return {"scale": self.scale}
+
+
+def checked(worth: object, state: pyspiel.State) -> float:
+    """`worth` as a float.
+
+    Raises:
+        ConfigError: it is not a finite number.
+    """
+    try:
+        number = float(cast(float, worth))
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ConfigError(f"expected an outcome to give a finite number, got {worth!r} for {_match(state)}")
+    return number
+
+
+def found_by_path(path: str) -> Kind:
+    """The class or function at "module:name".
+
+    Raises:
+        ConfigError: there is no such module or name, or the module fails, or it is no outcome.
+    """
+    module_name, _, name = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # whatever the module's own code raises
+        hint = ": run this where the module is, or set PYTHONPATH" if isinstance(error, ModuleNotFoundError) else ""
+        raise ConfigError(f"outcome {path!r} cannot be imported, {_one_line(error)}{hint}") from error
+    kind = getattr(module, name, None)
+    if kind is None:
+        raise ConfigError(f"outcome {path!r} cannot be imported: {module_name!r} has no {name!r}")
+    return checked_kind(path, kind)
+
+
+def checked_kind(name: str, kind: Any) -> Kind:
+    """`kind`, if an outcome can be made of it.
+
+    Raises:
+        ConfigError: it is neither a subclass of `Outcome` nor a function.
+    """
+    if not callable(kind) or (isinstance(kind, type) and not issubclass(kind, Outcome)):
+        raise ConfigError(f"outcome {name!r} must be a function of a state or a subclass of Outcome, got {kind!r}")
+    return cast(Kind, kind)
+
+
+def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
+    """The outcome for `game`, after the test on the sample's matches.
+
+    Raises:
+        ConfigError: it fails on one of them, gives something that is not a finite number, or breaks Definition 21.
+    """
+    try:
+        if isinstance(kind, type):
+            outcome: Outcome = cast(type[Outcome], kind).for_game(game, sample)
+        else:
+            outcome = OwnFunction(kind).scaled(sample)
+        worths = [checked(outcome(end), end) for end in sample.ends]
+        for constant, value in outcome.parameters.items():
+            if not isinstance(value, Parameter):
+                raise ConfigError(f"expected {constant} to be a number, True or False, or text, got {value!r}")
+    except ConfigError as error:
+        raise ConfigError(f"outcome {name!r}: {error}") from error
+    except Exception as error:  # whatever its own code raises
+        raise ConfigError(f"outcome {name!r} fails on a random match of {str(game)!r}, {_one_line(error)}") from error
+    _require_order(name, list(zip(worths, sample.ends, strict=True)))
+    return outcome
+
+
+def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
+    """Raise `ConfigError` unless the worths keep the order of the gain (Definition 21)."""
+    by_gain = {g: [(worth, end) for worth, end in ends if gain(end) == g] for g in _RESULTS}
+    for more, less in ((1, 0), (1, -1), (0, -1)):
+        if not by_gain[more] or not by_gain[less]:
+            continue
+        low, low_end = min(by_gain[more], key=lambda pair: pair[0])
+        high, high_end = max(by_gain[less], key=lambda pair: pair[0])
+        if low <= high:
+            raise ConfigError(
+                f"outcome {name!r} breaks Definition 21: it gives {low!r} to {_RESULTS[more]}, {_match(low_end)},\n"
+                f"and {high!r} to {_RESULTS[less]}, {_match(high_end)}; add gain(state) times a larger number"
+            )
+
+
+def _match(state: pyspiel.State) -> str:
+    history = state.history()
+    shown = ", ".join(map(str, history[:_MOST_ACTIONS]))
+    return f"[{shown}{', ...' if len(history) > _MOST_ACTIONS else ''}]"
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"

@@ -1,0 +1,42 @@
+"""The presence heuristic (the article, Section 6.2.4): how many pieces more than the loser the winner has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import pyspiel
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.games.measures import has_measure, piece_counts, why_not
+from athenan_spiel.outcomes.base import Outcome
+from athenan_spiel.outcomes.classic import gain
+from athenan_spiel.outcomes.sample import Sample
+
+
+@dataclass(frozen=True)
+class Presence(Outcome):
+    """max(n_1 - n_2, 1) if player 0 has won, min(n_1 - n_2, -1) if player 1 has, 0 for a draw.
+
+    n_1 and n_2 are the numbers of pieces of player 0 and of player 1, as `games.piece_counts` gives them.
+    """
+
+    name: ClassVar[str] = "presence"
+
+    def __call__(self, state: pyspiel.State) -> float:
+        """How many pieces more the winner has, at least one."""
+        won = gain(state)
+        if not won:
+            return 0.0
+        first, second = piece_counts(state)
+        return float(won * max(won * (first - second), 1))
+
+    @classmethod
+    def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
+        """Presence, if the game has pieces that come and go."""
+        if not has_measure("pieces", game.get_type().short_name):
+            raise ConfigError(
+                f"outcome 'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: "
+                "take 'additive_depth'"
+            )
+        return cls().scaled(sample)
