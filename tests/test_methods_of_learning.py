@@ -11,8 +11,10 @@ import pytest
 from training_runs import TINY, state_of
 
 from athenan_spiel.config import ExplorationConfig, ReplayConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.decisions import Decision, make_decision
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import Event, LearningFinished, MatchFinished
+from athenan_spiel.training.trainer import Trainer
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 
@@ -42,8 +44,8 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def case(config: TrainingConfig = TINY, **changes: Any) -> TrainingConfig:
-    return dataclasses.replace(config, **changes)
+def case(**changes: Any) -> TrainingConfig:
+    return dataclasses.replace(TINY, **changes)
 
 
 @pytest.mark.parametrize("changes", METHODS.values(), ids=METHODS)
@@ -96,6 +98,20 @@ def test_each_method_of_targets_has_its_own_states_and_weights(tmp_path: Path) -
     both = zip(states["tree"], states["leaves"], lengths, strict=True)
     assert all(length + 1 < tree < leaves for tree, leaves, length in both)
     assert len(weights) == len(methods)
+
+
+def test_moves_are_decided_by_progress_and_the_outcomes_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[ExplorationConfig, float, float]] = []
+
+    def spy(config: ExplorationConfig, progress: float, scale: float) -> Decision:
+        asked.append((config, progress, scale))
+        return make_decision(config, progress, scale)
+
+    monkeypatch.setattr("athenan_spiel.training.trainer.make_decision", spy)
+    trainer = Trainer(TIC_TAC_TOE, case(exploration=ExplorationConfig(distribution="softmax")))
+    trainer.new_round(0.3, lambda: None)
+    assert asked == [(trainer.config.exploration, 0.3, trainer.outcome.scale)]
+    assert trainer.outcome.scale > 1
 
 
 def test_each_method_of_replay_learns_its_own_number_of_states(tmp_path: Path) -> None:
