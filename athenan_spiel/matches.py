@@ -1,4 +1,5 @@
 """Matches between two players: a single one, or a series in which each random opening is played with both colours.
+A game for one player is played by itself.
 
 Whatever has the three methods of `Player` can play: every `pyspiel.Bot`, and an `Agent`. A match asks its players
 in the order of OpenSpiel's own `evaluate_bots`, and checks each answer, so an illegal move is an error that names
@@ -246,9 +247,12 @@ def play_series(
         on_match: called after each match with the series so far.
 
     Raises:
-        ConfigError: `matches` is not even and at least 2, or there is no opening of that length.
+        ConfigError: the game is for one player, `matches` is not even and at least 2, or there is no opening of that
+            length.
         AgentError: a player chose an action that is not legal.
     """
+    if game.num_players() != 2:
+        raise ConfigError(f"a series needs a game for two players, got {str(game)!r}: let each agent play by itself")
     if matches < 2 or matches % 2:
         raise ConfigError(f"a series plays both colours: matches must be even and at least 2, got {matches!r}")
     openings = random_openings(game, matches // 2, opening_plies, random.Random(seed))
@@ -260,3 +264,35 @@ def play_series(
             if on_match is not None:
                 on_match(series)
     return series
+
+
+def play_by_itself(
+    game: pyspiel.Game,
+    player: Player,
+    matches: int,
+    *,
+    opening_plies: int = 0,
+    seed: int = 0,
+    on_match: Callable[[MatchResult], None] | None = None,
+) -> tuple[MatchResult, ...]:
+    """Play `matches` matches of a game for one player, whose score is the match's return.
+
+    Args:
+        player: the same in all matches, so matches differ only by what is random in it, or by their openings.
+        opening_plies, seed: each match begins with so many random actions.
+        on_match: called with each finished match.
+
+    Raises:
+        ConfigError: the game is for two, `matches` is not at least 1, or there is no opening of that length.
+        AgentError: the player chose an action that is not legal.
+    """
+    if game.num_players() != 1:
+        raise ConfigError(f"only a game for one player is played by oneself, got {str(game)!r}: play a series")
+    if matches < 1:
+        raise ConfigError(f"matches must be at least 1, got {matches!r}")
+    results = []
+    for opening in random_openings(game, matches, opening_plies, random.Random(seed)):
+        results.append(play_match(game, [player], opening=opening))
+        if on_match is not None:
+            on_match(results[-1])
+    return tuple(results)

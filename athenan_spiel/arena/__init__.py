@@ -1,14 +1,17 @@
-"""Measuring agents: intervals of a series' points, Elo differences, and both with the tallies."""
+"""Measuring agents: intervals of a series' points, Elo differences, both with the tallies; a single player's scores."""
 
 from athenan_spiel.arena.comparison import Comparison
 from athenan_spiel.arena.intervals import Interval, points_interval, share_interval
 from athenan_spiel.arena.ratings import elo_difference, expected_share
+from athenan_spiel.arena.scores import Scores, mean_interval
 
 __all__ = [
     "Comparison",
     "Interval",
+    "Scores",
     "elo_difference",
     "expected_share",
+    "mean_interval",
     "points_interval",
     "share_interval",
 ]

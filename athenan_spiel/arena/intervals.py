@@ -63,7 +63,7 @@ def share_interval(groups: Iterable[Sequence[float]], confidence: float = 0.95) 
     total = sum(map(len, clusters))
     share = sum(map(sum, clusters)) / total
     size = _effective_matches(clusters, share, total)
-    return Interval(share, *_wilson(share, size, _quantile(confidence, len(clusters))), confidence)
+    return Interval(share, *_wilson(share, size, quantile(confidence, len(clusters))), confidence)
 
 
 def _effective_matches(clusters: Sequence[Sequence[float]], share: float, total: int) -> float:
@@ -77,8 +77,8 @@ def _effective_matches(clusters: Sequence[Sequence[float]], share: float, total:
     return min(total, max(1.0, decisive / variance)) if variance > 0 else float(total)
 
 
-def _quantile(confidence: float, clusters: int) -> float:
-    """Student's quantile, as the variance comes from `clusters` numbers; with one cluster nothing is estimated."""
+def quantile(confidence: float, clusters: int) -> float:
+    """Student's two-sided quantile, as the variance comes from so many numbers; of one, nothing is estimated."""
     level = (1 + confidence) / 2
     return float(special.stdtrit(clusters - 1, level) if clusters > 1 else special.ndtri(level))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, progress, say
+from athenan_spiel.cli.eval_alone import play_alone, table_of
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalArguments:
-    """Let AGENT play matches against other agents: every random opening twice, colours exchanged.
+    """Let AGENT play matches against other agents: every random opening twice, colours exchanged. In a game for one
+    player each agent plays by itself, and scores are compared.
 
     An agent is one word: runs/NAME, runs/NAME@0.5s (seconds a move), runs/NAME@200i (search iterations a move),
     mcts:1000 (OpenSpiel's, simulations a move), random.
@@ -36,12 +38,12 @@ class EvalArguments:
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
     """The agent that is measured."""
-    against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")]
-    """Its opponents, one series of matches each."""
+    against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
+    """Its opponents, one series of matches each; in a game for one player there need not be any."""
     matches: int = 100
     """Matches against each opponent, half with each colour."""
-    opening_plies: int = 2
-    """Random actions at the beginning of a match."""
+    opening_plies: int | None = None
+    """Random actions at the beginning of a match; by default 2, and in a game for one player none."""
     game: str | None = None
     """An OpenSpiel game string; not needed where one of the agents is a run."""
     seed: int = 0
@@ -57,25 +59,28 @@ def run(words: Sequence[str]) -> int:
 
     contender = parse_word(arguments.agent)
     opponents = [parse_word(word) for word in arguments.against]
-    if not opponents:
-        raise ConfigError("expected at least one agent after --against, got none")
     for word in (contender, *opponents):
         if word.is_human:
             raise ConfigError(f"expected agents that play by themselves, got {word.text!r}: use `athenan play`")
     game = _game(arguments.game, [contender, *opponents])
-    comparisons, finished = _play(game, contender, opponents, arguments)
+    table: Table | None
+    if game.num_players() == 1:
+        plies = 0 if arguments.opening_plies is None else arguments.opening_plies
+        scores, finished = play_alone(game, [contender, *opponents], arguments.matches, plies, arguments.seed)
+        results: dict[str, list[Any]] = {"scores": [one.to_json() for one in scores]}
+        table = table_of(game, scores) if scores else None
+    else:
+        if not opponents:
+            raise ConfigError("expected at least one agent after --against, got none")
+        plies = 2 if arguments.opening_plies is None else arguments.opening_plies
+        comparisons, finished = _play(game, contender, opponents, arguments, plies)
+        results = {"comparisons": [comparison.to_json() for comparison in comparisons]}
+        table = _table(game, contender, comparisons) if comparisons else None
     if arguments.json:
-        print_json(
-            {
-                "game": str(game),
-                "opening_plies": arguments.opening_plies,
-                "seed": arguments.seed,
-                "finished": finished,
-                "comparisons": [comparison.to_json() for comparison in comparisons],
-            }
-        )
-    elif comparisons:
-        output().print(_table(game, contender, comparisons))
+        about = {"game": str(game), "opening_plies": plies, "seed": arguments.seed, "finished": finished}
+        print_json({**about, **results})
+    elif table is not None:
+        output().print(table)
     if finished:
         return DONE
     say("stopped: the matches that were finished are counted")
@@ -97,7 +102,7 @@ def _game(spec: str | None, words: Sequence[AgentWord]) -> pyspiel.Game:
 
 
 def _play(
-    game: pyspiel.Game, contender: AgentWord, opponents: Sequence[AgentWord], arguments: EvalArguments
+    game: pyspiel.Game, contender: AgentWord, opponents: Sequence[AgentWord], arguments: EvalArguments, plies: int
 ) -> tuple[list[Comparison], bool]:
     """A comparison with each opponent, and whether all matches were played: Ctrl-C ends them early."""
     from athenan_spiel.arena import Comparison
@@ -105,7 +110,7 @@ def _play(
     comparisons = []
     with _bar() as bar:
         for opponent in opponents:
-            series, finished = _series(game, contender, opponent, arguments, bar)
+            series, finished = _series(game, contender, opponent, arguments, plies, bar)
             if series.results:
                 comparisons.append(Comparison(contender.text, opponent.text, series))
             if not finished:
@@ -114,7 +119,7 @@ def _play(
 
 
 def _series(
-    game: pyspiel.Game, contender: AgentWord, opponent: AgentWord, arguments: EvalArguments, bar: Progress
+    game: pyspiel.Game, contender: AgentWord, opponent: AgentWord, arguments: EvalArguments, plies: int, bar: Progress
 ) -> tuple[Series, bool]:
     from agents import make_bot
     from athenan_spiel.matches import Series, play_series
@@ -134,7 +139,7 @@ def _series(
             lambda player: make_bot(contender, game, player, arguments.seed),
             lambda player: make_bot(opponent, game, player, arguments.seed + 1),
             arguments.matches,
-            opening_plies=arguments.opening_plies,
+            opening_plies=plies,
             seed=arguments.seed,
             on_match=on_match,
         )

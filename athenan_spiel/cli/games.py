@@ -56,7 +56,8 @@ def _table(games: Sequence[GameInfo]) -> Table:
     table.add_column("can be trained")
     for game in [*supported, *(game for game in games if not game.supported)]:
         parameters = ", ".join(f"{name}={default}" for name, default in game.parameters)
-        verdict = "yes" if game.supported else f"no: {'; '.join(game.reasons)}"
+        yes = "yes" if game.players != (1, 1) else "yes, for one player: by --outcome score"
+        verdict = yes if game.supported else f"no: {'; '.join(game.reasons)}"
         text = f"{verdict}; {game.note}" if game.note else verdict
         table.add_row(game.short_name, parameters, text, style=None if game.supported else "dim")
     return table

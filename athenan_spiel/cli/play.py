@@ -16,10 +16,12 @@ from athenan_spiel.errors import ConfigError
 if TYPE_CHECKING:
     import pyspiel
 
+    from athenan_spiel.matches import MatchResult
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlayArguments:
-    """Play a match against the agent of a run, in the terminal.
+    """Play a match against the agent of a run, in the terminal; a game for one player you play, or the agent does.
 
     Type a move as it is listed or its number; `?` lists the moves, `quit` ends the match.
 
@@ -33,7 +35,7 @@ class PlayArguments:
     first: tyro.conf.FlagCreatePairsOff[bool] = False
     """You begin; so it is unless `--second` is said."""
     second: tyro.conf.FlagCreatePairsOff[bool] = False
-    """The agent begins."""
+    """The agent begins; in a game for one player it plays, and you see how it ends."""
     seed: int = 0
     """Of the agent's choices among equal moves."""
 
@@ -55,17 +57,21 @@ def run(words: Sequence[str]) -> int:
         agent = load_bot("athenan", game, 1 - person, parameters)
     human = HumanBot(width=output().width)
     try:
-        result = play_match(game, [human, agent] if person == 0 else [agent, human])
+        players = [human, agent] if person == 0 else [agent, human]
+        result = play_match(game, players[: game.num_players()])
     except MatchAbandonedError as reason:
         print(f"\n{reason}")
         return DONE
-    print(_ending(game, result.history, result.points(person)))
+    print(_ending(game, result, person))
     return DONE
 
 
-def _ending(game: pyspiel.Game, history: Sequence[int], points: float) -> str:
+def _ending(game: pyspiel.Game, result: MatchResult, person: int) -> str:
     state = game.new_initial_state()
-    for action in history:
+    for action in result.history:
         state.apply_action(action)
-    outcome = {1.0: "You have won.", 0.5: "A draw.", 0.0: "The agent has won."}[points]
+    if game.num_players() == 1:
+        outcome = f"{'The agent has' if person else 'You have'} scored {result.returns[0]:g}."
+    else:
+        outcome = {1.0: "You have won.", 0.5: "A draw.", 0.0: "The agent has won."}[result.points(person)]
     return f"\n{state}\n{outcome}"

@@ -1,0 +1,77 @@
+"""`athenan eval` in a game for one player: what each agent scores, by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from athenan_spiel.cli.console import progress
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from agents import AgentWord
+    from athenan_spiel.arena import Scores
+    from athenan_spiel.matches import MatchResult
+
+
+def play_alone(
+    game: pyspiel.Game, agents: Sequence[AgentWord], matches: int, opening_plies: int, seed: int
+) -> tuple[list[Scores], bool]:
+    """Each agent's scores over the same openings, and whether all matches were played: Ctrl-C ends them early."""
+    from agents import make_bot
+    from athenan_spiel.arena import Scores
+    from athenan_spiel.matches import play_by_itself
+
+    found: list[Scores] = []
+    with _bar() as bar:
+        for agent in agents:
+            task = bar.add_task(str(agent), total=matches, best="")
+            played: list[MatchResult] = []
+
+            def on_match(result: MatchResult, task: Any = task, played: list[MatchResult] = played) -> None:
+                played.append(result)
+                best = max(result.returns[0] for result in played)
+                bar.update(task, completed=len(played), best=f"best {best:g}")
+
+            finished = True
+            try:
+                bot = make_bot(agent, game, 0, seed)
+                play_by_itself(game, bot, matches, opening_plies=opening_plies, seed=seed, on_match=on_match)
+            except KeyboardInterrupt:
+                finished = False
+            if played:
+                found.append(Scores(agent.text, tuple(played)))
+            if not finished:
+                return found, False
+    return found, True
+
+
+def table_of(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
+    """One row for each agent."""
+    table = Table(title=f"scores at {game}", title_justify="left")
+    table.add_column("agent")
+    for name in ("matches", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst"):
+        table.add_column(name, justify="right")
+    for one in scores:
+        mean = one.mean
+        interval = f"{mean.low:.4g} to {mean.high:.4g}" if len(one.results) > 1 else "of one match there is none"
+        table.add_row(
+            one.agent, str(len(one.results)), f"{mean.estimate:.4g}", interval, f"{one.best:g}", f"{one.worst:g}"
+        )
+    return table
+
+
+def _bar() -> Progress:
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[best]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    console = progress()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
