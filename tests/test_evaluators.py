@@ -28,7 +28,7 @@ from athenan_spiel.evaluators.engine import Deferred, Pending
 from athenan_spiel.evaluators.openvino_engine import LARGEST_PART, OpenVinoEngine, graph_of
 from athenan_spiel.evaluators.torch_engine import TorchEngine
 from athenan_spiel.games import load_game
-from athenan_spiel.networks import ValueNetwork, make_network
+from athenan_spiel.networks import SqueezeExcitation, ValueNetwork, make_network
 
 HEX_11 = (10, 11, 11)
 CONNECT_FOUR = (4, 6, 7)
@@ -62,10 +62,17 @@ def network(
     *,
     scale: float | None = None,
     seed: int = 0,
+    squeeze_excitation: int | None = None,
 ) -> ValueNetwork:
     """Bounded if no scale is given."""
-    config = NetworkConfig(architecture=architecture, filters=32, neurons=50)
+    config = NetworkConfig(architecture=architecture, filters=32, neurons=50, squeeze_excitation=squeeze_excitation)
     return make_network(shape, config, bounded=scale is None, scale=scale or 1.0, seed=seed)
+
+
+def a_match_of_boards(shape: tuple[int, ...], rows: int) -> NDArray[np.float32]:
+    """Boards from empty to full, as in a match."""
+    filled = np.linspace(0.0, 1.0, rows).reshape(-1, 1, 1, 1)
+    return (np.random.default_rng(0).random((rows, *shape)) < filled).astype(np.float32)
 
 
 def some_batch(shape: tuple[int, ...], rows: int, seed: int = 0) -> NDArray[np.float32]:
@@ -117,6 +124,24 @@ def test_values_are_the_networks(
     values = loaded(kind, made).infer(batch)
     assert_close(kind, values, reference(made, batch))
     assert len(np.unique(values)) == len(batch)  # promise 4
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("architecture", "ratio"), [("r3", None), ("r3", 4), ("r1", 8), ("r2", 16)], ids=lambda value: str(value)
+)
+def test_values_are_the_networks_with_pooling_and_with_squeeze_and_excitation(
+    kind: str, architecture: NetworkName, ratio: int | None
+) -> None:
+    made = network(HEX_11, architecture, squeeze_excitation=ratio)
+    with torch.no_grad():  # factors that differ much from 1/2, and from plane to plane and state to state
+        for layer in made.modules():
+            if isinstance(layer, SqueezeExcitation):
+                layer.squeeze.weight *= 3.0
+                layer.excite.weight *= 3.0
+    # Sums over equally full boards are much alike, and bfloat16 keeps 8 bits of them: such boards it tells apart less.
+    batch = a_match_of_boards(HEX_11, 200)
+    assert_close(kind, loaded(kind, made).infer(batch), reference(made, batch))
 
 
 @every_engine
@@ -272,7 +297,7 @@ class OtherLayer(nn.Module):
 def test_a_layer_that_openvinos_graph_lacks_is_refused() -> None:
     made = network()
     made.layers.append(OtherLayer())
-    with pytest.raises(TypeError, match=r"expected a layer that networks.py names, got OtherLayer\(\)"):
+    with pytest.raises(TypeError, match=r"expected a layer that networks/ names, got OtherLayer\(\)"):
         graph_of(made)
 
 

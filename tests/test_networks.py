@@ -8,7 +8,7 @@ from torch import nn
 
 from athenan_spiel.config import NetworkConfig, NetworkName
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.networks import ResidualBlock, ValueNetwork, make_network
+from athenan_spiel.networks import GlobalSumPooling, ResidualBlock, SqueezeExcitation, ValueNetwork, make_network
 
 HEX_11 = (10, 11, 11)
 CONNECT_FOUR = (4, 6, 7)
@@ -17,6 +17,7 @@ ARCHITECTURES: list[tuple[NetworkName, tuple[int, ...]]] = [
     ("c", HEX_11),
     ("r1", CONNECT_FOUR),
     ("r2", CONNECT_FOUR),
+    ("r3", CONNECT_FOUR),
     ("mlp", CONNECT_FOUR),
     ("mlp", FLAT),
     ("auto", CONNECT_FOUR),
@@ -70,9 +71,102 @@ def test_the_c_network_is_the_articles() -> None:
 def test_the_residual_networks_are_the_tables() -> None:
     assert kinds(network("r1")) == ["Conv2d"] + ["ResidualBlock"] * 2 + ["Conv2d", "Flatten", "Linear", "ReLU"]
     assert kinds(network("r2")) == ["Conv2d"] + ["ResidualBlock"] * 8 + ["Flatten"] + ["Linear", "ReLU"] * 2
+    head = ["Conv2d", "ReLU", "GlobalSumPooling", "Linear", "ReLU"]
+    assert kinds(network("r3")) == ["Conv2d"] + ["ResidualBlock"] * 8 + head
     pointwise = network("r1").layers[3]
     assert isinstance(pointwise, nn.Conv2d)
     assert pointwise.kernel_size == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "config", "weights"),
+    [
+        # Section 10.3, Othello, with 4 planes
+        (
+            (4, 8, 8),
+            NetworkConfig(
+                architecture="r3", filters=373, layers=8, neurons=4453, squeeze_excitation=16, pointwise_filters=4453
+            ),
+            41_695_147,
+        ),
+        # Section 11.4, Arimaa, with 10 planes
+        (
+            (10, 8, 8),
+            NetworkConfig(architecture="r3", filters=263, layers=4, neurons=2217, pointwise_filters=2217),
+            10_511_017,
+        ),
+        # Section 12.4, Morpion Solitaire, with 5 planes of 16 x 16
+        (
+            (5, 16, 16),
+            NetworkConfig(architecture="r2", filters=186, layers=8, neurons=104, squeeze_excitation=16),
+            9_989_285,
+        ),
+    ],
+    ids=["othello", "arimaa", "morpion"],
+)
+def test_the_articles_numbers_of_weights_are_met(shape: tuple[int, ...], config: NetworkConfig, weights: int) -> None:
+    """The article tells neither planes nor board; for these the numbers are its own."""
+    made = make_network(shape, config, bounded=True, seed=0)
+    assert sum(parameter.numel() for parameter in made.parameters()) == weights
+    assert made.description.endswith(f" {weights:,} weights")
+
+
+def test_the_description_names_what_r3_has() -> None:
+    config = NetworkConfig(
+        architecture="r3", filters=16, layers=2, neurons=20, squeeze_excitation=4, pointwise_filters=24
+    )
+    made = make_network(CONNECT_FOUR, config, bounded=True, seed=0)
+    assert made.description.startswith(
+        "R3-network of 2 blocks x 16 filters (squeeze-and-excitation 4), 24 pointwise filters, 20 neurons, tanh output"
+    )
+
+
+def test_as_many_pointwise_filters_as_neurons_where_none_are_given() -> None:
+    assert [layer.out_channels for layer in network("r3").layers if isinstance(layer, nn.Conv2d)] == [16, 20]
+
+
+def test_the_pooling_sums_each_plane() -> None:
+    planes = torch.arange(12.0).reshape(1, 2, 2, 3)
+    assert GlobalSumPooling()(planes).tolist() == [[15.0, 51.0]]
+
+
+def test_squeeze_and_excitation_scales_each_plane_by_what_the_means_decide() -> None:
+    layer = SqueezeExcitation(2, 2)
+    with torch.no_grad():
+        layer.squeeze.weight.copy_(torch.tensor([[1.0, -1.0]]))
+        layer.excite.weight.copy_(torch.tensor([[2.0], [-1.0]]))
+    planes = torch.tensor([[1.0, 3.0], [0.0, 1.0]]).reshape(1, 2, 1, 2)  # means 2 and 0.5, so 1.5 between
+    up, down = torch.sigmoid(torch.tensor([3.0, -1.5])).tolist()
+    expected = torch.tensor([up, 3 * up, 0.0, down])
+    torch.testing.assert_close(layer(planes).flatten(), expected)
+    torch.testing.assert_close(layer(-planes).flatten(), torch.tensor([-0.5, -1.5, 0.0, -0.5]))  # ReLU, then σ(0)
+
+
+@pytest.mark.parametrize(("filters", "ratio", "between"), [(373, 16, 23), (186, 16, 11), (8, 16, 1)])
+def test_the_squeeze_has_the_whole_part_of_filters_by_ratio(filters: int, ratio: int, between: int) -> None:
+    layer = SqueezeExcitation(filters, ratio)
+    assert layer.squeeze.weight.shape == (between, filters)
+    assert layer.squeeze.bias is layer.excite.bias is None
+
+
+def test_squeeze_and_excitation_comes_before_the_blocks_input_is_added() -> None:
+    block = ResidualBlock(2, squeeze_excitation=1)
+    assert block.excitation is not None
+    for parameter in block.parameters():
+        nn.init.zeros_(parameter)
+    assert block.second.bias is not None
+    nn.init.constant_(block.second.bias, 0.5)
+    planes = torch.tensor([-2.0, 3.0]).reshape(1, 2, 1, 1)
+    assert block(planes).flatten().tolist() == [0.0, 3.25]  # 3 + σ(0) · 0.5
+
+
+@pytest.mark.parametrize(("architecture", "blocks"), [("r1", 2), ("r2", 8), ("r3", 8)])
+def test_each_residual_block_may_have_squeeze_and_excitation(architecture: NetworkName, blocks: int) -> None:
+    config = NetworkConfig(architecture=architecture, filters=16, neurons=20, squeeze_excitation=4)
+    made = make_network(CONNECT_FOUR, config, bounded=True, seed=0)
+    assert sum(isinstance(layer, SqueezeExcitation) for layer in made.modules()) == blocks
+    made(some_positions(CONNECT_FOUR)).sum().backward()
+    assert all(parameter.grad is not None for parameter in made.parameters())
 
 
 def test_layers_of_each_kind_can_be_chosen() -> None:
@@ -109,7 +203,7 @@ def test_auto_takes_an_mlp_for_what_is_no_board() -> None:
     assert kinds(network("auto", FLAT)) == ["Flatten", *(["Linear", "ReLU"] * 3)]
 
 
-@pytest.mark.parametrize("architecture", ["c", "r1", "r2"])
+@pytest.mark.parametrize("architecture", ["c", "r1", "r2", "r3"])
 def test_planes_are_needed_for_convolutions(architecture: NetworkName) -> None:
     with pytest.raises(
         ConfigError, match=rf"'{architecture}' needs an observation of boards .* got \(40,\): take 'mlp'"

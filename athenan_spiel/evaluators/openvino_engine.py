@@ -28,7 +28,7 @@ from torch import nn
 from athenan_spiel.config import Precision
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.evaluators.engine import Pending, check_shape, no_network
-from athenan_spiel.networks import ResidualBlock, ValueNetwork
+from athenan_spiel.networks import GlobalSumPooling, ResidualBlock, SqueezeExcitation, ValueNetwork
 
 LARGEST_PART = 256
 """Rows that are computed together; more are no faster per row."""
@@ -192,13 +192,22 @@ def _after(node: openvino.Node, layer: nn.Module) -> openvino.Node:
     if isinstance(layer, ResidualBlock):
         change = _after(ops.relu(node), layer.first)
         change = _after(ops.relu(change), layer.second)
+        if layer.excitation is not None:
+            change = _after(change, layer.excitation)
         return ops.relu(ops.add(node, change))
+    if isinstance(layer, SqueezeExcitation):
+        means = ops.reduce_mean(node, _integers([2, 3]), keep_dims=False)
+        squeezed = ops.relu(ops.matmul(means, _constant(layer.squeeze.weight), False, True))
+        factors = ops.sigmoid(ops.matmul(squeezed, _constant(layer.excite.weight), False, True))
+        return ops.multiply(node, ops.unsqueeze(factors, _integers([2, 3])))
+    if isinstance(layer, GlobalSumPooling):
+        return ops.reduce_sum(node, _integers([2, 3]), keep_dims=False)
     if isinstance(layer, nn.Flatten):
         return ops.reshape(node, _integers([0, -1]), special_zero=True)
     if isinstance(layer, nn.Linear):
         product = ops.matmul(node, _constant(layer.weight), False, True)
         return ops.add(product, _constant(layer.bias.reshape(1, -1)))
-    raise TypeError(f"expected a layer that networks.py names, got {layer!r}")
+    raise TypeError(f"expected a layer that networks/ names, got {layer!r}")
 
 
 def _constant(weights: torch.Tensor) -> openvino.Node:

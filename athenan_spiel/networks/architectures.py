@@ -1,0 +1,180 @@
+"""Value networks: an encoded state in, its value for player 0 out.
+
+The architectures are those of *Minimax Strikes Back*, Table 2, with 3 x 3 kernels and ReLU:
+
+    c    convolutions without padding, a dense layer, the output (the article, Section 3.3.1)
+    r1   a convolution, residual blocks, a 1 x 1 convolution, a dense layer, the output; with padding
+    r2   a convolution, residual blocks, two dense layers, the output; with padding (the article, Section 8.4.1)
+    r3   a convolution, residual blocks, a 1 x 1 convolution with its ReLU, the sum of each plane, a dense layer, the
+         output; with padding (the article, Sections 10.3 and 11.4)
+    mlp  dense layers and the output, for observations that are no stack of boards
+
+Residual blocks may end in a squeeze-and-excitation layer (Sections 10.3 and 12.4). The numbers of weights that the
+article gives in 10.3, 11.4 and 12.4 are met exactly, each with a certain number of planes (tests/test_networks.py).
+
+A network is a plain chain: `ValueNetwork.layers` holds nothing but `Conv2d`, `ReLU`, `ResidualBlock`,
+`GlobalSumPooling`, `Flatten` and `Linear`, then comes `output`. An engine may therefore rebuild it in another library
+by walking over it.
+
+The last layer computes in float32 whatever the rest computes in: bfloat16 has 8 bits of mantissa, and values
+rounded to it would tie where the network tells states apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import nn
+
+from athenan_spiel.config import NetworkConfig
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.networks.layers import GlobalSumPooling, Output, ResidualBlock, convolution, dense
+
+DEFAULT_LAYERS = {"c": 3, "r1": 2, "r2": 8, "r3": 8, "mlp": 3}
+"""Convolutions, residual blocks or hidden layers where the configuration leaves them open."""
+
+OUTPUT_GAIN = 0.1
+"""First values should be small, so that no untrained guess outweighs a real result, and not all equal."""
+
+
+class ValueNetwork(nn.Module):
+    """A value network; made by `make_network`.
+
+    Attributes:
+        shape: of one input, (C, H, W) or (n,).
+        layers: all but the last layer.
+        output: the last layer.
+        description: one line about the architecture, its number of weights included.
+    """
+
+    def __init__(self, shape: Sequence[int], layers: Sequence[nn.Module], output: Output, what: str) -> None:
+        super().__init__()
+        self.shape = tuple(shape)
+        self.layers = nn.Sequential(*layers)
+        self.output = output
+        weights = sum(parameter.numel() for parameter in self.parameters())
+        self.description = f"{what}, {'tanh' if output.bounded else 'linear'} output, {weights:,} weights"
+
+    @property
+    def scale(self) -> torch.Tensor:
+        """The largest value there can be, a scalar; 1 if the output is bounded."""
+        return self.output.scale
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """Observations float32 [N, *shape] to values float32 [N], player 0's view."""
+        values: torch.Tensor = self.output(self.layers(observations))
+        return values
+
+
+def make_network(
+    shape: Sequence[int], config: NetworkConfig, *, bounded: bool, scale: float = 1.0, seed: int
+) -> ValueNetwork:
+    """Make a network with fresh weights, which depend on the arguments alone.
+
+    `auto` takes `mlp` for observations that are no planes. For planes it takes `c`, and on small boards pads as many
+    of its first convolutions as must be for at least 2 x 2 to be left of the board: none from 8 x 8 on.
+
+    Args:
+        shape: of one encoded state, (C, H, W) or (n,).
+        bounded: tanh keeps values within (-1, 1), as the gain is; otherwise the output is linear.
+        scale: the largest value there can be; a linear output is multiplied by it, so that the weights see targets
+            within [-1, 1].
+        seed: of the weights. Hidden layers: He et al. 2015; last layer: as they, times `OUTPUT_GAIN`.
+
+    Raises:
+        ConfigError: the architecture does not fit the shape, or the scale is not a positive number, or not 1 where the
+            output is bounded.
+    """
+    if not (math.isfinite(scale) and scale > 0) or (bounded and scale != 1):
+        expected = "1 where the output is bounded" if bounded else "a finite number above zero"
+        raise ConfigError(f"the network's scale must be {expected}, got {scale!r}")
+    name = config.architecture
+    padded = 0
+    if name == "auto":
+        name = "c" if len(shape) == 3 else "mlp"
+        if name == "c":
+            padded = _padded_convolutions(min(shape[1:]), config.layers or DEFAULT_LAYERS["c"])
+    count = config.layers or DEFAULT_LAYERS[name]
+    if name == "mlp":
+        what = f"MLP of {count} x {config.neurons} neurons"
+        layers = [nn.Flatten(), *dense(math.prod(shape), config.neurons, count)]
+    elif len(shape) != 3:
+        raise ConfigError(
+            f"network.architecture={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'"
+        )
+    elif name == "c":
+        what = f"C-network of {count} x {config.filters} convolutions ({padded} padded), {config.neurons} neurons"
+        layers = _c_network(shape, config, count, padded)
+    else:
+        what, layers = _residual_network(name, shape, config, count)
+    network = ValueNetwork(shape, layers, Output(config.neurons, bounded=bounded, scale=scale), what)
+    _initialise(network, torch.Generator().manual_seed(seed))
+    return network
+
+
+def _padded_convolutions(side: int, count: int) -> int:
+    """How many of `count` convolutions need padding for a board's shorter `side` to stay at least 2."""
+    return count - max(0, min(count, (side - 2) // 2))
+
+
+def _c_network(shape: Sequence[int], config: NetworkConfig, count: int, padded: int) -> list[nn.Module]:
+    channels, height, width = shape
+    loss = 2 * (count - padded)
+    if min(height, width) <= loss:
+        raise ConfigError(
+            f"network: {count} convolutions without padding need a board of {loss + 1} x {loss + 1} at least, "
+            f"got {height} x {width}: take fewer layers, 'r1' or 'auto'"
+        )
+    layers: list[nn.Module] = []
+    for index in range(count):
+        layers += [convolution(channels, config.filters, padding=int(index < padded)), nn.ReLU()]
+        channels = config.filters
+    flat = channels * (height - loss) * (width - loss)
+    return [*layers, nn.Flatten(), *dense(flat, config.neurons, 1)]
+
+
+def _residual_network(
+    name: str, shape: Sequence[int], config: NetworkConfig, count: int
+) -> tuple[str, list[nn.Module]]:
+    """The description of `r1`, `r2` or `r3`, and its layers."""
+    channels, height, width = shape
+    filters, neurons, ratio = config.filters, config.neurons, config.squeeze_excitation
+    tower = [convolution(channels, filters, padding=1), *(ResidualBlock(filters, ratio) for _ in range(count))]
+    what = f"{name.upper()}-network of {count} blocks x {filters} filters"
+    if ratio is not None:
+        what += f" (squeeze-and-excitation {ratio})"
+    if name == "r3":
+        pointwise = config.pointwise_filters or neurons
+        what += f", {pointwise} pointwise filters"
+        head = [convolution(filters, pointwise, kernel=1), nn.ReLU(), GlobalSumPooling(), *dense(pointwise, neurons, 1)]
+    elif name == "r2":
+        head = [nn.Flatten(), *dense(filters * height * width, neurons, 2)]
+    else:
+        flat = filters * height * width
+        head = [convolution(filters, filters, kernel=1), nn.Flatten(), *dense(flat, neurons, 1)]
+    return f"{what}, {neurons} neurons", [*tower, *head]
+
+
+def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:
+    """He's initialisation, biases zero; residual branches smaller the more there are, or their sum would explode.
+
+    What follows a sum over the board begins as if it were the mean, for the same reason.
+    """
+    blocks = [layer for layer in network.layers if isinstance(layer, ResidualBlock)]
+    with torch.no_grad():
+        for layer in network.layers.modules():
+            if isinstance(layer, nn.Conv2d | nn.Linear):
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=generator)
+                if layer.bias is not None:
+                    layer.bias.zero_()
+        for block in blocks:
+            block.second.weight /= math.sqrt(len(blocks))
+        for layer, following in pairwise(network.layers):
+            if isinstance(layer, GlobalSumPooling):
+                assert isinstance(following, nn.Linear)
+                following.weight /= math.prod(network.shape[1:])
+        weight = network.output.weight
+        weight.normal_(0.0, OUTPUT_GAIN * math.sqrt(2.0 / weight.numel()), generator=generator)
