@@ -59,6 +59,7 @@ class Trainer:
             self.outcome = make_outcome(config.outcome, game, random.Random(_seed(for_outcome)))
         else:
             self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome)
+        _require_suited(config, game, self.outcome)
         self.encoder = Encoder(game, edges=config.encoding.edges)
         self.engine = make_engine(config.engine, self.encoder.shape)  # first, as it says so where the device is missing
         self.network = value_network(self.encoder, config, self.outcome, seed=_seed(for_network))
@@ -225,6 +226,20 @@ class Trainer:
         self.counters = checkpoint.header.counters
         if self.resolved is not None and checkpoint.resolved is not None:
             self.resolved = ResolvedStates.from_arrays(checkpoint.resolved)
+
+
+def _require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome) -> None:
+    """Raise `ConfigError` for settings that the game or the outcome does not allow."""
+    if config.search.resolved_hours is not None and outcome.path_dependent:
+        raise ConfigError(
+            f"search.resolved_hours must be none with outcome {config.outcome!r}, which depends on the way to a state, "
+            f"got {config.search.resolved_hours!r}"
+        )
+    if config.evaluation.every_matches is not None and game.num_players() == 1:
+        raise ConfigError(
+            f"evaluation.every_matches must be none in a game for one player such as {str(game)!r}, "
+            f"got {config.evaluation.every_matches!r}: the scores of its matches are shown"
+        )
 
 
 def learning_device(config: EngineConfig) -> str:
