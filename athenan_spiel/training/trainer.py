@@ -20,7 +20,7 @@ import torch
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, make_decision
 from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.errors import CheckpointError
+from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.learning import make_replay, make_targets
 from athenan_spiel.learning.augmentation import Augmentation
