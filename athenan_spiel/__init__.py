@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from athenan_spiel.agent import Agent
     from athenan_spiel.games import check_game, load_game, supported_games, unmet_conditions
     from athenan_spiel.matches import MatchResult, Series, play_match, play_series
+    from athenan_spiel.outcomes import Outcome, gain, register_outcome
     from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, SearchResult, think
     from athenan_spiel.training import Run, load_agent, preset, resume, train
 
@@ -65,6 +66,7 @@ __all__ = [
     "LearningError",
     "MatchResult",
     "NetworkConfig",
+    "Outcome",
     "ReplayConfig",
     "Run",
     "SearchConfig",
@@ -74,11 +76,13 @@ __all__ = [
     "TrainingConfig",
     "UnsupportedGameError",
     "check_game",
+    "gain",
     "load_agent",
     "load_game",
     "play_match",
     "play_series",
     "preset",
+    "register_outcome",
     "resume",
     "supported_games",
     "think",
@@ -88,6 +92,7 @@ __all__ = [
 
 _FETCHED = {
     "agent": ["Agent"],
+    "outcomes": ["Outcome", "gain", "register_outcome"],
     "games": ["check_game", "load_game", "supported_games", "unmet_conditions"],
     "matches": ["MatchResult", "Series", "play_match", "play_series"],
     "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "Evaluator", "SearchResult", "think"],

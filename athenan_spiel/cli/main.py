@@ -27,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run `athenan` with these words (those of the command line if none are given); return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
+    if "" not in sys.path:
+        sys.path.append("")  # an outcome "module:name" may be in the current folder, after all that is installed
     try:
         code = _dispatch(words)
         sys.stdout.flush()
