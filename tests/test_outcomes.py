@@ -14,18 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games import score as score_of
+from athenan_spiel.games.measures import MEASURES
 from athenan_spiel.outcomes import (
     SAMPLE_MATCHES,
     AdditiveDepth,
     Gain,
     MultiplicativeDepth,
     Outcome,
+    Presence,
+    Sample,
     Score,
     gain,
     make_outcome,
     outcome_from_parameters,
+    outcomes_for,
     sample_matches,
 )
+from athenan_spiel.outcomes.registry import BUILT_IN
 
 MARGIN = "dots_and_boxes(num_rows=2,num_cols=2,utility_margin=true)"
 
@@ -85,6 +91,22 @@ def test_definition_21_the_order_of_the_gain_is_kept(spec: str, i: int, j: int, 
 def test_the_law_is_tested_on_every_result(spec: str) -> None:
     drawn = {"tic_tac_toe", "connect_four(rows=4,columns=4)", MARGIN}
     assert {gain(end) for end in ends(spec)} == ({-1, 0, 1} if spec in drawn else {-1, 1})
+
+
+EVERYWHERE = [(game, name) for game in MEASURES for name in outcomes_for(game) if name != "gain"]
+
+
+@functools.cache
+def sample_of(spec: str) -> Sample:
+    return sample_matches(pyspiel.load_game(spec), random.Random(7), 12)
+
+
+@pytest.mark.parametrize(("spec", "name"), EVERYWHERE)
+def test_definition_21_in_every_game_that_has_the_outcome(spec: str, name: str) -> None:
+    outcome = BUILT_IN[name].for_game(pyspiel.load_game(spec), sample_of(spec))
+    worths = [(gain(end), outcome(end)) for end in sample_of(spec).ends]
+    assert all((worth > 0) - (worth < 0) == won for won, worth in worths), worths
+    assert max(abs(worth) for _, worth in worths) <= outcome.scale or max(won for won, _ in worths) == 0
 
 
 @settings(deadline=None, max_examples=200)
@@ -150,6 +172,65 @@ def test_score_is_the_margin(seed: int) -> None:
 def test_the_largest_worth_may_be_a_loss() -> None:
     game = FakeGame(first(0, A=3, B=second(0, C=-5, D=1)))
     assert Score().scaled(sample_matches(game, random.Random(0))) == Score(scale=5.0)
+
+
+GO = "go(board_size=4,komi=2.5)"
+
+
+def test_score_and_presence_by_hand() -> None:
+    """Black's two stones own 16 points, less the komi of 2.5; a match that nobody plays in is White's by the komi."""
+    a, b, passes = 5, 6, 16
+    black, nobody = play(GO, a, passes, b, passes, passes), play(GO, passes, passes)
+    score, presence = Score(counted=True), Presence()
+    assert (score(black), presence(black)) == (13.5, 2)
+    assert (score(nobody), presence(nobody)) == (-2.5, -1)
+    assert type(score(black)) is type(presence(black)) is float
+
+
+def test_presence_is_at_least_one_for_the_winner_who_has_fewer_pieces() -> None:
+    """A white stone more on the board, and Black's win by area: komi is negative."""
+    spec = "go(board_size=4,komi=-20.5)"
+    end = play(spec, 16, 5, 16, 16)
+    assert gain(end) == 1
+    assert Presence()(end) == 1
+    assert Score(counted=True)(end) == 20.5 - 16
+    cleared = play("breakthrough(rows=4,columns=2)", 12, 80, 28, 58, 5, 90, 37)  # two pawns are left, both Black's
+    assert (gain(cleared), Presence()(cleared)) == (1, 2)
+
+
+def test_a_repetition_in_go_is_a_draw_whatever_the_score() -> None:
+    rng = random.Random(0)
+    draws = [end for end in (random_end("go(board_size=3,komi=0.5)", rng) for _ in range(400)) if not gain(end)]
+    assert draws
+    assert any(len(set(score_of(end))) == 2 for end in draws)
+    assert {outcome(end) for end in draws for outcome in (Score(counted=True), Presence())} == {0.0}
+
+
+def test_a_win_without_a_margin_is_worth_half_a_point() -> None:
+    rng = random.Random(0)
+    ends_ = [random_end("amazons(board_size=6)", rng) for _ in range(40)]
+    assert [end for end in ends_ if score_of(end) == (0, 0)]
+    for end in ends_:
+        first, second = score_of(end)
+        assert Score(counted=True)(end) == (first - second or 0.5 * gain(end))
+        assert (first - second) * gain(end) >= 0
+
+
+@pytest.mark.parametrize("name", ["gain", "additive_depth", "multiplicative_depth", "mobility", "presence"])
+def test_one_player_has_the_score_alone(name: str) -> None:
+    game = pyspiel.load_game("morpion_solitaire")
+    with pytest.raises(ConfigError, match=rf"must be 'score' in a game for one player such as .*, got '{name}'"):
+        make_outcome(name, game, random.Random(0))
+
+
+def test_the_score_of_one_player_is_the_sum_of_the_rewards_and_nobody_wins() -> None:
+    game = pyspiel.load_game("morpion_solitaire")
+    outcome = make_outcome("score", game, random.Random(0))
+    sample = sample_matches(game, random.Random(0))
+    for end in sample.ends:
+        assert outcome(end) == len(end.history()) == end.returns()[0] > 0
+        assert gain(end) == Gain()(end) == 0
+    assert outcome == Score(scale=max(sample.lengths))
 
 
 # What is chosen

@@ -1,0 +1,325 @@
+"""Outcomes of one's own: by path or by name, through a checkpoint, held to Definition 21, and refused in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import math
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+import pyspiel
+import pytest
+from training_runs import TINY, state_of
+
+import athenan_spiel as ath
+from athenan_spiel.cli.main import main
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.outcomes import (
+    AdditiveDepth,
+    Outcome,
+    Sample,
+    gain,
+    make_outcome,
+    outcome_from_parameters,
+    register_outcome,
+    registry,
+    sample_matches,
+)
+
+TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
+BREAKTHROUGH = pyspiel.load_game("breakthrough(rows=4,columns=3)")
+
+MODULE = '''
+from dataclasses import dataclass
+from athenan_spiel.outcomes import Outcome, gain
+
+def crosses(state):
+    """Ten, and two for each cell left empty."""
+    return gain(state) * (10 + 2 * str(state).count("."))
+
+@dataclass(frozen=True)
+class Weighted(Outcome):
+    weight: float = 2.0
+    label: str = "x"
+
+    def __call__(self, state):
+        return self.weight * gain(state)
+
+constant = 3
+class NoOutcome: ...
+class NotAllOfIt(Outcome): ...
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a module `mine` that can be imported."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    (folder / "mine.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(folder))
+    importlib.invalidate_caches()
+    yield folder
+    for name in ("mine", "broken"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture(autouse=True)
+def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+
+
+def make(name: str, game: pyspiel.Game = TIC_TAC_TOE) -> Outcome:
+    return make_outcome(name, game, random.Random(0))
+
+
+def win() -> pyspiel.State:
+    """Five actions; four cells are empty."""
+    state = TIC_TAC_TOE.new_initial_state()
+    for action in (0, 3, 1, 4, 2):
+        state.apply_action(action)
+    return state
+
+
+# Found
+
+
+def test_a_function_by_its_path(mine: Path) -> None:
+    outcome = make("mine:crosses")
+    assert outcome(win()) == 10 + 2 * 4
+    assert outcome.scale == 18, "the shortest matches are among the sample's"
+    assert outcome.parameters == {"scale": 18.0}
+    again = outcome_from_parameters("mine:crosses", json.loads(json.dumps(outcome.parameters)))
+    assert again == outcome
+
+
+def test_a_class_by_its_path(mine: Path) -> None:
+    outcome = make("mine:Weighted")
+    assert outcome(win()) == 2
+    assert outcome.parameters == {"weight": 2.0, "label": "x", "scale": 2.0}
+    changed = outcome_from_parameters("mine:Weighted", {"weight": 3, "label": "y", "scale": 5.0})
+    assert (changed(win()), changed.scale, changed.parameters["label"]) == (3, 5, "y")
+
+
+@dataclass(frozen=True)
+class Lengths(Outcome):
+    """Takes a constant from the sample, and looks back."""
+
+    path_dependent: ClassVar[bool] = True
+    longest: int
+
+    def __call__(self, state: pyspiel.State) -> float:
+        return gain(state) * (self.longest + state.history()[0])
+
+    @classmethod
+    def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
+        return cls(longest=max(sample.lengths)).scaled(sample)
+
+
+def test_a_registered_class_has_its_constants_from_the_sample() -> None:
+    register_outcome("lengths", Lengths)
+    outcome = make("lengths")
+    assert isinstance(outcome, Lengths)
+    assert outcome.longest == 9
+    assert outcome_from_parameters("lengths", outcome.parameters) == outcome
+    search = ath.UBFM(TIC_TAC_TOE, outcome=outcome)
+    one, other = win(), win()
+    assert search.key(one) == search.key(other) == one.serialize(), "its histories are kept apart"
+
+
+def test_a_registered_function(mine: Path) -> None:
+    register_outcome("twice", lambda state: 2.0 * gain(state))
+    assert make("twice")(win()) == 2
+    with pytest.raises(ConfigError, match=r"presence, twice, or .* got 'twcie': did you mean 'twice'\?$"):
+        make("twcie")
+
+
+def test_registering_again_is_harmless_and_another_under_the_name_is_refused() -> None:
+    register_outcome("lengths", Lengths)
+    register_outcome("lengths", Lengths)
+    for name in ("lengths", "additive_depth", "a:b"):
+        with pytest.raises(ConfigError, match=f"a name without a colon that no other outcome has, got '{name}'"):
+            register_outcome(name, gain)
+    with pytest.raises(ConfigError, match="must be a function of a state or a subclass of Outcome, got 3"):
+        register_outcome("three", 3)  # type: ignore[arg-type]
+
+
+# Refused
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nowhere_at_all:x", "cannot be imported, ModuleNotFoundError: No module named 'nowhere_at_all': run this whe"),
+        ("mine:nothing", "cannot be imported: 'mine' has no 'nothing'"),
+        ("mine:constant", r"must be a function of a state or a subclass of Outcome, got 3"),
+        ("mine:NoOutcome", r"must be a function of a state or a subclass of Outcome, got <class 'mine.NoOutcome'>"),
+        ("mine:NotAllOfIt", r"fails on a random match of 'tic_tac_toe\(\)', TypeError: Can't instantiate"),
+        ("broken:x", r"cannot be imported, SyntaxError: "),
+        (":x", r"cannot be imported, ValueError: Empty module name"),
+    ],
+)
+def test_what_cannot_be_imported_is_one_line(mine: Path, path: str, message: str) -> None:
+    (mine / "broken.py").write_text("def x(:\n")
+    with pytest.raises(ConfigError, match=rf"^outcome '{path}' {message}") as error:
+        make(path)
+    assert "\n" not in str(error.value)
+
+
+def fails(state: pyspiel.State) -> float:
+    raise KeyError("knight")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            lambda state: math.nan,
+            r"outcome 'x': expected an outcome to give a finite number, got nan for \[\d, \d.*\]$",
+        ),
+        (lambda state: gain(state) * math.inf, r"a finite number, got -?(inf|nan) for "),
+        (lambda state: None, "a finite number, got None for "),
+        (lambda state: "many", "a finite number, got 'many' for "),
+        (fails, r"outcome 'x' fails on a random match of 'tic_tac_toe\(\)', KeyError: 'knight'$"),
+    ],
+)
+def test_what_is_no_finite_number_is_refused(function: Callable[[pyspiel.State], float], message: str) -> None:
+    register_outcome("x", function)
+    with pytest.raises(ConfigError, match=message) as error:
+        make("x")
+    assert "\n" not in str(error.value)
+
+
+def test_a_number_that_is_not_finite_is_refused_later_too() -> None:
+    register_outcome("x", lambda state: math.nan if state.history()[0] == 0 else float(gain(state)))
+    outcome = outcome_from_parameters("x", {"scale": 1.0})
+    with pytest.raises(ConfigError, match=re.escape("got nan for [0, 3, 1, 4, 2]")):
+        outcome(win())
+
+
+@pytest.mark.parametrize(
+    ("game", "function", "less", "more"),
+    [
+        (BREAKTHROUGH, lambda state: -gain(state), "player 1 has won", "player 0 has won"),
+        (BREAKTHROUGH, lambda state: 0.0, "player 1 has won", "player 0 has won"),
+        (TIC_TAC_TOE, lambda state: abs(gain(state)), "player 1 has won", "player 0 has won"),
+        (TIC_TAC_TOE, lambda state: max(0, gain(state)), "player 1 has won", "a draw"),
+        (TIC_TAC_TOE, lambda state: min(0, gain(state)), "a draw", "player 0 has won"),
+    ],
+)
+def test_what_breaks_definition_21_is_refused_with_an_example(
+    game: pyspiel.Game, function: Callable[[pyspiel.State], float], less: str, more: str
+) -> None:
+    register_outcome("x", function)
+    with pytest.raises(ConfigError, match=r"^outcome 'x' breaks Definition 21") as error:
+        make("x", game)
+    found = re.fullmatch(
+        r".*: it gives (.*) to (?:a match that )?(.*), \[(.*)\],\nand (.*) to (?:a match that )?(.*), \[(.*)\]; add .*",
+        str(error.value),
+    )
+    assert found is not None
+    low, better, low_match, high, worse, high_match = found.groups()
+    assert (better, worse) == (more, less)
+    assert float(low) <= float(high)
+    for worth, actions in ((low, low_match), (high, high_match)):
+        if "..." not in actions:
+            state = game.new_initial_state()
+            for action in actions.split(", "):
+                state.apply_action(int(action))
+            assert function(state) == float(worth)
+
+
+def test_only_the_order_counts() -> None:
+    """A draw need not be worth 0, nor a win be positive."""
+    register_outcome("x", lambda state: gain(state) - 5.0)
+    assert make("x").scale == 6
+
+
+def test_constants_that_a_checkpoint_cannot_hold_are_refused() -> None:
+    @dataclass(frozen=True)
+    class Table(Outcome):
+        values: tuple[int, ...] = (1, 2)
+
+        def __call__(self, state: pyspiel.State) -> float:
+            return float(gain(state))
+
+    register_outcome("table", Table)
+    with pytest.raises(ConfigError, match=r"expected values to be a number, True or False, or text, got \(1, 2\)"):
+        make("table")
+
+
+def test_parameters_of_another_outcome_are_refused(mine: Path) -> None:
+    for parameters in ({}, {"scale": 1.0, "longest": 3}, {"scale": "1"}, {"scale": 1.0, "function": "f"}):
+        with pytest.raises(ConfigError, match="expected the parameters of outcome 'mine:crosses'"):
+            outcome_from_parameters("mine:crosses", parameters)
+    with pytest.raises(ConfigError, match="expected the parameters of outcome 'mine:Weighted'"):
+        outcome_from_parameters("mine:Weighted", {"weight": 2.0, "label": 3, "scale": 1.0})
+
+
+# In a run
+
+
+@pytest.mark.parametrize("name", ["mine:crosses", "mine:Weighted"])
+def test_a_run_with_it_goes_on_and_its_agent_plays(mine: Path, tmp_path: Path, name: str) -> None:
+    config = dataclasses.replace(TINY, outcome=name, matches=6)
+    ath.train(TIC_TAC_TOE, dataclasses.replace(config, matches=3), tmp_path / "run")
+    sys.modules.pop("mine")
+    resumed = ath.resume(tmp_path / "run", more_matches=3)
+    whole = ath.train(TIC_TAC_TOE, config, tmp_path / "whole")
+    assert state_of(resumed.checkpoint) == state_of(whole.checkpoint)
+    agent = ath.load_agent(tmp_path / "run", budget=ath.Budget(iterations=30))
+    state = TIC_TAC_TOE.new_initial_state()
+    for action in (0, 3, 1, 4):
+        state.apply_action(action)
+    result = agent.think(state)
+    assert result.best_action == 2
+    assert result.values[list(result.actions).index(2)] == {"mine:crosses": 18, "mine:Weighted": 2}[name]
+
+
+def test_a_refused_outcome_leaves_no_run(mine: Path, tmp_path: Path) -> None:
+    (mine / "broken.py").write_text("def x(state):\n    return 0.0\n")
+    with pytest.raises(ConfigError, match="breaks Definition 21"):
+        ath.train(TIC_TAC_TOE, dataclasses.replace(TINY, outcome="broken:x"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_whose_module_is_gone_says_so(mine: Path, tmp_path: Path) -> None:
+    ath.train(TIC_TAC_TOE, dataclasses.replace(TINY, outcome="mine:crosses", matches=1), tmp_path / "run")
+    sys.modules.pop("mine")
+    (mine / "mine.py").unlink()
+    importlib.invalidate_caches()
+    for use in (ath.load_agent, ath.resume):
+        with pytest.raises(
+            ConfigError, match="No module named 'mine': run this where the module is, or set PYTHONPATH"
+        ):
+            use(tmp_path / "run")
+
+
+def test_the_command_line_finds_a_module_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in_this_folder.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    importlib.invalidate_caches()
+    words = ["train", "tic_tac_toe", "--matches", "1", "--folder", "run", "--outcome"]
+    try:
+        assert main([*words, "in_this_folder:crosses"]) == 0
+    finally:
+        sys.modules.pop("in_this_folder", None)
+    assert main([*words[:5], "other", "--outcome", "mobilty"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("got 'mobilty': did you mean 'mobility'?")
+
+
+def test_the_sample_is_played_by_the_generator_alone() -> None:
+    one, same, other = (sample_matches(TIC_TAC_TOE, random.Random(seed), 5) for seed in (1, 1, 2))
+    assert [end.history() for end in one.ends] == [end.history() for end in same.ends]
+    assert [end.history() for end in one.ends] != [end.history() for end in other.ends]
+    assert AdditiveDepth(longest=9, exact=True).scaled(one).scale == 10 - min(one.lengths)
