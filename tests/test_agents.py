@@ -227,7 +227,7 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> FakeLoading:
 )
 def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, object], budget: Budget) -> None:
     bot = agents.load_bot("athenan", TIC_TAC_TOE, player_id=0, params={"checkpoint": "runs/x", "seed": 3, **params})
-    assert loading.calls == [("runs/x", {"budget": budget, "seed": 3})]
+    assert loading.calls == [("runs/x", {"budget": budget, "seed": 3, "search": "ubfm_s"})]
     assert bot.agent.budget == budget
 
 
@@ -236,7 +236,8 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
     [
         ({}, "bot 'athenan' needs the parameter 'checkpoint', got []"),
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
-        ({"checkpoint": "x", "zzz": 1.0}, "checkpoint, seconds, iterations, evaluations, seed; got 'zzz'"),
+        ({"checkpoint": "x", "zzz": 1.0}, "seconds, iterations, evaluations, seed, checkpoint, search; got 'zzz'"),
+        ({"checkpoint": "x", "search": "mtcs"}, "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts"),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
         ({"checkpoint": "x", "seconds": "1"}, "'seconds' of bot 'athenan' must be a number, got '1'"),
         ({"checkpoint": "x", "iterations": 2.5}, "'iterations' of bot 'athenan' must be a whole number, got 2.5"),
@@ -270,10 +271,27 @@ def test_defaults_spelled_out_are_the_same_game(loading: FakeLoading, monkeypatc
         agents.load_bot("athenan", pyspiel.load_game("connect_four(rows=5)"), 0, {"checkpoint": "x"})
 
 
+def test_alphabeta_needs_no_network() -> None:
+    """It proves a small game and plays it perfectly, whatever its seed."""
+    game = pyspiel.load_game("nim(pile_sizes=1;2;3)")  # the second player wins
+    for seed in (0, -1):
+        alphabeta = agents.load_bot("alphabeta", game, 1, {"iterations": 20, "seed": seed})
+        assert alphabeta.agent.think(game.new_initial_state()).completion == -1
+        assert play_match(game, [pyspiel.make_uniform_random_bot(0, 1), alphabeta]).returns == (-1, 1)
+    shallow = agents.make_bot("alphabeta(2)", game, 1)
+    assert shallow.agent.think(game.new_initial_state()).iterations == 2
+
+
+@pytest.mark.parametrize("depth", [0, -3, 257])
+def test_alphabeta_refuses_a_depth(depth: int) -> None:
+    with pytest.raises(AgentError, match=f"the depth of bot 'alphabeta' must be from 1 to 256, got {depth}"):
+        agents.load_bot("alphabeta", TIC_TAC_TOE, 0, {"depth": depth})
+
+
 def test_all_bots_are_listed() -> None:
     names = agents.registered_bots()
     assert names == sorted(names)
-    assert {"athenan", "mcts", "random", "human", *pyspiel.registered_bots()} == set(names)
+    assert {"alphabeta", "athenan", "mcts", "random", "human", *pyspiel.registered_bots()} == set(names)
 
 
 def test_a_bot_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,8 +341,10 @@ def test_mcts_and_random_take_a_seed() -> None:
 def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
-    assert loading.calls == [("runs/x", {"budget": Budget(iterations=5), "seed": 9})]
+    assert loading.calls == [("runs/x", {"budget": Budget(iterations=5), "seed": 9, "search": "ubfm_s"})]
     assert len(play_match(TIC_TAC_TOE, [first, second]).history) >= 5
+    agents.make_bot("runs/x:mcts(0.5)@5i", TIC_TAC_TOE, 0, seed=9)
+    assert loading.calls[1:] == [("runs/x", {"budget": Budget(iterations=5), "seed": 9, "search": "mcts(0.5)"})]
     assert isinstance(agents.make_bot("human", TIC_TAC_TOE, 1, seed=9), HumanBot)
     with pytest.raises(AgentError, match="has the parameters none"):
         agents.load_bot("human", TIC_TAC_TOE, 0, {"seed": 1})
