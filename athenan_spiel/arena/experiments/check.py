@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Sequence
 
 import pyspiel
 
@@ -20,8 +19,8 @@ from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.evaluators import make_engine
 from athenan_spiel.games import load_game
 from athenan_spiel.matches import random_openings
+from athenan_spiel.outcomes import Outcome
 from athenan_spiel.search import make_search
-from athenan_spiel.training.toml_lines import KeyPath
 from athenan_spiel.training.trainer import Trainer
 
 COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
@@ -36,26 +35,30 @@ def check(file: ExperimentFile) -> None:
     """
     experiment = file.experiment
     games = {spec: _game(file, spec) for spec in experiment.games}
-    _require_different_folders(file, "game", ("games",), experiment.games)
-    _require_different_folders(file, "variant", ("variants",), [variant.name for variant in experiment.variants])
-    checked: dict[tuple[str, TrainingConfig], Trainer] = {}
+    for i, spec in enumerate(games):
+        for other in list(games)[:i]:
+            if str(games[spec]) == str(games[other]):
+                raise file.error(("games",), f"games: {other!r} and {spec!r} are the same game")
+    _require_different_folders(file)
+    outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
     for variant in experiment.variants:
         for spec in variant.games:
             try:
-                trainer = checked.get((spec, variant.training)) or _trainer(games[spec], variant.training)
-                checked[spec, variant.training] = trainer
-                make_search(games[spec], variant.play.search(), trainer.outcome)
+                if (spec, variant.training) not in outcomes:
+                    outcomes[spec, variant.training] = _made_ready(games[spec], variant.training)
+                make_search(games[spec], variant.play.search(), outcomes[spec, variant.training])
                 budget_of(variant.play.search())
             except AthenanError as error:
                 raise file.variant_error(variant.name, f"{error} (at {spec})") from None
 
 
-def _require_different_folders(file: ExperimentFile, what: str, path: KeyPath, names: Sequence[str]) -> None:
+def _require_different_folders(file: ExperimentFile) -> None:
+    names = [variant.name for variant in file.experiment.variants]
     for i, name in enumerate(names):
         for other in names[:i]:
             if slug(name) == slug(other):
-                problem = f"{what}s {other!r} and {name!r} would share the folder {slug(name)!r}: rename one"
-                raise file.error((*path, name), problem)
+                problem = f"variants {other!r} and {name!r} would share the folder {slug(name)!r}: rename one"
+                raise file.error(("variants", name), problem)
 
 
 def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
@@ -71,7 +74,8 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
     return game
 
 
-def _trainer(game: pyspiel.Game, config: TrainingConfig) -> Trainer:
+def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> Outcome:
+    """Make all that trains; returns the worth of a match."""
     trainer = Trainer(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
     make_engine(config.engine, trainer.encoder.shape)
-    return trainer
+    return trainer.outcome

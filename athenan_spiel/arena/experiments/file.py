@@ -22,6 +22,7 @@ drops the others that it had from elsewhere.
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -74,7 +75,7 @@ class ExperimentFile:
 
     def variant_error(self, variant: str, message: str) -> ConfigError:
         """What is wrong with a setting of a variant, whose name the message begins with."""
-        setting = tuple(message.split(maxsplit=1)[0].split("=")[0].split("."))
+        setting = tuple(re.split("[=:]", message.split(maxsplit=1)[0])[0].split("."))
         for place in (("variants", variant, *setting), ("training", *setting), setting):
             if _is_set(self._table, place):
                 return self.error(place, f"variant {variant!r}: {message}")

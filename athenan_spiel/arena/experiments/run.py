@@ -127,7 +127,7 @@ def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progr
     tasks = []
     for path in left:
         training = trainings[path]
-        tasks.append(TrainingTask(path, training.game, _shared(training.config, processes), stages))
+        tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), stages))
     do_tasks(tasks, processes, on_report, on_finished)
 
 
@@ -175,7 +175,7 @@ def _parts(pairings: Sequence[Pairing], processes: int) -> Iterator[Sequence[Pai
         yield pairings[start : start + size]
 
 
-def _shared(config: TrainingConfig, processes: int) -> TrainingConfig:
+def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
     """`config` for one of several trainings at once: where threads are left open, each has its share of the cores."""
     share = max(1, usable_cores() // processes)
     threads = max(1, share // 2)

@@ -1,0 +1,449 @@
+"""Experiments from start to end: what they leave, and that nothing finished is done again after any interruption."""
+
+from __future__ import annotations
+
+import csv
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from experiments import MATCHES, TINY, TRAININGS, Recorder, run_tiny, tiny_file
+
+import athenan_spiel
+from athenan_spiel.arena.experiments import report
+from athenan_spiel.arena.experiments.folder import ExperimentFolder, differences
+from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player
+from athenan_spiel.arena.experiments.run import shared_cores
+from athenan_spiel.arena.experiments.training import TrainingTask, is_finished, stage_path
+from athenan_spiel.arena.experiments.workers import do_tasks
+from athenan_spiel.cli.main import main
+from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
+from athenan_spiel.training import load_agent
+from athenan_spiel.training.checkpoints import read_header, read_weights
+
+Out = pytest.CaptureFixture[str]
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the finished tiny experiment."""
+    folder = tmp_path_factory.mktemp("experiments") / "tiny"
+    recorder = Recorder()
+    results = run_tiny(folder, recorder=recorder)
+    assert results.complete
+    assert len(recorder.trained) == TRAININGS
+    assert recorder.training_counts[-1] == (TRAININGS, TRAININGS)
+    assert recorder.match_counts[-1] == (MATCHES, MATCHES)
+    return folder
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "matches.jsonl").read_text().splitlines()]
+
+
+def sorted_rows(folder: Path) -> list[str]:
+    """The matches without their times, in an order that does not depend on which was played first."""
+    return sorted(json.dumps({k: v for k, v in row.items() if "seconds" not in k}) for row in rows(folder))
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def copy_of(folder: Path, to: Path) -> Path:
+    import shutil
+
+    shutil.copytree(folder, to)
+    return to
+
+
+def test_each_stage_leaves_a_network(finished: Path) -> None:
+    for training in Plan(tiny_file().experiment).trainings():
+        folder = finished / training.folder
+        early, late = (read_header(stage_path(folder, stage)).counters.matches for stage in (1, 2))
+        assert (early, late) == (2, 4)
+        weights = [read_weights(stage_path(folder, stage)) for stage in (1, 2)]
+        assert any((weights[0][name] != weights[1][name]).any() for name in weights[0])
+        assert not list(folder.rglob("replay.npz")), "what is needed to go on is of no use any more"
+        assert not list(folder.rglob("optimizer.pt"))
+
+
+def test_a_finished_training_can_be_played_with(finished: Path) -> None:
+    training = Plan(tiny_file().experiment).trainings()[0]
+    agent = load_agent(finished / training.folder)
+    assert agent.step(agent.game.new_initial_state()) in range(9)
+
+
+def test_a_variant_trains_as_it_says(finished: Path) -> None:
+    plan = Plan(tiny_file().experiment)
+    for variant, algorithm in (("descent", "descent"), ("ubfm", "ubfm")):
+        header = read_header(stage_path(finished / plan.training("tic_tac_toe", variant, 2).folder, 2))
+        assert header.config.search.algorithm == algorithm
+        assert header.game == "tic_tac_toe()"
+
+
+def test_every_pairing_is_played_with_both_colours_from_the_same_openings(finished: Path) -> None:
+    pairings: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows(finished):
+        key = tuple(row[f"{name}_{side}"] for side in "ab" for name in ("variant", "repetition", "stage"))
+        pairings.setdefault((row["game"], *key), []).append(row)
+    assert len(rows(finished)) == MATCHES
+    assert len(pairings) == MATCHES // 4
+    for played in pairings.values():
+        assert [row["match"] for row in played] == [1, 2, 3, 4]
+        assert [row["player_id_a"] for row in played] == [0, 1, 0, 1]
+        openings = [row["actions"][: row["opening_plies"]] for row in played]
+        assert openings[0] == openings[1] != openings[2] == openings[3]
+        for row in played:
+            assert row["points_a"] == (1 + row["returns"][row["player_id_a"]]) / 2
+
+
+def test_no_pairing_comes_twice_and_none_is_of_one_network() -> None:
+    pairings = list(Plan(tiny_file().experiment).pairings())
+    assert len({(p.game, frozenset((p.a, p.b))) for p in pairings}) == len(pairings) == MATCHES // 4
+    assert all(p.a != p.b for p in pairings)
+    first = pairings[0]
+    assert first == Pairing("tic_tac_toe", Player("descent", 1, 2), Player("ubfm", 1, 2))
+
+
+def test_final_networks_may_meet_their_own_repetition_alone() -> None:
+    plan = Plan(tiny_file("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"').experiment)
+    finals = [p for p in plan.pairings() if p.a.stage == p.b.stage]
+    assert len(finals) == 4
+    assert all(p.a.repetition == p.b.repetition for p in finals)
+
+
+def test_the_report_is_there(finished: Path) -> None:
+    text = (finished / "report.md").read_text(encoding="utf-8")
+    assert text.startswith("# tiny\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 matches.")
+    assert "a draw counting half" in text
+    assert "Not finished" not in text
+    final = table(finished / "final.csv")
+    assert [(line["game"], line["variant"]) for line in final] == [
+        (game, variant) for variant in ("descent", "ubfm") for game in ("tic_tac_toe", "mnk(m=3,n=4,k=3)", "mean")
+    ]
+    assert {line["stage"] for line in table(finished / "curves.csv")} == {"1", "2"}
+    assert len(table(finished / "head_to_head.csv")) == 2
+    assert [line["matches"] for line in table(finished / "training.csv")] == ["4.0"] * 4
+    for name in ("final.png", "curves.png"):
+        assert (finished / name).read_bytes().startswith(PNG)
+    assert (finished / "experiment.toml").read_text(encoding="utf-8") == TINY
+    described = json.loads((finished / "experiment.json").read_text(encoding="utf-8"))
+    assert described["athenan_spiel"] == athenan_spiel.__version__
+    assert described["experiment"]["variants"][1]["training"]["search"]["algorithm"] == "ubfm"
+
+
+def test_points_of_the_report_are_those_of_the_matches(finished: Path) -> None:
+    of_descent = [
+        row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
+        for row in rows(finished)
+        if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe"
+        for _ in range(1 + (row["variant_a"] == row["variant_b"]))  # of both players' matches, these two share one
+        if "descent" in (row["variant_a"], row["variant_b"])
+    ]
+    both = [r for r in rows(finished) if r["variant_a"] == r["variant_b"] == "descent" and r["game"] == "tic_tac_toe"]
+    inner = sum(r["stage_a"] == r["stage_b"] for r in both)
+    (line,) = [x for x in table(finished / "final.csv") if (x["game"], x["variant"]) == ("tic_tac_toe", "descent")]
+    mixed = [
+        row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
+        for row in rows(finished)
+        if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe" and row["variant_a"] != row["variant_b"]
+    ]
+    assert int(line["matches"]) == len(of_descent) == len(mixed) + 2 * inner
+    assert float(line["points"]) == pytest.approx((sum(mixed) + inner) / (len(mixed) + 2 * inner), abs=1e-6)
+
+
+def test_a_second_start_repeats_nothing(finished: Path, tmp_path: Path) -> None:
+    folder = copy_of(finished, tmp_path / "tiny")
+    before = {path: path.stat().st_mtime_ns for path in (folder / "trainings").rglob("*") if path.is_file()}
+    matches = (folder / "matches.jsonl").read_bytes()
+    (folder / "report.md").unlink()
+    recorder = Recorder()
+    run_tiny(folder, recorder=recorder)
+    assert recorder.trained == []
+    assert recorder.training_counts == [(TRAININGS, TRAININGS)]
+    assert recorder.match_counts == [(MATCHES, MATCHES)]
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert (folder / "matches.jsonl").read_bytes() == matches
+    assert (folder / "report.md").exists()
+
+
+def test_two_processes_give_what_one_gives(finished: Path, tmp_path: Path) -> None:
+    run_tiny(tmp_path / "two", processes=2)
+    assert sorted_rows(tmp_path / "two") == sorted_rows(finished)
+    assert (tmp_path / "two" / "final.csv").read_bytes() == (finished / "final.csv").read_bytes()
+
+
+class StopAfter(Recorder):
+    """Ctrl-C after so many trainings, or after so many matches."""
+
+    def __init__(self, trainings: int | None = None, matches: int | None = None) -> None:
+        super().__init__()
+        self._at = (trainings, matches)
+
+    def finished(self, training: Any) -> None:
+        super().finished(training)
+        if len(self.trained) == self._at[0]:
+            raise KeyboardInterrupt
+
+    def matches(self, done: int, total: int) -> None:
+        super().matches(done, total)
+        if done == self._at[1]:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_experiment_goes_on_where_it_was(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    with pytest.raises(KeyboardInterrupt):
+        run_tiny(folder, recorder=StopAfter(trainings=3))
+    with pytest.raises(KeyboardInterrupt):
+        run_tiny(folder, recorder=(second := StopAfter(matches=20)))
+    assert len(second.trained) == TRAININGS - 3
+    assert len(rows(folder)) == 20
+    third = Recorder()
+    run_tiny(folder, recorder=third)
+    assert third.trained == []
+    assert third.match_counts[0] == (20, MATCHES)
+    assert sorted_rows(folder) == sorted_rows(finished)
+
+
+def test_a_training_that_was_stopped_goes_on_to_the_same_network(finished: Path, tmp_path: Path) -> None:
+    plan = Plan(tiny_file().experiment)
+    training = plan.trainings()[0]
+    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 2)
+    asked = iter([False] * 40)
+    calls = 0
+
+    def stop() -> bool:
+        nonlocal calls
+        calls += 1
+        return next(asked, True)
+
+    assert task.run(lambda share: None, stop) is False
+    assert not is_finished(tmp_path / "run", 2)
+    shares: list[float] = []
+    assert task.run(shares.append, lambda: False) is True
+    assert shares[-1] == 1.0
+    for stage in (1, 2):
+        ours = read_weights(stage_path(tmp_path / "run", stage))
+        theirs = read_weights(stage_path(finished / training.folder, stage))
+        assert all((ours[name] == theirs[name]).all() for name in theirs)
+
+
+def test_a_stage_whose_copy_a_kill_prevented_is_copied_from_the_checkpoint(finished: Path, tmp_path: Path) -> None:
+    training = Plan(tiny_file().experiment).trainings()[0]
+    folder = copy_of(finished / training.folder, tmp_path / "run")
+    for stage in (1, 2):
+        for file in stage_path(folder, stage).iterdir():
+            file.unlink()
+        stage_path(folder, stage).rmdir()
+    task = TrainingTask(folder, training.game, shared_cores(training.config, 1), 2)
+    with pytest.raises(CheckpointError, match="damaged"):  # a finished one keeps nothing to go on from
+        task.run(lambda share: None, lambda: False)
+    assert read_header(stage_path(folder, 1)).counters.matches == 4
+
+
+def run_in_this_process(folder: str, die_after: int) -> None:
+    class Dying(Recorder):
+        def finished(self, training: Any) -> None:
+            super().finished(training)
+            if len(self.trained) == die_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    run_tiny(Path(folder), recorder=Dying())
+
+
+def test_a_killed_experiment_goes_on(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    process = multiprocessing.get_context("spawn").Process(target=run_in_this_process, args=(str(folder), 2))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    recorder = Recorder()
+    run_tiny(folder, recorder=recorder)
+    assert len(recorder.trained) == TRAININGS - 2
+    assert sorted_rows(folder) == sorted_rows(finished)
+
+
+def test_matches_that_a_kill_has_cut_short_are_played_again(finished: Path, tmp_path: Path) -> None:
+    folder = copy_of(finished, tmp_path / "tiny")
+    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
+    (folder / "matches.jsonl").write_text("".join(lines[:10]) + lines[10][:30])
+    assert not report(tiny_file(), folder).complete
+    assert "Not finished" in (folder / "report.md").read_text()
+    recorder = Recorder()
+    run_tiny(folder, recorder=recorder)
+    assert recorder.match_counts[0] == (8, MATCHES)
+    assert sorted_rows(folder) == sorted_rows(finished)
+
+
+def test_a_damaged_line_is_named(finished: Path, tmp_path: Path) -> None:
+    folder = copy_of(finished, tmp_path / "tiny")
+    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
+    (folder / "matches.jsonl").write_text("".join([*lines[:3], "{}\n", *lines[3:]]))
+    with pytest.raises(ExperimentError, match=r"matches.jsonl, line 4 is not a match: '\{\}"):
+        report(tiny_file(), folder)
+
+
+def test_a_folder_of_another_experiment_is_refused(finished: Path, tmp_path: Path) -> None:
+    recorder = Recorder()
+    other = tiny_file("iterations = 2", "iterations = 3")
+    with pytest.raises(ExperimentError) as raised:
+        run_tiny(finished, recorder=recorder, file=other)
+    assert str(raised.value) == (
+        f"{str(finished)!r} holds the results of another experiment, begun with athenan_spiel "
+        f"{athenan_spiel.__version__}: there variants.descent.training.search.iterations is 2, and here 3; "
+        "choose another --folder"
+    )
+    assert recorder.training_counts == []
+    with pytest.raises(ExperimentError, match="there repetitions is 2, and here 3"):
+        report(tiny_file("repetitions = 2", "repetitions = 3"), finished)
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "letter.txt").write_text("dear")
+    with pytest.raises(ExperimentError, match=r"expected a new folder or one of this experiment, .* 'letter.txt'"):
+        run_tiny(full)
+    (full / "experiment.json").write_text("[")
+    with pytest.raises(ExperimentError, match=r"experiment.json cannot be understood"):
+        run_tiny(full)
+
+
+def test_a_comment_makes_no_other_experiment(finished: Path) -> None:
+    assert report(tiny_file("repetitions = 2", "repetitions = 2  # few"), finished).complete
+
+
+def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="where none was begun"):
+        report(tiny_file(), tmp_path / "none")
+
+
+def test_one_process_at_a_time_works_in_a_folder(finished: Path) -> None:
+    with ExperimentFolder(finished, tiny_file()).locked(), pytest.raises(CheckpointError, match="another process"):
+        run_tiny(finished)
+
+
+def test_at_least_one_process(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="processes must be at least 1, got 0"):
+        run_tiny(tmp_path / "x", processes=0)
+
+
+def test_without_matplotlib_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    recorder = Recorder()
+    with pytest.raises(ExperimentError, match=r"pip install 'athenan-spiel\[experiment\]'"):
+        run_tiny(tmp_path / "x", recorder=recorder)
+    assert recorder.training_counts == []
+
+
+def test_differences_say_where() -> None:
+    old = {"a": {"b": [1, 2]}, "v": [{"name": "x", "n": 1}]}
+    assert list(differences(old, old)) == []
+    assert list(differences(old, {"a": {"b": [1, 3]}, "v": [{"name": "x", "n": 2}]})) == [
+        "a.b is 2, and here 3",
+        "v.x.n is 1, and here 2",
+    ]
+
+
+def test_threads_are_shared_among_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.arena.experiments.run.usable_cores", lambda: 16)
+    (variant, _) = tiny_file().experiment.variants
+    config = shared_cores(variant.training, 2)
+    assert (config.engine.threads, config.learner.threads, config.warm_up.processes) == (4, 4, 8)
+    config = shared_cores(variant.training, 16)
+    assert (config.engine.threads, config.learner.threads, config.warm_up.processes) == (1, 1, 1)
+
+
+class Doing:
+    """A task for `do_tasks`, by what it is to do."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def run(self, tell: Callable[[str], None], stop: Callable[[], bool]) -> bool:
+        tell(f"began {self.what}")
+        if self.what == "fail":
+            raise ConfigError("it failed")
+        if self.what == "die":
+            os._exit(3)
+        while self.what == "wait" and not stop():
+            time.sleep(0.01)
+        return self.what != "wait"
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"), [("fail", ConfigError, "it failed"), ("die", ExperimentError, "ended with code 3")]
+)
+def test_what_goes_wrong_in_one_process_stops_the_others(what: str, error: type[Exception], message: str) -> None:
+    heard: list[str] = []
+    done: list[str] = []
+    tasks = [Doing("wait"), Doing(what), Doing("later")]
+    with pytest.raises(error, match=message):
+        do_tasks(tasks, 2, lambda task, said: heard.append(said), lambda task: done.append(task.what))
+    assert "began later" not in heard
+    assert done == []
+
+
+def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY.replace("[training]\nmatches = 4", "[training]\nseconds = 4"))
+    command = [sys.executable, "-m", "athenan_spiel", "experiment", "tiny.toml", "--folder", "x", "--processes", "2"]
+    root = str(Path(athenan_spiel.__file__).resolve().parent.parent)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        until = time.monotonic() + 60
+        while not list((tmp_path / "x").glob("trainings/*/*/*/checkpoints/0*")) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert out == ""
+    assert err.splitlines()[-1] == "stopped; go on with: athenan experiment tiny.toml --folder x --processes 2"
+    assert "Traceback" not in err
+    assert list((tmp_path / "x").glob("trainings/*/*/*/checkpoints/0*"))
+
+
+def test_the_command_prints_a_table_or_json(finished: Path, tmp_path: Path, capsys: Out) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(finished)]
+    assert main([*words, "--processes", "1"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0] == "|  | descent | ubfm |"
+    assert captured.err.splitlines()[-1] == f"report: {finished / 'report.md'}"
+    assert main([*words, "--report", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["complete"] is True
+    assert len(printed["final"]) == 6
+
+
+def test_the_command_checks_a_file(tmp_path: Path, capsys: Out) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    assert main(["experiment", str(path), "--check"]) == 0
+    assert capsys.readouterr().err == f"{path} is right: {TRAININGS} trainings, then {MATCHES} matches\n"
+    path.write_text(TINY.replace("stages = 2", "stage = 2"))
+    assert main(["experiment", str(path), "--check"]) == 2
+    assert capsys.readouterr().err == (
+        f"athenan experiment: {path}, line 7: protocol.stage is not a setting: did you mean 'stages'?\n"
+    )
+    assert main(["experiment", str(path), "--check", "--report"]) == 2
+    assert "expected --check or --report, got both" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()

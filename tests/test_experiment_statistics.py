@@ -1,0 +1,182 @@
+"""Win percentages and their bootstrap intervals against hand calculations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from experiments import TINY
+
+from athenan_spiel.arena.experiments import ExperimentFile
+from athenan_spiel.arena.experiments.plan import Plan
+from athenan_spiel.arena.experiments.report import Results, markdown_table
+from athenan_spiel.arena.experiments.statistics import (
+    MEAN,
+    Points,
+    Share,
+    curve_shares,
+    final_shares,
+    head_to_head,
+    percentile_interval,
+    weighted_shares,
+)
+
+GAME, OTHER = "tic_tac_toe", "mnk(m=3,n=4,k=3)"
+D1, D2, U1, U2 = ("descent", 1), ("descent", 2), ("ubfm", 1), ("ubfm", 2)
+Who = tuple[str, int]
+
+
+def plan_of(old: str = "", new: str = "", stages: int = 1) -> Plan:
+    text = TINY.replace("stages = 2", f"stages = {stages}").replace("resamples = 200", "resamples = 4000")
+    return Plan(ExperimentFile(text.replace(old, new, 1), "tiny.toml").experiment)
+
+
+def row(game: str, a: Who, b: Who, points: float, stage_a: int = 1, stage_b: int = 1) -> dict[str, Any]:
+    who_a = {"variant_a": a[0], "repetition_a": a[1], "stage_a": stage_a}
+    return {"game": game, **who_a, "variant_b": b[0], "repetition_b": b[1], "stage_b": stage_b, "points_a": points}
+
+
+def all_pairs(game: str, points: Mapping[tuple[Who, Who], float]) -> list[dict[str, Any]]:
+    return [row(game, a, b, value) for (a, b), value in points.items()]
+
+
+TABLE = {(D1, D2): 1.0, (D1, U1): 1.0, (D1, U2): 0.5, (D2, U1): 0.0, (D2, U2): 1.0, (U1, U2): 0.5}
+"""D1 has 2.5 of 3, D2 1 of 3: descent (2.5 + 1) / 6; ubfm the other 2.5 of 6."""
+
+
+def found(shares: list[Share], game: str, variant: str, stage: int = 1) -> Share:
+    (share,) = [s for s in shares if (s.game, s.variant, s.stage) == (game, variant, stage)]
+    return share
+
+
+def test_a_final_share_is_the_mean_over_all_others_of_all_repetitions() -> None:
+    shares = final_shares(Points(plan_of(), all_pairs(GAME, TABLE)))
+    assert found(shares, GAME, "descent").interval.estimate == pytest.approx(3.5 / 6)
+    assert found(shares, GAME, "ubfm").interval.estimate == pytest.approx(2.5 / 6)
+    assert found(shares, GAME, "descent").matches == 6
+    assert not [share for share in shares if share.game == OTHER], "what was not played has no number"
+    assert not [share for share in shares if share.game == MEAN], "nor has a mean that lacks a game"
+
+
+def test_the_mean_over_games_is_that_of_a_variants_own_games() -> None:
+    other = dict.fromkeys(TABLE, 1.0)  # descent: 3 + 2 of 6, ubfm: 1 of 6
+    rows = all_pairs(GAME, TABLE) + all_pairs(OTHER, other)
+    shares = final_shares(Points(plan_of(), rows))
+    assert found(shares, MEAN, "descent").interval.estimate == pytest.approx((3.5 / 6 + 5 / 6) / 2)
+    assert found(shares, MEAN, "descent").matches == 12
+    only = plan_of("[variants.ubfm]", f'[variants.ubfm]\nexcept = ["{OTHER}"]')
+    shares = final_shares(Points(only, [*all_pairs(GAME, TABLE), row(OTHER, D1, D2, 1.0)]))
+    assert found(shares, MEAN, "ubfm").interval.estimate == pytest.approx(2.5 / 6)
+    assert found(shares, MEAN, "descent").interval.estimate == pytest.approx((3.5 / 6 + 0.5) / 2)
+
+
+def test_matches_of_a_pair_count_as_one_share_of_both() -> None:
+    rows = [row(GAME, D1, U1, 1.0), row(GAME, D1, U1, 0.5)]
+    points = Points(plan_of(), rows)
+    d, u = points.plan.finals(GAME)[:2]
+    assert (d.variant, u.variant) == ("descent", "ubfm")
+    assert points.share(GAME, d, u) == 0.75
+    assert points.share(GAME, u, d) == 0.25
+    assert points.matches(GAME, u, d) == 2
+    assert np.isnan(points.matrix(GAME, [d, u])).tolist() == [[True, False], [False, True]]
+
+
+def test_weighted_shares_by_hand() -> None:
+    nan = np.nan
+    #                  D1   D2   U1   U2
+    matrix = np.array([[nan, 1.0, 1.0, 0.5], [0.0, nan, 0.0, 1.0], [0.0, 1.0, nan, 0.5], [0.5, 0.0, 0.5, nan]])
+    members = np.array([[True, True, False, False], [False, False, True, True]])
+    weights = np.array([[1.0, 1, 1, 1], [2, 0, 1, 1], [2, 0, 0, 2], [0, 0, 1, 1]])
+    both = weighted_shares(matrix, weights, members, by_both=True)
+    # Row 2: D1 twice against U1 (1) and U2 (1/2), never against D2: (2 · 1 + 2 · 1/2) / 4; U1 and U2 the same way:
+    # each has two of D1 and one of the other, (0 · 2 + 1/2 + 1/2 · 2 + 1/2) / 6.
+    # Row 3: D1 twice against U2 twice.
+    assert both[0] == pytest.approx([3.5 / 6, 2.5 / 6])
+    assert both[1] == pytest.approx([0.75, 2 / 6])
+    assert both[2] == pytest.approx([0.5, 0.5])
+    assert np.isnan(both[3, 0])
+    assert both[3, 1] == pytest.approx(0.5)
+    first = weighted_shares(matrix, weights, members, by_both=False)
+    assert first[1] == pytest.approx([2.5 / 3, 2.5 / 6])
+
+
+def test_the_interval_is_that_of_the_repetitions_and_not_of_the_matches() -> None:
+    # Within its repetition each network wins or loses all: points of descent are 1 and 0, however many matches.
+    plan = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"')
+    rows = [row(GAME, D1, U1, 1.0)] * 50 + [row(GAME, D2, U2, 0.0)] * 50
+    interval = found(final_shares(Points(plan, rows)), GAME, "descent").interval
+    # Two draws of two: (0, 0) with 1/4, (0, 1) with 1/2, (1, 1) with 1/4.
+    assert (interval.estimate, interval.low, interval.high, interval.confidence) == (0.5, 0.0, 1.0, 0.95)
+    fifty = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"\nconfidence = 0.4')
+    interval = found(final_shares(Points(fifty, rows)), GAME, "descent").interval
+    assert (interval.low, interval.high) == (0.5, 0.5), "the middle two quarters, and some more"
+
+
+def test_games_are_strata() -> None:
+    # In each game two repetitions, 1 and 0: their mean over games has the distribution of the mean of four draws in two
+    # pairs, which is (number of ones) / 4 with binomial(4, 1/2): P(0) = P(1) = 1/16 = 0.0625.
+    plan = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"\nconfidence = 0.9')
+    rows = [row(game, a, b, points) for game in (GAME, OTHER) for a, b, points in ((D1, U1, 1.0), (D2, U2, 0.0))]
+    interval = found(final_shares(Points(plan, rows)), MEAN, "descent").interval
+    assert (interval.low, interval.high) == (0.0, 1.0), "0.0625 is more than 5 % at either end"
+    narrower = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"\nconfidence = 0.8')
+    interval = found(final_shares(Points(narrower, rows)), MEAN, "descent").interval
+    assert (interval.low, interval.high) == (0.25, 0.75), "and less than 10 %"
+
+
+def test_variants_that_share_networks_are_drawn_together() -> None:
+    sharing = 'play = {algorithm = "ubfm", iterations = 2}'
+    plan = plan_of('search.algorithm = "ubfm"', sharing)
+    assert len(plan.trainings()) == 4
+    # Repetition 1 of ubfm wins all, so does its twin of descent against all but that; drawn together, they are never
+    # two different networks, and neither loses to the other's repetition 2 alone.
+    table = {(D1, D2): 1.0, (D1, U1): 0.5, (D1, U2): 1.0, (D2, U1): 0.0, (D2, U2): 0.5, (U1, U2): 1.0}
+    interval = found(final_shares(Points(plan, all_pairs(GAME, table))), GAME, "descent").interval
+    assert (interval.low, interval.high) == (0.5, 0.5)
+    apart = found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent").interval
+    assert (apart.low, apart.high) == (0.0, 1.0)
+
+
+def test_bootstrap_is_the_same_each_time() -> None:
+    points = Points(plan_of(), all_pairs(GAME, TABLE))
+    assert final_shares(points) == final_shares(points)
+
+
+def test_curves_count_the_network_itself_as_a_half() -> None:
+    plan = plan_of(stages=2)
+    early = [
+        row(GAME, D1, D1, 0.0, 1, 2), row(GAME, D1, U1, 1.0, 1, 2), row(GAME, D2, D2, 0.5, 1, 2),
+        row(GAME, D2, U2, 0.0, 1, 2), row(GAME, D1, U2, 1.0, 1, 2),
+    ]  # fmt: skip
+    final = [row(GAME, D1, U1, 1.0, 2, 2), row(GAME, D2, U2, 0.0, 2, 2), row(GAME, D1, U2, 0.0, 2, 2)]
+    shares = curve_shares(Points(plan, early + final))
+    assert found(shares, GAME, "descent", 1).interval.estimate == pytest.approx(((0 + 1) / 2 + (0.5 + 0) / 2) / 2)
+    assert found(shares, GAME, "descent", 1).matches == 4
+    assert found(shares, GAME, "descent", 2).interval.estimate == pytest.approx(((0.5 + 1) / 2 + (0.5 + 0) / 2) / 2)
+
+
+def test_head_to_head_is_over_all_repetitions() -> None:
+    duels = head_to_head(Points(plan_of(), all_pairs(GAME, TABLE)))
+    assert duels == {("descent", "ubfm"): pytest.approx(2.5 / 4), ("ubfm", "descent"): pytest.approx(1.5 / 4)}
+
+
+def test_a_percentile_interval_leaves_as_much_out_at_either_end() -> None:
+    interval = percentile_interval(0.5, np.arange(101) / 100, 0.9)
+    assert (interval.low, interval.high) == pytest.approx((0.05, 0.95))
+
+
+def test_the_table_marks_the_best_and_who_takes_no_part() -> None:
+    plan = plan_of("[variants.ubfm]", f'[variants.ubfm]\nexcept = ["{OTHER}"]')
+    rows = [*all_pairs(GAME, TABLE), row(OTHER, D1, D2, 1.0)]
+    table = Results.of(Points(plan, rows), [], complete=True).final_table().splitlines()
+    assert table[0] == "|  | descent | ubfm |"
+    assert table[2].startswith("| `tic_tac_toe` | **58.3%** (")
+    assert "| 41.7% (" in table[2]
+    assert table[3].endswith("| X |")
+    assert table[4].startswith("| mean | **54.2%** (")
+
+
+def test_a_bar_in_a_name_does_not_break_a_table() -> None:
+    assert markdown_table(["a|b", "c"], [["1", "2"]]) == "| a\\|b | c |\n| --- | ---: |\n| 1 | 2 |"
