@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyspiel
 import pytest
 
+from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games import piece_counts, score, supported_games
 from athenan_spiel.games.measures import MEASURES, has_measure
+from athenan_spiel.outcomes import outcomes_for
 
 SCORED = [
     "amazons",
@@ -258,3 +263,34 @@ def test_kings_of_checkers_are_pieces() -> None:
     first, first_kings, second, second_kings, _ = np.reshape(state.observation_tensor(0), (5, 8, 8)).sum((1, 2))
     assert first_kings > 0
     assert piece_counts(state) == (first + first_kings, second + second_kings)
+
+
+def test_the_page_is_the_table() -> None:
+    page = Path(__file__).resolve().parent.parent / "docs" / "heuristics.md"
+    text = page.read_text(encoding="utf-8").partition("| game | score | pieces |")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", text, re.MULTILINE)
+    cells = [(x.text if x.read else f"no: {x.text}" for x in (m.score, m.pieces)) for m in MEASURES.values()]
+    assert rows == [(name, *pair) for name, pair in zip(MEASURES, cells, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "also"),
+    [("othello", ["score", "presence"]), ("amazons", ["score"]), ("chess", ["presence"]), ("hex", []), ("poker", None)],
+)
+def test_the_command_line_lists_the_outcomes_of_a_game(
+    name: str, also: list[str] | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["games", name, "--json"]) == 0
+    listed = {game["short_name"]: game["outcomes"] for game in json.loads(capsys.readouterr().out)}
+    general = ["gain", "additive_depth", "multiplicative_depth", "mobility"]
+    if also is None:
+        assert listed["kuhn_poker"] == []
+        return
+    assert sorted(listed[name]) == sorted([*general, *also])
+    assert main(["games", name]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if name in line.split())
+    assert row.split("│")[-2].strip() == ", ".join(also)
+
+
+def test_the_outcome_of_one_player_is_the_score() -> None:
+    assert outcomes_for("morpion_solitaire", 1) == ["score"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.table import Table
@@ -42,10 +42,21 @@ def run(words: Sequence[str]) -> int:
     if not games:
         raise ConfigError(f"expected a part of a game's name, got {arguments.filter!r}: `athenan games` lists all")
     if arguments.json:
-        print_json([{**dataclasses.asdict(game), "parameters": dict(game.parameters)} for game in games])
+        print_json([_document(game) for game in games])
     else:
         output().print(_table(games))
     return DONE
+
+
+def _document(game: GameInfo) -> dict[str, Any]:
+    return {**dataclasses.asdict(game), "parameters": dict(game.parameters), "outcomes": _outcomes(game)}
+
+
+def _outcomes(game: GameInfo) -> list[str]:
+    """The names that `--outcome` takes for the game."""
+    from athenan_spiel.outcomes import outcomes_for
+
+    return outcomes_for(game.short_name, 1 if game.players == (1, 1) else 2) if game.supported else []
 
 
 def _table(games: Sequence[GameInfo]) -> Table:
@@ -54,10 +65,12 @@ def _table(games: Sequence[GameInfo]) -> Table:
     table.add_column("game", no_wrap=True)
     table.add_column("parameters")
     table.add_column("can be trained")
+    table.add_column("also --outcome")
     for game in [*supported, *(game for game in games if not game.supported)]:
         parameters = ", ".join(f"{name}={default}" for name, default in game.parameters)
         yes = "yes" if game.players != (1, 1) else "yes, for one player: by --outcome score"
         verdict = yes if game.supported else f"no: {'; '.join(game.reasons)}"
         text = f"{verdict}; {game.note}" if game.note else verdict
-        table.add_row(game.short_name, parameters, text, style=None if game.supported else "dim")
+        counted = ", ".join(name for name in _outcomes(game) if name in ("score", "presence"))
+        table.add_row(game.short_name, parameters, text, counted, style=None if game.supported else "dim")
     return table

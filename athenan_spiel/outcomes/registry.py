@@ -86,8 +86,13 @@ def register_outcome(name: str, kind: Kind) -> None:
     _REGISTERED[name] = checked_kind(name, kind)
 
 
-def outcomes_for(game: str) -> list[str]:
-    """The names of this package's outcomes that the game with this short name has."""
+def outcomes_for(game: str, players: int = 2) -> list[str]:
+    """The names of this package's outcomes that the game with this short name has.
+
+    Score is left out where it would come from `returns()` alone, unless there is one player, who has no other.
+    """
+    if players == 1:
+        return [Score.name]
     has = {Score.name: has_measure("score", game), Presence.name: has_measure("pieces", game)}
     return [name for name in BUILT_IN if has.get(name, True)]
 
