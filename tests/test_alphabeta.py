@@ -181,7 +181,7 @@ def test_a_match_played_with_one_tree_keeps_to_the_games_value() -> None:
     """What is proven from earlier states is never given away: also a draw that bounds alone have proven."""
     game = load("tic_tac_toe")
     oracle = BruteForce()
-    for seed, completion, decision in itertools.product(range(8), (True, False), (best, safest)):
+    for seed, completion, decision in itertools.product(range(3), (True, False), (best, safest)):
         rng = random.Random(seed)
         search = AlphaBeta(game, completion=completion)
         tree = search.new_tree()
@@ -210,14 +210,12 @@ def test_a_state_proven_by_bounds_is_searched_to_the_depth_that_proved_it() -> N
         if node.resolved and node.completion == 0 and node.unresolved > 0:
             state = next((s for s in reachable(text, node.maximises)), None)
             assert state is not None
-            for seed in range(3):
-                twin = tree.copy()
-                result = think(search, state, Budget(iterations=1), constant(0.0), tree=twin, rng=random.Random(seed))
-                assert (result.completion, result.value) == (0, 0.0)
+            result = think(search, state, Budget(iterations=1), constant(0.0), tree=tree)
+            assert (result.completion, result.value) == (0, 0.0)
+            if result.iterations and result.node.settled:  # type: ignore[attr-defined]
                 exact = [a for a, v in zip(result.actions, result.values, strict=True) if v == 0.0]
-                if result.iterations and result.node.settled:  # type: ignore[attr-defined]
-                    assert all(oracle.value(state.child(int(a))) == 0 for a in exact)
-                    met += 1
+                assert all(oracle.value(state.child(int(a))) == 0 for a in exact)
+                met += 1
     assert met > 30
 
 

@@ -17,11 +17,12 @@ from fake_game import EXAMPLE, FakeGame, Recorder, first, score
 from numpy.typing import NDArray
 
 from athenan_spiel.decisions import best, completed, ordinal, uniform_exploitation
+from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.learning.targets import tree_targets
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, Search
+from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, Search
 from athenan_spiel.selfplay import Match, Round, self_play
 from athenan_spiel.tree import Node
 
@@ -100,6 +101,47 @@ def test_matches_of_a_round_are_those_played_one_at_a_time(kind: type[Search], s
     for matches_at_once in range(1, 6) if budget is BUDGET else (1, 5):
         together = play_round(search, guess, SEEDS[:matches_at_once], budget)
         assert [everything(match) for match in together] == alone[:matches_at_once]
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes"])
+@pytest.mark.parametrize(
+    ("kind", "options", "budget"),
+    [
+        (AlphaBeta, {}, Budget(iterations=2)),
+        (AlphaBeta, {"completion": False}, Budget(evaluations=40)),
+        (MCTS, {}, BUDGET),
+        (MCTS, {"virtual_loss_batch": 3}, BUDGET),
+        (MCTS, {"rollouts": True}, BUDGET),
+        (MCTS, {"rollouts": True}, Budget(evaluations=8)),
+    ],
+)
+def test_rounds_of_the_other_searches(kind: type[Search], options: dict[str, Any], budget: Budget, spec: str) -> None:
+    """Two or three matches at once are those played alone, and each state of a tree is stored once."""
+    game = pyspiel.load_game(spec)
+    search = kind(game, outcome=make_outcome("additive_depth", game, random.Random(0)), **options)
+    alone = [everything(play_alone(search, seed, budget)) for seed in SEEDS[:3]]
+    encoder = Encoder(game)
+    for count in (2, 3):
+        together = play_round(search, guess, SEEDS[:count], budget, new_store=lambda: ObservationStore(encoder))
+        for match, expected in zip(together, alone, strict=False):
+            indices = [node.observation for node in match.tree.nodes] + [i for i, _ in match.tree.terminals]
+            assert sorted(indices) == list(range(len(indices)))
+            for node in match.tree.nodes:
+                node.observation = -1
+            assert everything(match) == expected
+    assert (alone[0][0][-1] == 0) == bool(options.get("rollouts")), "rollouts ask nothing"
+
+
+def test_a_round_that_asks_nothing_goes_on_a_move_at_a_time() -> None:
+    """So that it can be broken off between two moves, as any other."""
+    search = MCTS(pyspiel.load_game("tic_tac_toe"), rollouts=True)
+    matches = Round(search.game, search, guess, EXPLORING, BUDGET, SEEDS[:2])
+    steps = 0
+    while matches.advance():
+        steps += 1
+    assert steps >= 8
+    assert (matches.alive, matches.evaluations) == (0, 0)
+    assert all(match.history for match in matches.matches())
 
 
 @pytest.mark.parametrize("budget", [Budget(evaluations=25), Budget(iterations=4, evaluations=10)], ids=repr)
