@@ -37,7 +37,14 @@ from athenan_spiel.errors import (
 
 if TYPE_CHECKING:
     from athenan_spiel.agent import Agent
-    from athenan_spiel.games import check_game, load_game, supported_games, unmet_conditions
+    from athenan_spiel.games import (
+        check_game,
+        load_game,
+        piece_counts,
+        score,
+        supported_games,
+        unmet_conditions,
+    )
     from athenan_spiel.matches import MatchResult, Series, play_match, play_series
     from athenan_spiel.outcomes import Outcome, gain, register_outcome
     from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, SearchResult, think
@@ -79,11 +86,13 @@ __all__ = [
     "gain",
     "load_agent",
     "load_game",
+    "piece_counts",
     "play_match",
     "play_series",
     "preset",
     "register_outcome",
     "resume",
+    "score",
     "supported_games",
     "think",
     "train",
@@ -93,7 +102,7 @@ __all__ = [
 _FETCHED = {
     "agent": ["Agent"],
     "outcomes": ["Outcome", "gain", "register_outcome"],
-    "games": ["check_game", "load_game", "supported_games", "unmet_conditions"],
+    "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],
     "matches": ["MatchResult", "Series", "play_match", "play_series"],
     "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],
