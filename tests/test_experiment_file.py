@@ -271,7 +271,7 @@ def test_a_missing_device_is_said_before_anything_is_trained(monkeypatch: pytest
 def test_the_ready_files_are_right(path: Path) -> None:
     experiment = read_experiment(path).experiment
     assert experiment.name == path.stem
-    assert experiment.repetitions >= 4
+    assert experiment.repetitions >= 5
 
 
 def test_depth_one_minimax_is_one_iteration_without_completion() -> None:
