@@ -239,8 +239,8 @@ class Tree:
         return self.table.values()
 
     def proofs(self) -> Iterator[tuple[Hashable, int, Proof]]:
-        """(key, number of actions played, (c(s), v(s))) of each resolved node, for `known`, without which none."""
-        for (key, node), ply in zip(self.table.items(), self._plies, strict=False):
+        """(key, number of actions played, (c(s), v(s))) of each resolved node, for `ResolvedStates.add`."""
+        for (key, node), ply in zip(self.table.items(), self._plies, strict=True):
             if node.resolved:
                 yield key, ply, (node.completion, node.value)
 
@@ -287,8 +287,7 @@ class Tree:
             node.observation = self.store.append(state) if leaf is None else leaf.observation
             if self.store.leaves:
                 self._add_leaves(self.store, node, children)
-        if self.known is not None:
-            self._plies.append(state.move_number())
+        self._plies.append(state.move_number())
         node.backup()
         return node
 

@@ -48,6 +48,7 @@ def comparable(checkpoint: Checkpoint) -> dict[str, Any]:
             for name, value in moments.items()
         },
         "replay": {name: array.tobytes() for name, array in checkpoint.replay.items()},
+        "resolved": checkpoint.resolved and {name: array.tobytes() for name, array in checkpoint.resolved.items()},
         "outcome": header.outcome,
         "generators": header.generators,
         "counters": dataclasses.replace(header.counters, seconds=0.0, evaluated_at=0),
