@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -18,7 +19,7 @@ import pytest
 from experiments import MATCHES, TINY, TRAININGS, Recorder, run_tiny, tiny_file
 
 import athenan_spiel
-from athenan_spiel.arena.experiments import report
+from athenan_spiel.arena.experiments import ExperimentFile, read_experiment, report
 from athenan_spiel.arena.experiments.folder import ExperimentFolder, differences
 from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player
 from athenan_spiel.arena.experiments.run import shared_cores
@@ -30,6 +31,7 @@ from athenan_spiel.training import load_agent
 from athenan_spiel.training.checkpoints import read_header, read_weights
 
 Out = pytest.CaptureFixture[str]
+READY = sorted((Path(__file__).resolve().parent.parent / "examples" / "experiments").glob("*.toml"))
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -447,3 +449,40 @@ def test_the_command_checks_a_file(tmp_path: Path, capsys: Out) -> None:
     assert main(["experiment", str(path), "--check", "--report"]) == 2
     assert "expected --check or --report, got both" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+def in_short(file: ExperimentFile) -> ExperimentFile:
+    """The experiment with counts of 1 or 2 and the smallest of networks."""
+    variants = []
+    for variant in file.experiment.variants:
+        training = dataclasses.replace(
+            variant.training,
+            seconds=None,
+            matches=2,
+            matches_at_once=2,
+            search=dataclasses.replace(variant.training.search, seconds=None, iterations=2),
+            network=dataclasses.replace(variant.training.network, filters=2, neurons=2),
+        )
+        if training.warm_up.states is not None:
+            states = training.warm_up.states // 10_000  # that variants stay different
+            training = dataclasses.replace(training, warm_up=dataclasses.replace(training.warm_up, states=states))
+        play = variant.play
+        if play.algorithm != "minimax":
+            play = dataclasses.replace(play, seconds=None, iterations=2)
+        variants.append(dataclasses.replace(variant, training=training, play=play))
+    file.experiment = dataclasses.replace(
+        file.experiment,
+        repetitions=1,
+        protocol=dataclasses.replace(file.experiment.protocol, matches=2, resamples=10),
+        variants=tuple(variants),
+    )
+    return file
+
+
+@pytest.mark.slow("trains and plays every variant of every ready experiment")
+@pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
+def test_the_ready_experiments_run(path: Path, tmp_path: Path) -> None:
+    results = run_tiny(tmp_path / path.stem, file=in_short(read_experiment(path)))
+    assert results.complete
+    variants = {variant.name for variant in results.experiment.variants}
+    assert {share.variant for share in results.final if share.game == "mean"} == variants
