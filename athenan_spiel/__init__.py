@@ -2,10 +2,10 @@
 
 The layers, each knowing only those before it: `errors` and `config` (what all share), `games` (rules), `outcomes` (what
 a finished match is worth), `encoding` (state to network input), `transpositions` and `tree` (memory), `search`
-(Descent, UBFM, alpha-beta and MCTS), `decisions` (choice), `networks` and `evaluators` (judgement), `learning`, then
-`agent`, `matches`, `opponents`, `selfplay` and `training` (play), `arena` (measure), and `cli`. Bots for OpenSpiel are
-in the package `agents`. A value is always the first player's. What is heavy is fetched when it is first asked for, so
-importing this package loads neither torch nor OpenSpiel.
+(Descent, UBFM, alpha-beta and MCTS), `decisions` (choice), `networks` and `evaluators` (judgement), `solving` (proofs),
+`learning`, then `agent`, `matches`, `opponents`, `selfplay` and `training` (play), `arena` (measure), and `cli`. Bots
+for OpenSpiel are in the package `agents`. A value is always the first player's. What is heavy is fetched when it is
+first asked for, so importing this package loads neither torch nor OpenSpiel.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from athenan_spiel.matches import MatchResult, Series, play_match, play_series
     from athenan_spiel.outcomes import Outcome, gain, register_outcome
     from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, SearchResult, think
+    from athenan_spiel.solving import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, load_agent, preset, resume, train
 
 __version__ = "0.1.0"
@@ -74,6 +75,8 @@ __all__ = [
     "MatchResult",
     "NetworkConfig",
     "Outcome",
+    "Proof",
+    "ProofBounds",
     "ReplayConfig",
     "Run",
     "SearchConfig",
@@ -93,6 +96,7 @@ __all__ = [
     "register_outcome",
     "resume",
     "score",
+    "solve",
     "supported_games",
     "think",
     "train",
@@ -105,6 +109,7 @@ _FETCHED = {
     "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],
     "matches": ["MatchResult", "Series", "play_match", "play_series"],
     "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
+    "solving": ["Proof", "ProofBounds", "solve"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],
 }
 _HOME = {name: module for module, names in _FETCHED.items() for name in names}

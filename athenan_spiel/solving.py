@@ -25,7 +25,7 @@ import pyspiel
 
 from athenan_spiel.errors import ConfigError, SearchError, nearest
 from athenan_spiel.evaluators.simple import ZeroEvaluator
-from athenan_spiel.outcomes import Gain
+from athenan_spiel.outcomes import Gain, make_outcome
 from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, Search, SearchResult, think
 from athenan_spiel.search.ahead import WinsAhead
 from athenan_spiel.tree import Node, Tree
@@ -35,7 +35,7 @@ Ending = Literal["proven", "seconds", "iterations", "megabytes"]
 SEARCHES: Mapping[str, type[Search]] = MappingProxyType({"ubfm": UBFM, "descent": Descent})
 """What can prove, by the names of `SearchConfig.algorithm`."""
 
-STRETCH = 100
+STRETCH = 20
 """Iterations between two looks at the clock, the memory, and the caller's progress."""
 
 
@@ -45,8 +45,8 @@ class Proof:
 
     Attributes:
         proven: whether the position's value is proven.
-        value: what best play is worth if it is proven, by the outcome (1, 0 or -1 with the gain); else an estimate.
-        completion: the gain that is proven: 1 if player 0 wins, -1 if player 1 does; 0 for a draw, or if nothing is.
+        value: if proven, the gain of best play: 1 if player 0 wins, -1 if player 1 does, 0 for a draw; in a game for
+            one player the best outcome that there is. Else an estimate, by the outcome.
         line: actions from the position on, the first of them the best one. Once the whole is at an end and proven,
             the line ends with the match; on the way and without a proof, it is as long as the tree reaches.
         nodes: states expanded.
@@ -56,7 +56,6 @@ class Proof:
 
     proven: bool
     value: float
-    completion: int
     line: tuple[int, ...]
     nodes: int
     iterations: int
@@ -71,11 +70,11 @@ class Proof:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class ProofBounds:
     """How much a proof may cost at most; each may be left out.
 
     Attributes:
-        seconds: of time; it is looked at every `STRETCH` iterations.
+        seconds: of time, after which the iteration in progress is finished.
         iterations: of the search.
         megabytes: by which the memory of the whole process may grow.
 
@@ -101,7 +100,7 @@ def solve(
     algorithm: str = "descent",
     evaluator: Evaluator | None = None,
     outcome: Callable[[pyspiel.State], float] | None = None,
-    bounds: Bounds | None = None,
+    bounds: ProofBounds | None = None,
     rng: random.Random | None = None,
     on_progress: Callable[[Proof], object] | None = None,
 ) -> Proof:
@@ -112,7 +111,8 @@ def solve(
         state: a state of it, not terminal; the initial one by default.
         algorithm: "descent" or "ubfm".
         evaluator: values states for player 0; by default it knows nothing. It decides how soon a proof is found.
-        outcome: f_t, the worth of a terminal state; the gain by default. A network wants the one it was trained with.
+        outcome: f_t, the worth of a terminal state; by default the gain, of one player the score. A network wants the
+            one that it was trained with.
         bounds: when to give up; by default never.
         rng: breaks ties; `random.Random(0)` by default.
         on_progress: is told every `STRETCH` iterations what is known.
@@ -131,11 +131,14 @@ def solve(
         raise ConfigError(
             f"a position is proven by {' or '.join(SEARCHES)}, got {algorithm!r}{nearest(algorithm, SEARCHES)}"
         )
-    outcome = outcome or Gain()
-    ahead = WinsAhead(outcome) if game.num_players() > 1 else None
-    search = SEARCHES[algorithm](game, outcome=outcome, known=ahead)
-    solver = _Solver(search, evaluator or ZeroEvaluator(), rng or random.Random(0))
-    return solver.prove(state, bounds or Bounds(), on_progress or (lambda proof: None))
+    rng = rng or random.Random(0)
+    if game.num_players() > 1:
+        outcome = outcome or Gain()
+        search = SEARCHES[algorithm](game, outcome=outcome, known=WinsAhead(outcome))
+    else:
+        search = SEARCHES[algorithm](game, outcome=outcome or make_outcome("score", game, rng))
+    solver = _Solver(search, evaluator or ZeroEvaluator(), rng)
+    return solver.prove(state, bounds or ProofBounds(), on_progress or (lambda proof: None))
 
 
 class _Solver:
@@ -143,6 +146,7 @@ class _Solver:
 
     def __init__(self, search: Search, evaluator: Evaluator, rng: random.Random) -> None:
         self._search = search
+        self._two_players = search.game.num_players() > 1
         self._evaluator = evaluator
         self._rng = rng
         self._tree: Tree = search.new_tree()
@@ -150,16 +154,15 @@ class _Solver:
         self._iterations = 0
         self._evaluations = 0
 
-    def prove(self, state: pyspiel.State, bounds: Bounds, on_progress: Callable[[Proof], object]) -> Proof:
+    def prove(self, state: pyspiel.State, bounds: ProofBounds, on_progress: Callable[[Proof], object]) -> Proof:
         """Search until `state` is resolved or a bound is met."""
         before = resident_megabytes()
         while True:
-            left = STRETCH if bounds.iterations is None else min(STRETCH, bounds.iterations - self._iterations)
-            result = self._think(state, left)
-            proof = self._known(result)
+            result = self._think(state, self._stretch(bounds))
             if result.is_resolved:
                 line = tuple(self._proven_line(state))
                 return replace(self._known(result), line=line, ending="proven")
+            proof = self._known(result)
             if bounds.seconds is not None and proof.seconds >= bounds.seconds:
                 return replace(proof, ending="seconds")
             if bounds.iterations is not None and proof.iterations >= bounds.iterations:
@@ -168,8 +171,15 @@ class _Solver:
                 return replace(proof, ending="megabytes")
             on_progress(proof)
 
-    def _think(self, state: pyspiel.State, iterations: int) -> SearchResult:
-        budget = Budget(iterations=iterations)
+    def _stretch(self, bounds: ProofBounds) -> Budget:
+        """Until the bounds are looked at again; at least one iteration, as every budget allows."""
+        iterations = STRETCH if bounds.iterations is None else min(STRETCH, bounds.iterations - self._iterations)
+        if bounds.seconds is None:
+            return Budget(iterations=iterations)
+        left = bounds.seconds - (time.perf_counter() - self._start)
+        return Budget(iterations=iterations, seconds=max(left, 1e-6))
+
+    def _think(self, state: pyspiel.State, budget: Budget) -> SearchResult:
         result = think(self._search, state, budget, self._evaluator, tree=self._tree, rng=self._rng)
         self._iterations += result.iterations
         self._evaluations += result.evaluations
@@ -178,8 +188,7 @@ class _Solver:
     def _known(self, result: SearchResult) -> Proof:
         return Proof(
             proven=result.is_resolved,
-            value=result.value,
-            completion=result.completion,
+            value=float(result.completion) if result.is_resolved and self._two_players else result.value,
             line=tuple(result.principal_variation),
             nodes=len(self._tree.nodes),
             iterations=self._iterations,
@@ -192,25 +201,54 @@ class _Solver:
 
         States that were proven without a node, by looking ahead, are searched now: that takes an iteration each.
         """
+        root = self._tree.table[self._tree.key(state)]
+        lengths = _lengths(root)
         state = state.clone()
         line = []
         while not state.is_terminal():
             node = self._tree.table.get(self._tree.key(state))
             while node is None or not node.resolved:
-                node = self._think(state, STRETCH).node
-            action = node.actions[_best_proven(node)]
+                node = self._think(state, Budget(iterations=1)).node
+            action = node.actions[_by_length(node, lengths)]
             line.append(action)
             state.apply_action(action)
         return line
 
 
-def _best_proven(node: Node) -> int:
-    """The proven action of a resolved node that is best by (c, v), of equal ones the one that took most selections:
-    the side that loses plays where it took longest to refute."""
-    best = max if node.maximises else min
-    proven = [i for i, resolved in enumerate(node.resolutions) if resolved]
-    extreme = best((node.completions[i], node.values[i]) for i in proven)
-    return max((i for i in proven if (node.completions[i], node.values[i]) == extreme), key=node.count)
+def _by_length(node: Node, lengths: Mapping[int, int]) -> int:
+    """Of the actions that keep a resolved node's value, the one with the shortest proof for who wins, the longest for
+    who does not."""
+    wins = node.completion == (1 if node.maximises else -1)
+    best = min if wins else max
+    return best(_keeping(node), key=lambda i: lengths.get(id(node.children.get(i)), 0))
+
+
+def _lengths(root: Node) -> dict[int, int]:
+    """How many actions `_by_length` plays from each node below `root` that it may come to, by id.
+
+    What was proven without a node, a match's end or what looking ahead has found, counts 0.
+    """
+    lengths: dict[int, int] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        following = [node.children[i] for i in _keeping(node) if i in node.children]
+        open_ = [child for child in following if id(child) not in lengths]
+        if open_ and id(node) not in lengths:
+            stack += open_
+            continue
+        stack.pop()
+        chosen = node.children.get(_by_length(node, lengths))
+        lengths[id(node)] = 1 + lengths.get(id(chosen), 0)
+    return lengths
+
+
+def _keeping(node: Node) -> list[int]:
+    """The proven actions of a resolved node that are worth what it is: by c(s, a), and if nobody wins by v(s, a)."""
+    proven = [i for i, resolved in enumerate(node.resolutions) if resolved and node.completions[i] == node.completion]
+    if node.completion:
+        return proven
+    return [i for i in proven if node.values[i] == node.value]
 
 
 def resident_megabytes() -> float:

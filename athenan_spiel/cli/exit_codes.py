@@ -6,5 +6,7 @@ BROKEN_PIPE = 1
 BAD_INPUT = 2
 """One or two lines on standard error say what was wrong: the words, a file, a full disk; or that a second Ctrl-C broke
 off what the first one was saving."""
+UNPROVEN = 3
+"""`athenan solve` came to a limit before a proof."""
 STOPPED = 130
 """Ctrl-C, as a shell's own code for it."""

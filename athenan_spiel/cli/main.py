@@ -18,6 +18,7 @@ COMMANDS = {
     "eval": "let an agent play matches against others, and count",
     "play": "play against a trained agent in the terminal",
     "experiment": "compare variants of the algorithms, from a file to tables and plots",
+    "solve": "prove who wins a position, and by which moves",
     "games": "list the games that can be trained, and why not where they cannot",
 }
 """The subcommands, each the module of that name beside this one, and what it does."""

@@ -1,0 +1,241 @@
+"""`athenan solve`: who wins a position, proven, and by which moves."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from athenan_spiel.cli.console import print_json, progress, say
+from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyspiel
+
+    from athenan_spiel.search import Evaluator
+    from athenan_spiel.solving import Proof
+
+LISTED = 10
+"""So many legal moves are shown where one is refused."""
+SHOWN = 12
+"""So many moves of the best line are shown while it is looked for."""
+REDRAW_SECONDS = 0.2
+ENDINGS = {"seconds": "--time was up", "iterations": "--iterations were done", "megabytes": "--megabytes were used"}
+"""What ended a search without a proof."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveArguments:
+    """Prove a position of GAME: who wins, the best move, and a line of best play to the end of the match.
+
+    The network of a trained run makes proofs shorter, often by far; what is proven is true without it, too. The exit
+    code is 0 for a proof and 3 where a limit came first; what is printed then is an estimate.
+
+    Example: athenan solve "hex(board_size=5)" --moves c3 --run runs/hex5
+    """
+
+    game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+    """An OpenSpiel game string, such as tic_tac_toe or "hex(board_size=4)"."""
+    moves: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MOVE [MOVE ...]")] = ()
+    """The moves that lead to the position, as OpenSpiel writes them or by their numbers."""
+    run: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None
+    """A run of the game, whose network values the states; without one, nothing is known of them."""
+    search: Literal["descent", "ubfm"] = "descent"
+    """What proves."""
+    outcome: str | None = None
+    """What the end of a match is worth to the search; by default the run's outcome, without a run the gain."""
+    time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
+    """Give up after this time, such as 90s or 1h."""
+    iterations: int | None = None
+    """Give up after so many iterations."""
+    megabytes: float | None = 4000.0
+    """Give up when the process has grown by so many; a position in the tree takes about two thousandths of one."""
+    seed: int = 0
+    """Of the choices among equal moves."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print one JSON document."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan solve` with these words; returns the exit code."""
+    arguments = parse(SolveArguments, words, "athenan solve")
+    seconds = parse_duration(arguments.time) if arguments.time is not None else None
+    from athenan_spiel.games import load_game
+    from athenan_spiel.solving import ProofBounds, solve
+
+    bounds = ProofBounds(seconds=seconds, iterations=arguments.iterations, megabytes=arguments.megabytes)
+    game = load_game(arguments.game)
+    state = position(game, arguments.moves)
+    if state.is_terminal():
+        raise ConfigError(f"expected a position with a move to play, got the end of the match: {_returns(state)}")
+    evaluator, outcome = _judges(game, arguments)
+    view = _View(state)
+    try:
+        with view:
+            proof = solve(
+                game,
+                state,
+                algorithm=arguments.search,
+                evaluator=evaluator,
+                outcome=outcome,
+                bounds=bounds,
+                rng=random.Random(arguments.seed),
+                on_progress=view.show,
+            )
+    except KeyboardInterrupt:
+        if view.proof is None:
+            raise
+        _report(game, state, view.proof, arguments.json)
+        say("stopped: what was known a moment before")
+        return STOPPED
+    _report(game, state, proof, arguments.json)
+    if not proof.proven:
+        say(f"not proven: {ENDINGS[str(proof.ending)]}")
+    return DONE if proof.proven else UNPROVEN
+
+
+def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
+    """The state after `moves` from the initial one, each by its name or its number.
+
+    Raises:
+        ConfigError: a move is not legal where it stands.
+    """
+    from agents.human import move_called
+
+    state = game.new_initial_state()
+    for number, move in enumerate(moves, 1):
+        if state.is_terminal():
+            raise ConfigError(f"expected no move {number}, as the match has ended ({_returns(state)}); got {move!r}")
+        names = {action: state.action_to_string(state.current_player(), action) for action in state.legal_actions()}
+        action = move_called(move, names)
+        if action is None:
+            listed = ", ".join(list(names.values())[:LISTED])
+            rest = f" and {len(names) - LISTED} others" if len(names) > LISTED else ""
+            raise ConfigError(
+                f"expected a legal move as move {number}, got {move!r}{nearest(move, names.values())}; "
+                f"legal are {listed}{rest}"
+            )
+        state.apply_action(action)
+    return state
+
+
+def _judges(
+    game: pyspiel.Game, arguments: SolveArguments
+) -> tuple[Evaluator | None, Callable[[pyspiel.State], float] | None]:
+    """The evaluator and the outcome that were asked for; None is for `solve` to choose."""
+    evaluator: Evaluator | None = None
+    outcome: Callable[[pyspiel.State], float] | None = None
+    if arguments.run is not None:
+        with progress().status("loading the network"):
+            from athenan_spiel.training.loading import load_agent
+
+            agent = load_agent(arguments.run, seed=arguments.seed)
+        if str(agent.game) != str(game):
+            raise ConfigError(
+                f"expected a run of {str(game)!r}, got {arguments.run!r}, which is one of {str(agent.game)!r}"
+            )
+        evaluator, outcome = agent.evaluator, agent.search.outcome
+    if arguments.outcome is not None:
+        from athenan_spiel.outcomes import make_outcome
+
+        outcome = make_outcome(arguments.outcome, game, random.Random(arguments.seed))
+    return evaluator, outcome
+
+
+class _View:
+    """What is known so far, as a line on standard error if that is a terminal."""
+
+    def __init__(self, state: pyspiel.State) -> None:
+        self.proof: Proof | None = None
+        self._state = state
+        self._shown = 0.0
+        self._status = progress().status("searching")
+
+    def __enter__(self) -> None:
+        self._status.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._status.stop()
+
+    def show(self, proof: Proof) -> None:
+        """Keep `proof`, and show it unless the last one was shown a moment ago."""
+        self.proof = proof
+        now = time.perf_counter()
+        if now - self._shown >= REDRAW_SECONDS:
+            self._shown = now
+            line = " ".join(_names(self._state, proof.line[:SHOWN]))
+            self._status.update(f"{_cost(proof)}; value {_signed(proof.value)}, line {line}")
+
+
+def _report(game: pyspiel.Game, state: pyspiel.State, proof: Proof, as_json: bool) -> None:
+    if as_json:
+        print_json(_document(game, state, proof))
+        return
+    line = _names(state, proof.line)
+    print(f"{_verdict(game, proof)}\nbest move: {line[0]}\nbest line: {' '.join(line)}\n{_cost(proof)}")
+
+
+def _verdict(game: pyspiel.Game, proof: Proof) -> str:
+    """Who wins, in words and by player 0's value."""
+    value = f"value {_signed(proof.value)}"
+    if not proof.proven:
+        return f"not proven; estimated {value} for player 0"
+    if game.num_players() == 1:
+        return f"proven: {value}"
+    winner = _winner(game, proof)
+    return f"proven: {'a draw' if winner is None else f'player {winner} wins'} ({value} for player 0)"
+
+
+def _winner(game: pyspiel.Game, proof: Proof) -> int | None:
+    """The player who wins, None if nobody is proven to."""
+    return {1.0: 0, -1.0: 1}.get(proof.value) if proof.proven and game.num_players() > 1 else None
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.4g}" if value else "0"
+
+
+def _cost(proof: Proof) -> str:
+    return f"{proof.nodes:,} nodes, {proof.evaluations:,} states valued, {proof.seconds:.1f} s"
+
+
+def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof) -> dict[str, Any]:
+    line = _names(state, proof.line)
+    return {
+        "game": str(game),
+        "history": state.history(),
+        "proven": proof.proven,
+        "ending": proof.ending,
+        "value": proof.value,
+        "winner": _winner(game, proof),
+        "best_move": line[0],
+        "best_line": line,
+        "best_actions": list(proof.line),
+        "nodes": proof.nodes,
+        "iterations": proof.iterations,
+        "evaluations": proof.evaluations,
+        "seconds": proof.seconds,
+    }
+
+
+def _names(state: pyspiel.State, line: Iterable[int]) -> list[str]:
+    """The moves of a line from `state` on, as OpenSpiel writes them."""
+    state = state.clone()
+    names = []
+    for action in line:
+        names.append(state.action_to_string(state.current_player(), action))
+        state.apply_action(action)
+    return names
+
+
+def _returns(state: pyspiel.State) -> str:
+    return f"returns {', '.join(f'{worth:g}' for worth in state.returns())}"
