@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 from collections.abc import Iterator, Sequence
@@ -59,6 +60,12 @@ def test_turns_are_counted_for_who_moved_and_not_in_turn() -> None:
     assert movers == expected
     assert movers != [0, 1, 0, 1, 0, 1, 0]
     assert [legal for _, legal in TurnCounter().turns(end)] == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_a_game_in_python_is_the_same() -> None:
+    importlib.import_module("open_spiel.python.games")
+    actions = (0, 3, 1, 4, 8, 5)
+    assert Mobility()(play("python_tic_tac_toe", *actions)) == Mobility()(play("tic_tac_toe", *actions))
 
 
 def test_means_by_hand() -> None:

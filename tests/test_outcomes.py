@@ -181,7 +181,9 @@ def test_score_and_presence_by_hand() -> None:
     """Black's two stones own 16 points, less the komi of 2.5; a match that nobody plays in is White's by the komi."""
     a, b, passes = 5, 6, 16
     black, nobody = play(GO, a, passes, b, passes, passes), play(GO, passes, passes)
+    white = play(GO, passes, a, passes, b, passes, passes)
     score, presence = Score(counted=True), Presence()
+    assert (score(white), presence(white)) == (-18.5, -2)
     assert (score(black), presence(black)) == (13.5, 2)
     assert (score(nobody), presence(nobody)) == (-2.5, -1)
     assert type(score(black)) is type(presence(black)) is float

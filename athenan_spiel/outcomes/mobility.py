@@ -85,7 +85,12 @@ def mean_mobility(turns: _Turns) -> tuple[float, float]:
 
 
 def _start(state: pyspiel.State, actions: int) -> str:
-    """What OpenSpiel writes to a file of a position that was set up; empty where a match began as all do."""
+    """What OpenSpiel writes to a file of a position that was set up; empty where a match began as all do.
+
+    Games that are written in Python have no such positions, and write other things.
+    """
+    if type(state).__module__.partition(".")[0] != "pyspiel":
+        return ""
     lines = state.serialize().splitlines(keepends=True)
     return "".join(lines[: len(lines) - actions])
 
