@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from athenan_spiel.config import (
+    EncodingConfig,
     EngineConfig,
     EvaluationConfig,
     ExplorationConfig,
@@ -97,6 +98,12 @@ def test_a_whole_number_is_a_number() -> None:
             "[search]\nalgorithm = 3",
             "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', got 3",
         ),
+        (
+            "[encoding]\nsymmetries = 'rotate180'",
+            "config.toml, line 3: encoding.symmetries must be 'none', 'all' or, with commas between, some of "
+            "rotate_90, rotate_180, rotate_270, flip_horizontal, flip_vertical, transpose, anti_transpose, "
+            "got 'rotate180': did you mean 'rotate_180'?",
+        ),
         ("[search]\nseconds = -1", "config.toml, line 3: search.seconds must be more than zero, got -1.0"),
         ("[search]\niterations = 'none'", "search must be limited by"),
         ("matches = x", "config.toml is not valid TOML: Invalid value (at line 2, column 11)"),
@@ -155,6 +162,10 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: LearnerConfig(threads=0), "learner.threads"),
         (lambda: TrainingConfig(matches=True), "matches"),
         (lambda: TrainingConfig(search=None), "search"),  # type: ignore[arg-type]
+        (lambda: EncodingConfig(symmetries=""), "encoding.symmetries"),
+        (lambda: EncodingConfig(symmetries="all,transpose"), "encoding.symmetries"),
+        (lambda: EncodingConfig(symmetries="identity"), "encoding.symmetries"),
+        (lambda: EncodingConfig(symmetries="transpose,transpose"), "encoding.symmetries"),
         (lambda: NetworkConfig(filters=0), "network.filters"),
         (lambda: NetworkConfig(layers=0), "network.layers"),
         (lambda: NetworkConfig(neurons=0), "network.neurons"),

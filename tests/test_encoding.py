@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.encoder import OBSERVERS, Fill
-from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.games import load_game, supported_games
 
 # Random play ends late on a large board: these are played on a smaller one.
@@ -186,3 +186,71 @@ def test_a_single_player_need_not_be_told_who_moves(monkeypatch: pytest.MonkeyPa
     state = game.new_initial_state()
     assert encoder.shape == (1,)
     assert encoder.encode([state.child(state.legal_actions()[0]), state]).tolist() == [[1.0], [0.0]]
+
+
+def test_hex_boards_that_are_not_square_have_their_rows_as_rows() -> None:
+    """OpenSpiel declares [planes, columns, rows] for them, and writes one row after the other."""
+    game = load_game("hex(num_cols=4,num_rows=3)")
+    state = game.new_initial_state()
+    state.apply_action(1 * 4 + 2)
+    planes = Encoder(game).encode([state])[0]
+    assert planes.shape == (10, 3, 4)
+    assert np.argwhere(planes[5]).tolist() == [[1, 2]]
+
+
+# Edges
+
+
+def test_the_edges_of_hex_are_painted_in_the_planes_of_stones_linked_to_them() -> None:
+    game = load_game("hex(num_cols=3,num_rows=2)")
+    state = game.new_initial_state()
+    for action in (4, 2):  # black in the second row, white in the last column
+        state.apply_action(action)
+    planes = Encoder(game, edges=True).encode([state])[0]
+    empty = np.zeros((4, 5))
+    expected = {
+        name: empty.copy() for name in ("white won", "west", "east", "white", "empty", "black", "south", "north")
+    }
+    expected["north"][0, :] = 1
+    expected["south"][3, :] = 1
+    expected["west"][:, 0] = 1
+    expected["east"][:, 4] = 1
+    expected["south"][2, 2] = 1
+    expected["east"][1, 3] = 1
+    expected["empty"][1, [1, 2]] = 1
+    expected["empty"][2, [1, 3]] = 1
+    for plane, (name, board) in zip(planes, expected.items(), strict=False):
+        np.testing.assert_array_equal(plane, board, err_msg=name)
+    assert not planes[8:].any()  # nobody has won, and Black is to move
+    assert planes.shape == (10, 4, 5)
+
+
+def test_the_edges_of_plain_hex_are_painted_in_the_players_planes() -> None:
+    game = load_game("hex(board_size=2,plain_obs_tensor=true)")
+    state = game.new_initial_state().child(1)
+    black = [[1, 1, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
+    white = [[1, 0, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1]]
+    empty = [[0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+    assert Encoder(game, edges=True).encode([state])[0].tolist() == [black, white, empty, np.ones((4, 4)).tolist()]
+
+
+@pytest.mark.parametrize("spec", ["hex(board_size=4)", "hex(num_cols=5,num_rows=3)"])
+def test_within_the_edges_all_is_as_without(spec: str) -> None:
+    game = load_game(spec)
+    framed, plain = Encoder(game, edges=True), Encoder(game)
+    states = played_states(game)
+    batch = framed.encode(states)
+    np.testing.assert_array_equal(batch[:, :, 1:-1, 1:-1], plain.encode(states))
+    margin = np.ones(batch.shape[2:], bool)
+    margin[1:-1, 1:-1] = False
+    assert (batch[:, :-1, margin] == batch[:1, :-1, margin]).all()  # the edges are always the same
+    row = np.empty(framed.size, np.float32)
+    framed.encode_into(states[3], row)
+    np.testing.assert_array_equal(row.reshape(framed.shape), batch[3])
+
+
+@pytest.mark.parametrize("spec", ["y(board_size=5)", "twixt", "connect_four", "mancala"])
+def test_games_whose_sides_are_nobodys_have_no_edges_to_paint(spec: str) -> None:
+    name = spec.partition("(")[0]
+    with pytest.raises(ConfigError, match=rf"for games whose sides are the players' \(hex\), got '{name}': take false"):
+        Encoder(load_game(spec), edges=True)

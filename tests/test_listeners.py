@@ -161,6 +161,12 @@ def test_plain_lines_come_at_intervals_and_at_events() -> None:
     ]
 
 
+def test_the_first_line_names_the_symmetries_where_images_are_learned() -> None:
+    stream = io.StringIO()
+    tell(LinePrinter(stream), [started(symmetries=("rotate_180", "transpose"))])
+    assert stream.getvalue().endswith("; additive_depth (longest = 9); with images by rotate_180, transpose\n")
+
+
 def test_a_line_says_the_time_left_and_that_a_run_goes_on() -> None:
     stream = io.StringIO()
     tell(LinePrinter(stream), [started(3, 2.0, MINUTE), progress(3, seconds=20.0)])

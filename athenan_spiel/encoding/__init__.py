@@ -1,8 +1,12 @@
-"""What the network sees: states as planes (`encoder`), and their compact storage (`compact`)."""
+"""What the network sees: states as planes (`encoder`, `edges`), their mirror images (`symmetries`), and their storage.
+
+Of a symmetry `board_maps` has the map, `mirror_play` and `plane_matching` try it on the rules. `compact` stores.
+"""
 
 from __future__ import annotations
 
 from athenan_spiel.encoding.compact import CompactRows, ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.encoding.symmetries import Symmetries, find_symmetries
 
-__all__ = ["CompactRows", "Encoder", "ObservationStore"]
+__all__ = ["CompactRows", "Encoder", "ObservationStore", "Symmetries", "find_symmetries"]

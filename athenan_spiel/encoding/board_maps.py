@@ -33,6 +33,13 @@ def turn(name: str, boards: NDArray[Any]) -> NDArray[Any]:
     return _TURNS[name](boards)
 
 
+def product(second: str, first: str) -> str:
+    """The name of what turning by `first` and then by `second` comes to."""
+    square = np.arange(9).reshape(3, 3)
+    turned = turn(second, turn(first, square))
+    return next(name for name in _TURNS if np.array_equal(turn(name, square), turned))
+
+
 class BoardMap:
     """A turn of all planes of an encoded state, and then a permutation of them.
 
@@ -47,11 +54,21 @@ class BoardMap:
 
     def __init__(self, name: str, shape: Sequence[int], planes: Sequence[int] | None = None) -> None:
         self.name = name
+        self._shape = tuple(shape)
         self.planes = None if planes is None else tuple(planes)
         sources = turn(name, np.arange(math.prod(shape)).reshape(shape))
         if self.planes is not None:
             sources = sources[list(self.planes)]
         self._sources = np.ascontiguousarray(sources).reshape(-1)
+
+    def after(self, first: BoardMap) -> BoardMap:
+        """The product: this map of what `first` gives."""
+        planes = None
+        if self.planes is not None or first.planes is not None:
+            order = range(self._shape[0])
+            mine, theirs = self.planes or order, first.planes or order
+            planes = [theirs[plane] for plane in mine]
+        return BoardMap(product(self.name, first.name), self._shape, planes)
 
     def image(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """The images of encoded states, float32 [N, size], as a new array of the same shape."""

@@ -22,11 +22,11 @@ from athenan_spiel.encoding.board_maps import BoardMap
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.encoding.plane_matching import match_planes, standing
 
-STATES = 30_000
+STATES = 15_000
 """After so many compared states no further match is begun, once there were `MATCHES`."""
 MATCHES = 4
-MOST_MATCHES = 32
-COMPARED_ACTIONS = 25
+MOST_MATCHES = 16
+COMPARED_ACTIONS = 16
 """All actions of a state are compared with a probability that makes this many the average, or in every ply."""
 MOST_PLIES = 1000
 SEARCHED = 60_000

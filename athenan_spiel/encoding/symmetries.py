@@ -6,9 +6,10 @@ south edge" change places when the board is turned by 180°). T keeps the mover 
 are the first player's, so a reflection that exchanges the two players is none.
 
 Promise of `find_symmetries`: on all the play that was tried, T commutes with the rules (`mirror_play.py` says how that
-is tried). What was accepted is a group. A symmetry that failed is in `refused` with its reason. It is evidence and
-not a proof, since random play is finite; it is about rules and not about looks, since legal actions and results are
-compared down to the ends of matches, so memory that no observation shows (ko, repetition) has to agree as well.
+is tried). A symmetry that failed is in `refused` with its reason. What was accepted is a group: products of symmetries
+commute with the rules because their factors do, and are not tried again. This is evidence and not a proof, as random
+play is finite; it is about rules and not about looks, as legal actions and results are compared down to the ends of
+matches, so memory that no observation shows (ko, repetition: see `transpositions.py`) has to agree as well.
 
 Used for data augmentation: D ← D ∪ {(T(s), v) | (s, v) ∈ D} (the article, Sections 9.3.1, 10.3 and 11.4).
 """
@@ -24,7 +25,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.config import SYMMETRIES
-from athenan_spiel.encoding.board_maps import IDENTITY, BoardMap, turn
+from athenan_spiel.encoding.board_maps import IDENTITY, BoardMap, product, turn
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.encoding.mirror_play import MirrorPlay
 from athenan_spiel.errors import ConfigError
@@ -109,13 +110,28 @@ def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encod
         if height != width and turn(name, np.empty((height, width))).shape != (height, width):
             refused[name] = f"the board is {height} x {width} and not square"
             continue
+        if any(symmetry.name == name for symmetry in found):
+            continue
         verdict = play.verify(name, rng)
         if isinstance(verdict, str):
             refused[name] = verdict
         else:
-            found.append(verdict)
+            found = _with(verdict, found, refused)
     group, open_ = closed_under_products([symmetry.name for symmetry in found])
-    return Symmetries(tuple(symmetry for symmetry in found if symmetry.name in group), {**refused, **open_})
+    by_name = {symmetry.name: symmetry for symmetry in found}
+    names = [name for name in (IDENTITY, *SYMMETRIES) if name in group]
+    return Symmetries(tuple(by_name[name] for name in names), {**refused, **open_})
+
+
+def _with(symmetry: BoardMap, group: list[BoardMap], refused: Mapping[str, str]) -> list[BoardMap]:
+    """What a group becomes with one more: all products, but for those that were refused."""
+    found = {known.name: known for known in [*group, symmetry]}
+    while True:
+        products = [second.after(first) for second in found.values() for first in found.values()]
+        new = [x for x in products if x.name not in found and x.name not in refused]
+        if not new:
+            return list(found.values())
+        found.update((x.name, x) for x in new)
 
 
 def closed_under_products(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -126,16 +142,10 @@ def closed_under_products(names: Sequence[str]) -> tuple[list[str], dict[str, st
     names, left_over = list(names), {}
     while True:
         for name in names:
-            missing = [product for other in names for product in _products(name, other) if product not in names]
+            products = [x for other in names for x in (product(name, other), product(other, name))]
+            missing = [x for x in products if x not in names]
             if missing:
                 left_over[name] = f"together with others it would give {missing[0]!r}, which is refused"
         if not any(name in left_over for name in names):
             return names, left_over
         names = [name for name in names if name not in left_over]
-
-
-def _products(first: str, second: str) -> list[str]:
-    """The names of both products of two turns of a square."""
-    square = np.arange(9).reshape(3, 3)
-    of = {turn(name, square).tobytes(): name for name in (IDENTITY, *SYMMETRIES)}
-    return [of[turn(first, turn(second, square)).tobytes()], of[turn(second, turn(first, square)).tobytes()]]
