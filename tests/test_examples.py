@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SMALLEST = {
     **{f"examples/{script.name}": ["--dry-run"] for script in (ROOT / "examples").glob("*.py")},
     "benchmarks/engines.py": ["--quick"],
+    "benchmarks/hex5.py": ["--dry-run"],
     "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],
     "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],
     "benchmarks/selfplay.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
