@@ -1,0 +1,155 @@
+"""The names of Ludii's games, and finding one of them without guessing.
+
+Inside Ludii a name matches by its end ("ex.lud" loads Hex) and an unknown option or ruleset silently means the
+default. Here a name is one of the jar's own or it is an error that suggests the nearest.
+
+OpenSpiel's game strings keep round brackets and commas for themselves, so in a name or an option write square
+brackets and semicolons for them: `ludii(game=Kharebga [5x5])`. Upper and lower case do not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from ludii_bridge.errors import LudiiError, nearest
+
+_LEFT_OUT = (
+    "lud/bad/",
+    "lud/bad_playout/",
+    "lud/wishlist/",
+    "lud/WishlistDLP/",
+    "lud/test/",
+    "lud/wip/",
+    "lud/subgame/",
+    "lud/reconstruction/pending/",
+    "lud/reconstruction/validation/",
+)
+"""Folders of Ludii's unfinished games, of its tests and of parts of games, which Ludii leaves out of its own lists."""
+_BRACKETS = str.maketrans("[]", "()")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the description of a game is: a path inside the jar, or a file."""
+
+    name: str
+    path: str
+    is_file: bool = False
+
+
+@dataclass(frozen=True)
+class Menu:
+    """What can be chosen in a game, by Ludii's own names.
+
+    Attributes:
+        options: for each category ("Board Size") its choices ("9x9"), in Ludii's order.
+        rulesets: for each ruleset's name its options ("Board Size/9x9").
+    """
+
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rulesets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class Catalogue:
+    """Ludii's games by name.
+
+    Args:
+        paths: the paths of the .lud files in the jar.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths: dict[str, str] = {}
+        for path in sorted(path.removeprefix("/") for path in paths):
+            if not path.startswith(_LEFT_OUT):
+                self._paths.setdefault(PurePosixPath(path).stem, path)
+        self._names = {name.casefold(): name for name in self._paths}
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def names(self, folder: str = "") -> list[str]:
+        """The names in order, all of them or those below a folder of the jar, such as "lud/board/"."""
+        return sorted(name for name, path in self._paths.items() if path.startswith(folder))
+
+    def find(self, name: str) -> Source:
+        """The game called `name`.
+
+        Raises:
+            LudiiError: Ludii has none of that name; the message suggests the nearest.
+        """
+        wanted = name.strip().translate(_BRACKETS)
+        known = self._names.get(wanted.casefold())
+        if known is None:
+            hint = nearest(wanted, self._paths) or "; `athenan games --ludii` lists them"
+            raise LudiiError(f"Ludii has no game called {wanted!r}{hint}")
+        return Source(known, f"/{self._paths[known]}")
+
+
+def find_file(path: str) -> Source:
+    """A game described in a file of the user's.
+
+    Raises:
+        LudiiError: there is no such file, or its name does not end in `.lud`.
+    """
+    file = Path(path).expanduser()
+    if file.suffix != ".lud" or not file.is_file():
+        raise LudiiError(f"expected the path of a .lud file, got {path!r}")
+    return Source(file.stem, str(file), is_file=True)
+
+
+def choose(name: str, menu: Menu, ruleset: str, options: str) -> tuple[str, ...]:
+    """The options of a game that a ruleset's name and a list of options mean, as Ludii writes them.
+
+    Args:
+        name: the game's, for messages.
+        menu: what there is to choose.
+        ruleset: the name of a ruleset, with or without "Ruleset/" before it; empty for the default.
+        options: "Category/Choice", several with a semicolon between; they come after those of the ruleset.
+
+    Raises:
+        LudiiError: no such ruleset, category or choice, or two choices of one category.
+    """
+    chosen = dict(option.split("/", 1) for option in _ruleset(name, menu, ruleset))
+    given: set[str] = set()
+    for text in filter(None, map(str.strip, options.split(";"))):
+        category, choice = _option(name, menu, text.translate(_BRACKETS))
+        if category in given:
+            raise LudiiError(f"{category!r} of {name} is chosen twice in {options!r}: keep one")
+        given.add(category)
+        chosen[category] = choice
+    return tuple(f"{category}/{choice}" for category, choice in chosen.items())
+
+
+def _ruleset(name: str, menu: Menu, wanted: str) -> Sequence[str]:
+    wanted = wanted.strip().translate(_BRACKETS)
+    if not wanted:
+        return ()
+    short = {heading.removeprefix("Ruleset/"): heading for heading in menu.rulesets}
+    folded = {key.casefold(): heading for key, heading in short.items()}
+    heading = folded.get(wanted.casefold().removeprefix("ruleset/"))
+    if heading is None:
+        raise LudiiError(f"{name} has no ruleset {wanted!r}{nearest(wanted, short) or _known(short)}")
+    return menu.rulesets[heading]
+
+
+def _option(name: str, menu: Menu, wanted: str) -> tuple[str, str]:
+    category, slash, choice = wanted.partition("/")
+    if not slash:
+        raise LudiiError(f"expected Category/Choice as an option of {name}, got {wanted!r}{_known(menu.options)}")
+    categories = {key.casefold(): key for key in menu.options}
+    known = categories.get(category.strip().casefold())
+    if known is None:
+        raise LudiiError(f"{name} has no option {category!r}{nearest(category, menu.options) or _known(menu.options)}")
+    choices = {key.casefold(): key for key in menu.options[known]}
+    found = choices.get(choice.strip().casefold())
+    if found is None:
+        hint = nearest(choice, menu.options[known]) or _known(menu.options[known])
+        raise LudiiError(f"{known!r} of {name} has no choice {choice!r}{hint}")
+    return known, found
+
+
+def _known(names: Iterable[str]) -> str:
+    shown = ", ".join(names)
+    return f"; it has {shown}" if shown else "; it has none"

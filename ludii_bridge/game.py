@@ -1,0 +1,155 @@
+"""`ludii(...)`: a game of Ludii's as an OpenSpiel game.
+
+The actions of a state are the numbers 0 to n - 1 of its n legal moves. Their order depends on the moves alone, so
+states that are equal number them alike, and no two moves share a number. The same number means another move in
+another state: ask `action_to_string`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+from open_spiel.python.observation import IIGObserverForPublicInfoGame
+
+from ludii_bridge.catalogue import choose, find_file
+from ludii_bridge.connection import connect
+from ludii_bridge.errors import LudiiError
+from ludii_bridge.observer import LudiiObserver
+from ludii_bridge.state import LudiiState
+from ludii_bridge.transport import Rules, Traits
+
+_DEFAULTS: dict[str, Any] = {"game": "", "file": "", "ruleset": "", "options": "", "max_length": 1000, "max_actions": 0}
+"""The parameters of a game string; `docs/ludii.md` explains them."""
+
+_compiled: WeakValueDictionary[tuple[Any, ...], Rules] = WeakValueDictionary()
+"""Games in use: OpenSpiel loads a game anew for each state that it reads from a file."""
+
+GAME_TYPE = pyspiel.GameType(
+    short_name="ludii",
+    long_name="A game of Ludii's",
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+    information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=2,
+    min_num_players=2,
+    provides_information_state_string=True,
+    provides_information_state_tensor=False,
+    provides_observation_string=True,
+    provides_observation_tensor=True,
+    parameter_specification=_DEFAULTS,
+    default_loadable=False,
+)
+
+
+class LudiiGame(pyspiel.Game):
+    """One game of Ludii's for two players, without chance, with perfect information.
+
+    Args:
+        params: those of the game string.
+
+    Attributes:
+        rules: the compiled game.
+        channels: what each channel of the observation means, in words.
+
+    Raises:
+        LudiiError: no Java, no jar, an unknown game, ruleset or option, a game that does not compile, or one that
+            OpenSpiel cannot play this way.
+    """
+
+    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+        given = {**_DEFAULTS, **(params or {})}
+        self.rules, length = _rules(given)
+        traits = self.rules.traits
+        info = pyspiel.GameInfo(
+            num_distinct_actions=_actions(given["max_actions"], traits.distinct_moves),
+            max_chance_outcomes=0,
+            num_players=2,
+            min_utility=-1.0,
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=length,
+        )
+        super().__init__(GAME_TYPE, info, {name: x for name, x in given.items() if x != _DEFAULTS[name]})
+        self.channels = traits.channels
+        self._start = self.rules.start()
+        self._start.shared = True
+
+    def new_initial_state(self, state: Any = None) -> LudiiState:
+        """The state in which matches begin."""
+        if state is not None:
+            raise LudiiError(f"a state of Ludii's is made from its history, got {state!r}")
+        return LudiiState(self, self._start)
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Any:
+        """What `make_observation` gives: Ludii's tensor, or the history where perfect recall is asked for."""
+        if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
+            return LudiiObserver(self.rules.traits.shape, params)
+        return IIGObserverForPublicInfoGame(iig_obs_type, params)
+
+    def geometry(self) -> Mapping[str, NDArray[np.float64]]:
+        """Where the sites of the board are.
+
+        Returns:
+            "centres", [n, 2]: Ludii's coordinates of each site's centre, in the unit square;
+            "planes", [n, 2]: its x and y in the observation.
+        """
+        return self.rules.geometry
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load, (str(self),)
+
+
+def load(text: str) -> LudiiGame:
+    """The game of a game string; importing this function registers `ludii` with OpenSpiel first."""
+    game: LudiiGame = pyspiel.load_game(text)
+    return game
+
+
+def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
+    """The compiled game that the parameters mean, and the most moves of a match."""
+    if bool(given["game"]) == bool(given["file"]):
+        raise LudiiError(
+            "expected the name of a game or the path of a .lud file, as in ludii(game=Hex) or ludii(file=my.lud)"
+        )
+    transport = connect()
+    source = find_file(given["file"]) if given["file"] else transport.catalogue.find(given["game"])
+    options: tuple[str, ...] = ()
+    if given["ruleset"] or given["options"]:
+        options = choose(source.name, transport.menu(source), given["ruleset"], given["options"])
+    wanted = given["max_length"]
+    key = (transport, source, options, wanted)
+    rules = _compiled.get(key)
+    if rules is None or source.is_file:
+        rules = transport.load(source, options)
+        _require_fit(rules.traits)
+        rules.limit(_length(wanted, rules.traits.longest))
+        _compiled[key] = rules
+    return rules, _length(wanted, rules.traits.longest)
+
+
+def _require_fit(traits: Traits) -> None:
+    """Raise `LudiiError` with all reasons why a game cannot be played here."""
+    players = traits.players
+    reasons = [] if players == 2 else [f"it is for {players} player{'s' if players != 1 else ''}, not two"]
+    reasons += traits.faults
+    if reasons:
+        raise LudiiError(f"{traits.name} is not supported: {'; '.join(reasons)}")
+
+
+def _length(wanted: int, longest: int) -> int:
+    if wanted < 0:
+        raise LudiiError(f"max_length must be a number of moves, or 0 for Ludii's own limit, got {wanted!r}")
+    return min(wanted, longest) if wanted else longest
+
+
+def _actions(wanted: int, distinct_moves: int) -> int:
+    if wanted < 0:
+        raise LudiiError(f"max_actions must be a number of legal moves, or 0 for a guess, got {wanted!r}")
+    return wanted or distinct_moves

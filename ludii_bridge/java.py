@@ -1,0 +1,367 @@
+"""The transport that is real: Ludii in this process's Java, called through jpype.
+
+Only Ludii's public classes are used, those that other frameworks use too: `GameLoader`, `LudiiGameWrapper`,
+`LudiiStateWrapper`, and the game, context and move objects behind them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludii_bridge import jvm
+from ludii_bridge.catalogue import Catalogue, Menu, Source
+from ludii_bridge.errors import LudiiError
+from ludii_bridge.installation import Jar, Java
+from ludii_bridge.operations import Operations
+from ludii_bridge.picture import Stack, draw
+from ludii_bridge.transport import Position, Traits
+
+
+class JavaTransport:
+    """Ludii, with Java started.
+
+    Args:
+        jar: Ludii's.
+        java: the runtime.
+        memory: the most that Java's objects may take, such as "2g".
+
+    Raises:
+        LudiiError: Java cannot start, or runs in this process already without Ludii.
+    """
+
+    def __init__(self, jar: Jar, java: Java, memory: str) -> None:
+        self._jpype = jvm.start(java, jar.path, memory)
+        self.version = jar.version
+        self.catalogue = Catalogue(jar.games)
+        try:
+            self._loader = self._jpype.JClass("other.GameLoader")
+        except TypeError as error:
+            raise LudiiError(
+                "Java was started in this process by something else and cannot see Ludii: load ludii_bridge first"
+            ) from error
+
+    def menu(self, source: Source) -> Menu:
+        """The options and rulesets of a game."""
+        return _menu(self._compile(source, ()))
+
+    def load(self, source: Source, options: Sequence[str]) -> JavaRules:
+        """Compile a game with these options."""
+        return JavaRules(self._jpype, self._compile(source, options))
+
+    def _compile(self, source: Source, options: Sequence[str]) -> Any:
+        jvm.check_process()
+        return jvm.translated(self._load, f"{source.name} cannot be loaded")(source, options)
+
+    def _load(self, source: Source, options: Sequence[str]) -> Any:
+        chosen = self._jpype.java.util.ArrayList(list(options))
+        if source.is_file:
+            game = self._loader.loadGameFromFile(self._jpype.java.io.File(source.path), chosen)
+        else:
+            game = self._loader.loadGameFromName(source.path, chosen)
+        if game is None:
+            raise LudiiError(f"{source.name} cannot be loaded: Ludii made no game of it")
+        return game
+
+
+def _menu(game: Any) -> Menu:
+    description = game.description()
+    options: dict[str, list[str]] = {}
+    for category in description.gameOptions().categories():
+        for option in category.options():
+            headings = [str(heading) for heading in option.menuHeadings()]
+            if len(headings) == 2:
+                options.setdefault(headings[0], []).append(headings[1])
+    rulesets = {
+        str(ruleset.heading()): [str(option) for option in ruleset.optionSettings()]
+        for ruleset in description.rulesets()
+        if not ruleset.optionSettings().isEmpty()  # those are planned, not written
+    }
+    return Menu(options, rulesets)
+
+
+class JavaRules:
+    """One compiled game of Ludii's."""
+
+    def __init__(self, jpype: Any, game: Any) -> None:
+        self.jpype = jpype
+        self.game = game
+        self.wrapper: Any = None
+        self.operations: Any = None
+        self.seen = False
+        """A tensor was asked for: children are made with theirs."""
+        self.moves_wear_out = False
+        """The meta-rules of a few games change a move as they apply it: it can be applied only once."""
+        self.components: tuple[tuple[str, int], ...] = ()
+        """Name and owner of each kind of piece, from number 1."""
+        self.traits = jvm.translated(self._look, "Ludii cannot describe this game")()
+
+    def _look(self) -> Traits:
+        game = self.game
+        name, players, longest = str(game.name()), int(game.players().count()), int(game.getMaxMoveLimit())
+        faults = _faults(game)
+        if faults:  # some such games have no board to make tensors of
+            return Traits(name=name, players=players, faults=faults, longest=longest)
+        self.wrapper = self.jpype.JClass("utils.LudiiGameWrapper")(game)
+        channels, x, y = map(int, self.wrapper.stateTensorsShape())
+        self.operations = Operations(self.jpype, game, self.wrapper, channels * x * y)
+        self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
+        self.components = tuple(
+            (str(component.name()), int(component.owner())) for component in list(game.equipment().components())[1:]
+        )
+        return Traits(
+            name=name,
+            players=players,
+            faults=(),
+            longest=longest,
+            shape=(channels, x, y),
+            channels=tuple(map(str, self.wrapper.stateTensorChannelNames())),
+            distinct_moves=self._distinct_moves(),
+        )
+
+    def _distinct_moves(self) -> int:
+        """Ludii's own number of moves, or pieces times sites where a choice of piece makes more."""
+        sites = int(self.game.equipment().totalDefaultSites())
+        return max(int(self.wrapper.numDistinctActions()), int(self.game.numComponents()) * sites + 2)
+
+    @property
+    def geometry(self) -> Mapping[str, NDArray[np.float64]]:
+        """Where the sites of the board are; see `LudiiGame.geometry`."""
+        elements = list(self.game.graphPlayElements())
+        planes = (self.wrapper.tensorCoordsX(), self.wrapper.tensorCoordsY())
+        return {
+            "centres": np.array([[e.centroid().getX(), e.centroid().getY()] for e in elements], np.float64),
+            "planes": np.array([[int(axis[i]) for axis in planes] for i in range(len(elements))], np.float64),
+        }
+
+    def limit(self, moves: int) -> None:
+        """End every match after that many moves as a draw."""
+        self.game.setMaxMoveLimit(moves)
+
+    def start(self) -> JavaPosition:
+        """The position in which matches begin."""
+        jvm.check_process()
+        return jvm.translated(self._start, f"{self.traits.name} cannot be started")()
+
+    def _start(self) -> JavaPosition:
+        trial = self.jpype.JClass("other.trial.Trial")(self.game)
+        context = self.jpype.JClass("other.context.Context")(self.game, trial)
+        self.game.start(context)
+        return JavaPosition(self, context)
+
+
+def _faults(game: Any) -> tuple[str, ...]:
+    """Why OpenSpiel cannot play `game` as a game of turns and perfect information."""
+    if game.hasSubgames():
+        return ("it is a match of several games",)
+    found = {
+        "it has chance": game.isStochasticGame(),
+        "it hides information": game.hiddenInformation(),
+        "its players move at the same time": game.isSimultaneousMoveGame(),
+        "it is a simulation": game.isSimulationMoveGame(),
+        "it is a puzzle of deduction": game.isDeductionPuzzle(),
+    }
+    return tuple(reason for reason, holds in found.items() if holds)
+
+
+class JavaPosition(Position):
+    """One of Ludii's contexts, and what is known of it already.
+
+    A search asks for one child after the other. The first is made alone; when a second one is wanted, Java makes all
+    that are left in few crossings, and they wait here until they are fetched.
+    """
+
+    def __init__(
+        self, rules: JavaRules, context: Any, facts: int | None = None, tensor: NDArray[np.float32] | None = None
+    ) -> None:
+        self._rules = rules
+        self._operations: Operations = rules.operations
+        self._context = context
+        self._facts = facts if facts is not None else self._operations.facts(context)
+        self._tensor = tensor
+        self._moves: Any = None
+        self._asked = 0
+        self._ready: dict[int, JavaPosition] = {}
+
+    @property
+    def over(self) -> bool:
+        """The match has ended."""
+        return bool(self._facts & 1)
+
+    @property
+    def mover(self) -> int:
+        """The player to move."""
+        return self._facts >> 1
+
+    @property
+    def utilities(self) -> tuple[float, ...]:
+        """1 for a win, -1 for a loss, for each player."""
+        if not self.over:
+            return (0.0,) * self._rules.traits.players
+        ranks = self._rules.jpype.JClass("other.RankUtils").agentUtilities(self._context)
+        return tuple(float(x) for x in ranks[1:])
+
+    @property
+    def moves(self) -> int:
+        """How many moves are legal."""
+        return 0 if self.over else len(self._legal())
+
+    @jvm.translated
+    def _legal(self) -> Any:
+        if self._moves is None:
+            self._moves = self._operations.ordered_moves(self._context)
+        return self._moves
+
+    @jvm.translated
+    def child(self, move: int) -> JavaPosition:
+        """The position after a legal move."""
+        self.shared = True
+        if self._rules.moves_wear_out:
+            return self._child_of_fresh_move(move)
+        waiting = self._ready.pop(move, None)
+        if waiting is not None:
+            return waiting
+        self._asked += 1
+        if self._asked == 2:
+            self._make_children()
+            if move in self._ready:
+                return self._ready.pop(move)
+        return JavaPosition(self._rules, self._operations.child(self._context, self._legal()[move]))
+
+    @jvm.translated
+    def advance(self, move: int) -> JavaPosition:
+        """The position after a legal move, made of this one."""
+        if self._rules.moves_wear_out:
+            return self._child_of_fresh_move(move)
+        return JavaPosition(self._rules, self._operations.advance(self._context, self._legal()[move]))
+
+    def _child_of_fresh_move(self, move: int) -> JavaPosition:
+        context = self._rules.jpype.JClass("other.context.Context")(self._context)
+        context.trial().clearLegalMoves()
+        moves = self._operations.ordered_moves(context)
+        return JavaPosition(self._rules, self._operations.advance(context, moves[move]))
+
+    def _make_children(self) -> None:
+        """Make all children, in as few crossings as the buffers allow."""
+        moves = self._legal()
+        rows = self._operations.rows
+        for first in range(0, len(moves), rows):
+            some = moves[first : first + rows]
+            made = self._operations.children(self._context, some, tensors=self._rules.seen)
+            facts = (2 * made.movers + made.overs).tolist()
+            tensors = made.tensors if made.tensors is not None else [None] * len(facts)
+            for i, (context, fact, tensor) in enumerate(zip(made.contexts, facts, tensors, strict=True), start=first):
+                self._ready[i] = JavaPosition(self._rules, context, fact, tensor)
+
+    @jvm.translated
+    def observe(self, out: NDArray[np.float32]) -> None:
+        """Write the tensor into `out`."""
+        if self._tensor is not None:
+            out[:] = self._tensor
+        else:
+            self._rules.seen = True
+            self._operations.observe(self._context, out)
+
+    @jvm.translated
+    def describe_moves(self) -> list[str]:
+        """The legal moves in Ludii's notation."""
+        if self.over:
+            return []
+        legal = list(self._legal())
+        texts = [self._text(move, decisions=True) for move in legal]
+        often = Counter(texts)
+        return [
+            text if often[text] == 1 else self._text(move, decisions=False)
+            for text, move in zip(texts, legal, strict=True)
+        ]
+
+    def _text(self, move: Any, *, decisions: bool) -> str:
+        """What a move does, in words: only what the player decides, or all."""
+        actions = list(_single_actions(move))
+        chosen = [action for action in actions if action.isDecision()] if decisions else []
+        return ", ".join(dict.fromkeys(str(x.toTurnFormat(self._context, True)) for x in chosen or actions))
+
+    @jvm.translated
+    def describe(self) -> str:
+        """The position for a person."""
+        wrapper = self._rules.wrapper
+        places = list(zip(wrapper.tensorCoordsX(), wrapper.tensorCoordsY(), strict=True))
+        _, width, height = self._rules.traits.shape
+        picture = draw(self._stacks(), places, width, height, self._rules.components)
+        scores = self.scores()
+        return "\n".join([picture, f"score {' : '.join(f'{x:g}' for x in scores)}"] if scores else [picture])
+
+    def _stacks(self) -> dict[int, Stack]:
+        """What stands on each site that is not empty, from the bottom."""
+        game = self._rules.game
+        board = game.board().defaultSite()
+        cell = self._rules.jpype.JClass("game.types.board.SiteType").Cell
+        stacking = bool(game.isStacking())
+        found: dict[int, Stack] = {}
+        for number, state in enumerate(self._context.state().containerStates()):
+            first = int(game.equipment().sitesFrom()[number])
+            kind = board if number == 0 else cell
+            for site in range(first, first + _sites(game, number)):
+                if int(state.what(site, kind)) == 0:
+                    continue
+                levels = int(state.sizeStack(site, kind)) if stacking else 1
+                found[site] = Stack(
+                    tuple(
+                        int(state.what(site, i, kind)) if stacking else int(state.what(site, kind))
+                        for i in range(levels)
+                    ),
+                    int(state.count(site, kind)),
+                    int(state.state(site, kind)),
+                )
+        return found
+
+    @jvm.translated
+    def key(self) -> tuple[int, ...]:
+        """Ludii's hash of the state, and what it leaves out."""
+        context = self._context
+        state = context.state()
+        numbers = [int(state.fullHash(context)), int(state.counter()), self._facts]
+        players = range(1, self._rules.traits.players + 1)
+        numbers += [int(state.currentPhase(player)) for player in players]
+        numbers += [int(state.playerToAgent(player)) for player in players]
+        numbers += [int(score) for score in self.scores() or ()]
+        earlier = context.trial().previousState()
+        if earlier is not None and earlier.size():
+            numbers += sorted(int(x) for x in earlier.toArray())
+        return tuple(numbers)
+
+    def scores(self) -> tuple[float, ...] | None:
+        """The points of each player, or None where the game keeps none."""
+        if not self._rules.game.requiresScore():
+            return None
+        return tuple(float(self._context.score(player)) for player in self._colours())
+
+    @jvm.translated
+    def pieces(self) -> tuple[int, ...]:
+        """How many pieces each player has."""
+        owned = self._context.state().owned()
+        return tuple(
+            sum(len(places) for places in owned.positions(player) if places is not None) for player in self._colours()
+        )
+
+    def _colours(self) -> list[int]:
+        """For each player Ludii's number of the side that is theirs now."""
+        agents = [int(self._context.state().playerToAgent(i + 1)) for i in range(self._rules.traits.players)]
+        return [agents.index(player + 1) + 1 for player in range(len(agents))]
+
+
+def _single_actions(move: Any) -> Iterator[Any]:
+    """The actions of a move, those of the moves inside it included."""
+    for action in move.actions():
+        if hasattr(action, "actions"):
+            yield from _single_actions(action)
+        else:
+            yield action
+
+
+def _sites(game: Any, container: int) -> int:
+    return len(game.graphPlayElements()) if container == 0 else int(game.equipment().containers()[container].numSites())

@@ -1,0 +1,69 @@
+"""A board in letters, for any game: where the tensor puts a site, there its piece stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What stands on a site.
+
+    Attributes:
+        pieces: numbers of the components from the bottom up, from 1; one where the game does not stack.
+        count: how many of them, where pieces are counted and not distinguished (seeds).
+        state: the local state of the site, mostly 0.
+    """
+
+    pieces: tuple[int, ...]
+    count: int = 1
+    state: int = 0
+
+
+def draw(
+    stacks: Mapping[int, Stack],
+    places: Sequence[tuple[int, int]],
+    width: int,
+    height: int,
+    components: Sequence[tuple[str, int]],
+) -> str:
+    """The board, the top row first, and below it what the letters mean.
+
+    Args:
+        stacks: what stands on each site that is not empty.
+        places: of each site its column and its row, counted from the lower left.
+        width: columns.
+        height: rows.
+        components: the name and the owner of each component, from number 1; owner 1 has capital letters.
+    """
+    letters = _letters(components)
+    texts = {places[site]: _text(stack, letters) for site, stack in stacks.items()}
+    real = set(places)
+    wide = max((len(text) for text in texts.values()), default=1)
+    rows = []
+    for y in reversed(range(height)):
+        cells = [texts.get((x, y), "." if (x, y) in real else "").rjust(wide) for x in range(width)]
+        rows.append(" ".join(cells).rstrip())
+    used = {piece for stack in stacks.values() for piece in stack.pieces}
+    legend = ", ".join(f"{letters[piece]} {components[piece - 1][0]}" for piece in sorted(used))
+    return "\n".join([*rows, legend] if legend else rows)
+
+
+def _text(stack: Stack, letters: Mapping[int, str]) -> str:
+    pieces = "".join(letters[piece] for piece in stack.pieces)
+    count = str(stack.count) if stack.count > 1 else ""
+    return pieces + count + (f"'{stack.state}" if stack.state else "")
+
+
+def _letters(components: Sequence[tuple[str, int]]) -> dict[int, str]:
+    """A letter for each component: the first of its name that is free, else any; small ones for the second player."""
+    given: dict[int, str] = {}
+    for number, (name, owner) in enumerate(components, start=1):
+        wanted = [letter.lower() if owner == 2 else letter for letter in name.upper() if letter in _LETTERS]
+        free = [x.lower() if owner == 2 else x for x in _LETTERS]
+        taken = set(given.values())
+        given[number] = next((letter for letter in [*wanted, *free] if letter not in taken), f"[{number}]")
+    return given

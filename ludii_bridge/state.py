@@ -1,0 +1,133 @@
+"""A state of a Ludii game as an OpenSpiel state.
+
+All that a state has of its own is a position, which is never changed while somebody else may hold it. So cloning
+costs nothing in Java: OpenSpiel's clone copies the attributes of a Python state, and a position copies as itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pyspiel
+
+from ludii_bridge.errors import LudiiError, nearest
+from ludii_bridge.transport import Position
+
+if TYPE_CHECKING:
+    from ludii_bridge.game import LudiiGame
+
+
+class LudiiState(pyspiel.State):
+    """A state of a `LudiiGame`."""
+
+    def __init__(self, game: LudiiGame, position: Position) -> None:
+        super().__init__(game)
+        self._position: Position | None = position
+
+    @property
+    def position(self) -> Position:
+        """The state in Ludii; it must not be changed.
+
+        OpenSpiel writes and reads a Python state as its history and its attributes, and a position cannot be
+        written: where there is none, the history is played again.
+        """
+        if self._position is None:
+            self._position = _after(self.get_game(), self.history()).position
+        return self._position
+
+    def current_player(self) -> int:
+        """The player to move, 0 or 1, or `TERMINAL`; after a swap of sides players keep their number."""
+        if self.position.over:
+            return int(pyspiel.PlayerId.TERMINAL)
+        return self.position.mover
+
+    def is_terminal(self) -> bool:
+        """The match is over."""
+        return self.position.over
+
+    def returns(self) -> list[float]:
+        """1 and -1 for a win, zeros for a draw and before the end.
+
+        Ludii ranks players, and lets both win or both lose; half the difference of the two utilities is zero-sum.
+        """
+        first, second = self.position.utilities
+        gain = (first - second) / 2
+        return [gain, -gain or 0.0]
+
+    def _legal_actions(self, player: int) -> list[int]:
+        count = self.position.moves
+        most = self.num_distinct_actions()
+        if count > most:
+            raise LudiiError(
+                f"{count} moves are legal in a state of {self.get_game()}, more than the {most} actions declared: "
+                f"load it with max_actions={2 * count}"
+            )
+        return list(range(count))
+
+    def _apply_action(self, action: int) -> None:
+        count = self.position.moves
+        if not 0 <= action < count:
+            raise LudiiError(f"expected a legal action, 0 to {count - 1}, got {action!r}")
+        position = self.position
+        self._position = position.child(action) if position.shared else position.advance(action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        texts = self._texts()
+        return texts[action] if 0 <= action < len(texts) else f"no legal move ({action})"
+
+    def string_to_action(self, *words: Any) -> int:
+        """The action written as `action_to_string` writes it; a player before it is ignored, as elsewhere.
+
+        Raises:
+            LudiiError: no legal move reads so.
+        """
+        text = str(words[-1]).strip()
+        texts = self._texts()
+        if text not in texts:
+            raise LudiiError(f"no legal move is written {text!r}{nearest(text, texts)}")
+        return texts.index(text)
+
+    def _texts(self) -> list[str]:
+        """The legal moves in Ludii's notation; those that read alike are numbered."""
+        texts = self.position.describe_moves()
+        often = Counter(texts)
+        seen: Counter[str] = Counter()
+        for i, text in enumerate(texts):
+            if often[text] > 1:
+                seen[text] += 1
+                texts[i] = f"{text} #{seen[text]}"
+        return texts
+
+    def key(self) -> tuple[int, ...]:
+        """Ludii's hash of the state, with the mover, the phase, the score, and what else decides what comes.
+
+        States with equal keys are equal unless two hashes of 64 bits collide, or the game remembers what Ludii's
+        hash does not hold. `docs/ludii.md` says which; a proof needs the history as its key.
+        """
+        return self.position.key()
+
+    def scores(self) -> tuple[float, ...] | None:
+        """The points of each player, or None where the game keeps none."""
+        return self.position.scores()
+
+    def pieces(self) -> tuple[int, ...]:
+        """How many pieces each player has, on the board and in hand."""
+        return self.position.pieces()
+
+    def __str__(self) -> str:
+        player = self.current_player()
+        turn = "the match is over" if self.is_terminal() else f"player {player} to move"
+        mark = hash(self.position.key()) & (2**64 - 1)
+        return f"{self.position.describe()}\n{turn}, state {mark:016x}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _after, (self.get_game(), self.history())
+
+
+def _after(game: LudiiGame, history: list[int]) -> LudiiState:
+    """The state after a history."""
+    state = game.new_initial_state()
+    for action in history:
+        state.apply_action(action)
+    return state

@@ -1,0 +1,162 @@
+"""The small interface between OpenSpiel's side of the bridge and Ludii's.
+
+`Transport` loads games, `Rules` are one compiled game, a `Position` is one state of it. The game, state and observer
+of this package know nothing else of Ludii; `ludii_bridge.java` is the real thing, and the tests have one in Python.
+
+A position is a value: `child` gives a new one and leaves it as it is. Only `advance` may change it, and the state
+that calls it must be the only holder: whoever hands a position on sets `shared` first, as copying one does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludii_bridge.catalogue import Catalogue, Menu, Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What a game is.
+
+    Attributes:
+        name: Ludii's name of the game.
+        players: how many.
+        faults: why the game cannot be an OpenSpiel game of perfect information with turns; empty where it can.
+        longest: the most moves of a match by Ludii's own limits.
+        shape: of the tensor of a state, (channels, x, y); this and the rest mean nothing where there are faults.
+        channels: what each channel of the tensor means, in words.
+        distinct_moves: a number that legal moves in a state rarely exceed.
+    """
+
+    name: str
+    players: int
+    faults: tuple[str, ...]
+    longest: int
+    shape: tuple[int, int, int] = (0, 0, 0)
+    channels: tuple[str, ...] = ()
+    distinct_moves: int = 0
+
+
+class Position(ABC):
+    """One state of a game, with its past.
+
+    Players are 0 and 1 and keep their number when they swap sides.
+    """
+
+    shared: bool = False
+    """More than one holder, or a child that may look back at it: not to be changed."""
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """The position itself: OpenSpiel copies a state by copying its attributes."""
+        self.shared = True
+        return self
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """Nothing: another process has other Java objects. A state that finds none plays its history again."""
+        return type(None), ()
+
+    @property
+    @abstractmethod
+    def over(self) -> bool:
+        """The match has ended."""
+
+    @property
+    @abstractmethod
+    def mover(self) -> int:
+        """The player to move, also where the match is over (then without meaning)."""
+
+    @property
+    @abstractmethod
+    def utilities(self) -> tuple[float, ...]:
+        """For each player 1 for a win, -1 for a loss, between them otherwise; 0 before the end."""
+
+    @property
+    @abstractmethod
+    def moves(self) -> int:
+        """How many moves are legal; they have an order that depends on the state alone. 0 where the match is over."""
+
+    @abstractmethod
+    def child(self, move: int) -> Position:
+        """The position after the legal move with that number; this one stays as it is."""
+
+    @abstractmethod
+    def advance(self, move: int) -> Position:
+        """As `child`, but this position may be used up."""
+
+    @abstractmethod
+    def observe(self, out: NDArray[np.float32]) -> None:
+        """Write the tensor into `out`, float32 [channels * x * y]."""
+
+    @abstractmethod
+    def describe_moves(self) -> list[str]:
+        """The legal moves in Ludii's notation, in their order; two may read alike if all they do reads alike."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The position for a person: board, pieces in hand, scores."""
+
+    @abstractmethod
+    def key(self) -> tuple[int, ...]:
+        """Numbers that two positions share only if they are, but for chance, the same; see `LudiiState.key`."""
+
+    @abstractmethod
+    def scores(self) -> tuple[float, ...] | None:
+        """The points of each player, or None where the game keeps none."""
+
+    @abstractmethod
+    def pieces(self) -> tuple[int, ...]:
+        """How many pieces each player has on the board and in hand."""
+
+
+class Rules(Protocol):
+    """One compiled game."""
+
+    @property
+    def traits(self) -> Traits:
+        """What the game is."""
+        ...
+
+    @property
+    def geometry(self) -> Mapping[str, NDArray[np.float64]]:
+        """Where the sites of the board are; see `LudiiGame.geometry`."""
+        ...
+
+    def limit(self, moves: int) -> None:
+        """End every match after that many moves as a draw."""
+        ...
+
+    def start(self) -> Position:
+        """The position in which matches begin."""
+        ...
+
+
+class Transport(Protocol):
+    """What knows Ludii."""
+
+    @property
+    def version(self) -> str:
+        """Ludii's version."""
+        ...
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The games by name."""
+        ...
+
+    def menu(self, source: Source) -> Menu:
+        """The options and rulesets of a game."""
+        ...
+
+    def load(self, source: Source, options: Sequence[str]) -> Rules:
+        """Compile a game with these options; traits tell what is unfit about it.
+
+        Raises:
+            LudiiError: the description has an error, or Java failed.
+        """
+        ...

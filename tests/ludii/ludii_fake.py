@@ -1,0 +1,182 @@
+"""A transport without Java: Tic-Tac-Toe and its relatives in Python, with the manners of Ludii's games.
+
+"Tic-Tac-Toe" has an option for the length of a line and a ruleset; "Twice" lets a player move twice in a row and may
+end with both players losing; "Swap" lets players swap sides after the first move; the others are unfit in some way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ludii_bridge.catalogue import Catalogue, Menu, Source
+from ludii_bridge.errors import LudiiError
+from ludii_bridge.transport import Position, Traits
+
+MENU = Menu(
+    {"Line": ["3", "2"], "Board [Kind]": ["Square (3)", "Other"]},
+    {"Ruleset/Short (Suggested)": ["Line/2"], "Ruleset/Long": ["Line/3"]},
+)
+LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+PATHS = [
+    "lud/board/space/line/Tic-Tac-Toe.lud",
+    "lud/board/space/line/Twice.lud",
+    "lud/board/space/line/Swap.lud",
+    "lud/board/race/Dice (Roll).lud",
+    "lud/puzzle/Alone.lud",
+    "lud/test/Tic-Tac-Toe.lud",
+    "lud/bad/Broken.lud",
+    "lud/board/hunt/Broken.lud",
+]
+
+
+class FakeTransport:
+    """What `ludii_bridge.connection.use` takes.
+
+    Attributes:
+        loads: how often a game was compiled.
+    """
+
+    version = "1.3.0"
+
+    def __init__(self) -> None:
+        self.catalogue = Catalogue(PATHS)
+        self.loads = 0
+
+    def menu(self, source: Source) -> Menu:
+        return MENU
+
+    def load(self, source: Source, options: Sequence[str]) -> FakeRules:
+        self.loads += 1
+        if source.name == "Broken":
+            raise LudiiError("Broken cannot be loaded: a bracket is missing")
+        return FakeRules(source.name, tuple(options))
+
+
+class FakeRules:
+    def __init__(self, name: str, options: tuple[str, ...]) -> None:
+        self.name = name
+        self.options = options
+        self.line = 2 if "Line/2" in options else 3
+        self.longest = 1250
+        faults = ("it has chance",) if name.startswith("Dice") else ()
+        self.traits = Traits(
+            name=name,
+            players=1 if name == "Alone" else 2,
+            faults=faults,
+            shape=(3, 3, 3),
+            channels=("first", "second", "last move"),
+            distinct_moves=4 if name == "Twice" else 10,
+            longest=1250,
+        )
+        self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
+
+    def limit(self, moves: int) -> None:
+        self.longest = moves
+
+    def start(self) -> FakePosition:
+        return FakePosition(self, Board())
+
+
+@dataclass(frozen=True)
+class Board:
+    cells: tuple[int, ...] = (0,) * 9
+    colour: int = 1
+    swapped: bool = False
+    played: int = 0
+    last: int = -1
+
+
+class FakePosition(Position):
+    """`crossings` counts what would be calls into Java."""
+
+    crossings = 0
+
+    def __init__(self, rules: FakeRules, board: Board) -> None:
+        self.rules = rules
+        self.board = board
+        self.used_up = False
+
+    @property
+    def over(self) -> bool:
+        board = self.board
+        return self._winner() != 0 or all(board.cells) or board.played >= self.rules.longest
+
+    def _winner(self) -> int:
+        cells = self.board.cells
+        for line in LINES:
+            for colour in (1, 2):
+                if [cells[x] for x in line[: self.rules.line]] == [colour] * self.rules.line:
+                    return colour
+        return 0
+
+    @property
+    def mover(self) -> int:
+        return (self.board.colour - 1) ^ int(self.board.swapped)
+
+    @property
+    def utilities(self) -> tuple[float, ...]:
+        winner = self._winner() if self.over else 0
+        if winner == 0:
+            both_lose = self.over and self.rules.name == "Twice"
+            return (-1.0, -1.0) if both_lose else (0.0, 0.0)
+        first = 1.0 if (winner == 1) != self.board.swapped else -1.0
+        return (first, -first)
+
+    def _legal(self) -> list[int]:
+        """The empty cells; -1 is the swap."""
+        swap = [-1] if self.rules.name == "Swap" and self.board.played == 1 else []
+        return swap + [i for i, x in enumerate(self.board.cells) if not x]
+
+    @property
+    def moves(self) -> int:
+        return 0 if self.over else len(self._legal())
+
+    def child(self, move: int) -> FakePosition:
+        assert not self.used_up
+        self.shared = True
+        return FakePosition(self.rules, self._after(move))
+
+    def advance(self, move: int) -> FakePosition:
+        assert not self.shared, "somebody else holds this position"
+        assert not self.used_up
+        self.used_up = True
+        return FakePosition(self.rules, self._after(move))
+
+    def _after(self, move: int) -> Board:
+        board = self.board
+        cell = self._legal()[move]
+        if cell == -1:
+            return replace(board, swapped=True, played=board.played + 1)
+        cells = list(board.cells)
+        cells[cell] = board.colour
+        again = self.rules.name == "Twice" and board.played % 2 == 0
+        colour = board.colour if again else 3 - board.colour
+        return replace(board, cells=tuple(cells), colour=colour, played=board.played + 1, last=cell)
+
+    def observe(self, out: Any) -> None:
+        cells = np.array(self.board.cells)
+        out[:9], out[9:18], out[18:] = cells == 1, cells == 2, np.arange(9) == self.board.last
+
+    def describe_moves(self) -> list[str]:
+        """In "Twice" moves of one row read alike."""
+        if self.over:
+            return []
+        names = ["Swap" if x < 0 else f"{'ABC'[x % 3]}{x // 3 + 1}" for x in self._legal()]
+        return [name[1] for name in names] if self.rules.name == "Twice" else names
+
+    def describe(self) -> str:
+        rows = ["".join(".XO"[x] for x in self.board.cells[i : i + 3]) for i in (6, 3, 0)]
+        return "\n".join(rows)
+
+    def key(self) -> tuple[int, ...]:
+        return (*self.board.cells, self.board.colour, int(self.board.swapped))
+
+    def scores(self) -> tuple[float, ...] | None:
+        return None
+
+    def pieces(self) -> tuple[int, ...]:
+        return self.board.cells.count(1), self.board.cells.count(2)

@@ -1,0 +1,82 @@
+"""Names are Ludii's own or an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ludii_fake import MENU, PATHS
+
+from ludii_bridge import LudiiError
+from ludii_bridge.catalogue import Catalogue, Source, choose, find_file
+
+
+def test_a_name_is_found_whatever_its_case() -> None:
+    found = Catalogue(PATHS).find(" tic-tac-TOE ")
+    assert found == Source("Tic-Tac-Toe", "/lud/board/space/line/Tic-Tac-Toe.lud")
+
+
+def test_square_brackets_stand_for_round_ones() -> None:
+    assert Catalogue(PATHS).find("Dice [roll]").name == "Dice (Roll)"
+
+
+@pytest.mark.parametrize("name", ["Toe", "Tac-Toe", "ex.lud", "", "Tic-Tac-Toe.lud"])
+def test_a_part_of_a_name_is_no_name(name: str) -> None:
+    with pytest.raises(LudiiError, match="Ludii has no game called"):
+        Catalogue(PATHS).find(name)
+
+
+def test_unfinished_games_and_tests_are_left_out() -> None:
+    catalogue = Catalogue([*PATHS, "lud/wip/New.lud", "lud/reconstruction/pending/Old.lud"])
+    assert catalogue.names() == ["Alone", "Broken", "Dice (Roll)", "Swap", "Tic-Tac-Toe", "Twice"]
+    assert catalogue.find("Broken").path == "/lud/board/hunt/Broken.lud"
+    assert catalogue.names("lud/puzzle/") == ["Alone"]
+    assert len(catalogue) == 6
+
+
+def test_a_file_is_a_source_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "Mine.lud"
+    file.write_text("(game)", encoding="utf-8")
+    assert find_file(str(file)) == Source("Mine", str(file), is_file=True)
+
+
+@pytest.mark.parametrize("name", ["Mine.txt", "Other.lud"])
+def test_a_file_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "Mine.txt").write_text("(game)", encoding="utf-8")
+    with pytest.raises(LudiiError, match=r"expected the path of a \.lud file, got"):
+        find_file(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "options", "chosen"),
+    [
+        ("", "", ()),
+        ("Long", "", ("Line/3",)),
+        ("ruleset/short [suggested]", "", ("Line/2",)),
+        ("", "line/2", ("Line/2",)),
+        ("", "Line/2; board (kind)/Other", None),
+        ("Long", "Line/2", ("Line/2",)),
+    ],
+)
+def test_options_are_ludiis_own(ruleset: str, options: str, chosen: tuple[str, ...] | None) -> None:
+    if chosen is None:
+        with pytest.raises(LudiiError, match="no option"):
+            choose("T", MENU, ruleset, options)
+    else:
+        assert choose("T", MENU, ruleset, options) == chosen
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "options", "message"),
+    [
+        ("Lung", "", r"T has no ruleset 'Lung': did you mean 'Long'"),
+        ("zzz", "", r"T has no ruleset 'zzz'; it has Short \(Suggested\), Long"),
+        ("", "Line", r"expected Category/Choice as an option of T, got 'Line'"),
+        ("", "Lime/3", r"T has no option 'Lime': did you mean 'Line'"),
+        ("", "Line/4", r"'Line' of T has no choice '4'; it has 3, 2"),
+        ("", "Line/2;line/3", r"'Line' of T is chosen twice"),
+    ],
+)
+def test_a_wrong_choice_suggests_a_right_one(ruleset: str, options: str, message: str) -> None:
+    with pytest.raises(LudiiError, match=message):
+        choose("T", MENU, ruleset, options)

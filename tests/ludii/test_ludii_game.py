@@ -1,0 +1,272 @@
+"""OpenSpiel's side of the bridge, on a transport without Java."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from ludii_fake import FakeTransport
+from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
+
+from ludii_bridge import LudiiError, LudiiGame, connection
+
+TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
+
+
+def load(text: str) -> Any:
+    return pyspiel.load_game(text)
+
+
+def after(game: Any, *actions: int) -> Any:
+    state = game.new_initial_state()
+    for action in actions:
+        state.apply_action(action)
+    return state
+
+
+def test_a_game_string_gives_a_game(fake: FakeTransport) -> None:
+    game = load(TIC_TAC_TOE)
+    assert isinstance(game, LudiiGame)
+    assert game.num_players() == 2
+    assert game.num_distinct_actions() == 10
+    assert game.max_game_length() == 1000
+    assert (game.min_utility(), game.max_utility(), game.utility_sum()) == (-1, 1, 0)
+    assert game.observation_tensor_shape() == [3, 3, 3]
+    assert game.channels == ("first", "second", "last move")
+    assert set(game.geometry()) == {"centres", "planes"}
+
+
+def test_the_string_of_a_game_has_what_was_given_and_gives_it_again(fake: FakeTransport) -> None:
+    game = load("ludii(game=Tic-Tac-Toe,options=Line/2,max_length=7)")
+    assert str(game) == "ludii(game=Tic-Tac-Toe,max_length=7,options=Line/2)"
+    again = load(str(game))
+    assert again.max_game_length() == 7
+    assert again.rules.options == ("Line/2",)
+
+
+def test_equal_games_are_compiled_once_and_others_anew(fake: FakeTransport) -> None:
+    first, second = load(TIC_TAC_TOE), load(TIC_TAC_TOE)
+    assert first.rules is second.rules
+    other = load("ludii(game=Tic-Tac-Toe,max_length=5)")
+    assert other.rules is not first.rules
+    assert first.rules.longest == 1000
+    assert fake.loads == 2
+
+
+def test_a_match_may_be_bounded_and_is_a_draw_then(fake: FakeTransport) -> None:
+    game = load("ludii(game=Tic-Tac-Toe,max_length=3)")
+    state = after(game, 0, 0, 0)
+    assert game.max_game_length() == 3
+    assert state.is_terminal()
+    assert state.returns() == [0, 0]
+
+
+def test_length_zero_is_ludiis_own_and_no_bound_goes_beyond_it(fake: FakeTransport) -> None:
+    assert load("ludii(game=Tic-Tac-Toe,max_length=0)").max_game_length() == 1250
+    assert load("ludii(game=Tic-Tac-Toe,max_length=9999)").max_game_length() == 1250
+
+
+def test_actions_number_the_legal_moves(fake: FakeTransport) -> None:
+    state = after(load(TIC_TAC_TOE), 4)
+    assert state.legal_actions() == list(range(8))
+    assert state.action_to_string(4) == "C2"
+    assert [state.string_to_action(state.action_to_string(a)) for a in state.legal_actions()] == list(range(8))
+    assert state.string_to_action(1, "C2") == 4
+
+
+def test_moves_that_read_alike_are_numbered(fake: FakeTransport) -> None:
+    state = load("ludii(game=Twice,max_actions=9)").new_initial_state()
+    assert state.action_to_string(1) == "1 #2"
+    assert state.string_to_action("1 #2") == 1
+
+
+def test_a_move_that_nobody_writes_so_is_an_error(fake: FakeTransport) -> None:
+    state = load(TIC_TAC_TOE).new_initial_state()
+    with pytest.raises(LudiiError, match=r"no legal move is written 'CC3': did you mean 'C3'"):
+        state.string_to_action("CC3")
+
+
+@pytest.mark.parametrize("action", [-1, 9])
+def test_an_illegal_action_is_an_error(fake: FakeTransport, action: int) -> None:
+    state = load(TIC_TAC_TOE).new_initial_state()
+    with pytest.raises((LudiiError, pyspiel.SpielError)):
+        state.apply_action(action)
+    assert state.history() == []
+
+
+def test_more_legal_moves_than_declared_actions_name_the_remedy(fake: FakeTransport) -> None:
+    state = load("ludii(game=Twice)").new_initial_state()
+    with pytest.raises(LudiiError, match=r"9 moves are legal .* more than the 4 actions .* max_actions=18"):
+        state.legal_actions()
+
+
+def test_a_win_is_the_winners(fake: FakeTransport) -> None:
+    first = after(load(TIC_TAC_TOE), 0, 2, 0, 2, 0)  # A1 B2 B1 C2 C1
+    assert first.is_terminal()
+    assert first.current_player() == pyspiel.PlayerId.TERMINAL
+    assert first.legal_actions() == []
+    assert first.returns() == [1, -1]
+
+
+def test_players_keep_their_number_when_they_swap(fake: FakeTransport) -> None:
+    game = load("ludii(game=Swap)")
+    state = after(game, 0)
+    assert [state.action_to_string(a) for a in state.legal_actions()][:2] == ["Swap", "B1"]
+    state.apply_action(0)
+    assert state.current_player() == 0  # who answers now with the second colour
+    for action in (2, 0, 2, 0):  # B2 B1 C2 C1: the first colour wins, and player 1 has it
+        state.apply_action(action)
+    assert state.returns() == [-1, 1]
+
+
+def test_a_player_may_move_twice_in_a_row(fake: FakeTransport) -> None:
+    state = after(load("ludii(game=Twice,max_actions=9)"), 4)
+    assert state.current_player() == 0
+    state.apply_action(0)
+    assert state.current_player() == 1
+
+
+def test_a_match_that_both_lose_is_a_draw(fake: FakeTransport) -> None:
+    game = load("ludii(game=Twice,max_actions=9,max_length=1)")
+    state = after(game, 0)
+    assert state.position.utilities == (-1, -1)
+    assert state.returns() == [0, 0]
+
+
+def test_clones_and_children_are_their_own(fake: FakeTransport) -> None:
+    state = after(load(TIC_TAC_TOE), 4)
+    text = str(state)
+    clone, child, copied = state.clone(), state.child(0), copy.deepcopy(state)
+    clone.apply_action(3)
+    copied.apply_action(1)
+    assert (str(state), state.history()) == (text, [4])
+    assert (child.history(), clone.history(), copied.history()) == ([4, 0], [4, 3], [4, 1])
+    assert len({str(state), str(clone), str(child), str(copied)}) == 4
+    state.apply_action(0)
+    assert str(state) == str(child)
+
+
+def test_a_state_alone_is_changed_in_place(fake: FakeTransport) -> None:
+    state = after(load(TIC_TAC_TOE), 4)
+    position = state.position
+    state.apply_action(0)
+    assert position.used_up
+
+
+@pytest.mark.parametrize("read", [pickle.dumps, lambda x: x.serialize()], ids=["pickle", "serialize"])
+def test_states_are_written_and_read(fake: FakeTransport, read: Any) -> None:
+    game = load(TIC_TAC_TOE)
+    state = after(game, 4, 0, 1)
+    written = read(state)
+    again = pickle.loads(written) if isinstance(written, bytes) else game.deserialize_state(written)
+    assert again.history() == [4, 0, 1]
+    assert str(again) == str(state)
+    again.apply_action(2)
+    assert state.history() == [4, 0, 1]
+
+
+def test_games_are_written_and_read(fake: FakeTransport) -> None:
+    game = load("ludii(game=Tic-Tac-Toe,ruleset=long)")
+    again = pickle.loads(pickle.dumps(game))
+    assert isinstance(again, LudiiGame)
+    assert str(again) == str(game)
+    game_again, state = pyspiel.deserialize_game_and_state(pyspiel.serialize_game_and_state(game, after(game, 1)))
+    assert str(game_again) == str(game)
+    assert state.history() == [1]
+
+
+def test_the_observation_is_ludiis_tensor(fake: FakeTransport) -> None:
+    game = load(TIC_TAC_TOE)
+    observation = make_observation(game)
+    state = after(game, 4, 0)
+    observation.set_from(state, 0)
+    expected = np.zeros((3, 9), np.float32)
+    expected[0, 4] = expected[1, 0] = expected[2, 0] = 1
+    np.testing.assert_array_equal(observation.tensor.reshape(3, 9), expected)
+    assert observation.tensor.dtype == np.float32
+    assert observation.dict["observation"].shape == (3, 3, 3)
+    assert state.observation_tensor(1) == observation.tensor.tolist()
+    assert observation.string_from(state, 0) == str(state) == state.observation_string(0)
+
+
+def test_an_observation_takes_no_parameters(fake: FakeTransport) -> None:
+    with pytest.raises(LudiiError, match=r"takes no parameters, got {'planes': 3}"):
+        make_observation(load(TIC_TAC_TOE), params={"planes": 3})
+
+
+def test_with_perfect_recall_the_history_is_observed(fake: FakeTransport) -> None:
+    game = load(TIC_TAC_TOE)
+    state = after(game, 4)
+    assert make_observation(game, INFO_STATE_OBS_TYPE).string_from(state, 0) == state.history_str()
+
+
+def test_the_text_is_complete(fake: FakeTransport) -> None:
+    game = load("ludii(game=Swap)")
+    swapped, plain = after(game, 0, 0), after(game, 0)
+    assert str(after(game, 0)).startswith("...\n...\nX..\nplayer 1 to move, state ")
+    assert swapped.position.describe() == plain.position.describe()
+    assert str(swapped) != str(plain)
+    assert swapped.key() != plain.key()
+
+
+def test_learners_may_ask_for_scores_and_pieces(fake: FakeTransport) -> None:
+    state = after(load(TIC_TAC_TOE), 4)
+    assert state.scores() is None
+    assert state.pieces() == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ludii()", r"expected the name of a game or the path of a .lud file"),
+        ("ludii(game=Tic-Tac-Toe,file=x.lud)", r"expected the name of a game or the path"),
+        ("ludii(game=Tic-Tac-Tow)", r"no game called 'Tic-Tac-Tow': did you mean 'Tic-Tac-Toe'"),
+        ("ludii(file=/nowhere/x.lud)", r"expected the path of a .lud file, got '/nowhere/x.lud'"),
+        ("ludii(game=Dice [Roll])", r"^Dice \(Roll\) is not supported: it has chance$"),
+        ("ludii(game=Alone)", r"^Alone is not supported: it is for 1 player, not two$"),
+        ("ludii(game=Broken)", r"^Broken cannot be loaded: a bracket is missing$"),
+        ("ludii(game=Tic-Tac-Toe,max_length=-1)", r"max_length must be .* got -1"),
+        ("ludii(game=Tic-Tac-Toe,max_actions=-1)", r"max_actions must be .* got -1"),
+    ],
+)
+def test_what_cannot_be_loaded_says_why_in_a_line(fake: FakeTransport, text: str, message: str) -> None:
+    with pytest.raises(LudiiError, match=message) as caught:
+        load(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_state_is_not_made_of_anything_else(fake: FakeTransport) -> None:
+    with pytest.raises(LudiiError, match="made from its history"):
+        load(TIC_TAC_TOE).new_initial_state("X")
+
+
+def test_openspiels_own_test_plays_it(fake: FakeTransport) -> None:
+    for text in (TIC_TAC_TOE, "ludii(game=Swap)", "ludii(game=Twice,max_actions=9)"):
+        pyspiel.random_sim_test(load(text), num_sims=3, serialize=True, verbose=False)
+
+
+def test_openspiels_search_plays_it(fake: FakeTransport) -> None:
+    game = load(TIC_TAC_TOE)
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 3)
+    bots = [pyspiel.MCTSBot(game, evaluator, 2.0, 300, 10, True, seed, False) for seed in (5, 6)]
+    state = after(game, 0, 7, 0)  # A1, C3, B1: C1 must be taken
+    # `MCTSBot.step` of OpenSpiel 2.0.2 crashes on any game written in Python; this is the same step, and does not.
+    assert state.action_to_string(bots[1].step_with_policy(state)[1]) == "C1"
+    assert sum(pyspiel.evaluate_bots(game.new_initial_state(), bots, 3)) == 0
+
+
+def test_it_can_be_played_to_the_end_at_random(fake: FakeTransport) -> None:
+    rng = random.Random(4)
+    state = load(TIC_TAC_TOE).new_initial_state()
+    while not state.is_terminal():
+        state.apply_action(rng.choice(state.legal_actions()))
+    assert sum(state.returns()) == 0
+
+
+def test_the_transport_is_one_for_the_process(fake: FakeTransport) -> None:
+    assert connection.connect() is fake

@@ -1,0 +1,235 @@
+"""The bridge against Ludii itself: these need Java and Ludii's jar, and are skipped without them."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.observation import make_observation
+
+from ludii_bridge import LudiiError, connect
+
+pytestmark = pytest.mark.usefixtures("ludii")
+
+SOME = ["Tic-Tac-Toe", "Breakthrough", "Surakarta", "Amazons", "Havannah", "Reversi", "Ataxx", "Hex"]
+
+
+def load(name: str, **parameters: Any) -> Any:
+    return pyspiel.load_game("ludii", {"game": name, **parameters})
+
+
+def java(name: str) -> Any:
+    import jpype
+
+    return jpype.JClass(name)
+
+
+def perft(state: Any, depth: int) -> list[int]:
+    """How many histories of each length from 1 to `depth` there are."""
+    level, counts = [state], []
+    for _ in range(depth):
+        level = [parent.child(action) for parent in level for action in parent.legal_actions()]
+        counts.append(len(level))
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "native", "depth"),
+    [
+        ("Tic-Tac-Toe", "", "tic_tac_toe", 5),
+        ("Breakthrough", "", "breakthrough", 3),
+        ("Breakthrough", "Board Size/6x6", "breakthrough(rows=6,columns=6)", 3),
+        ("Connect Four", "", "connect_four", 5),
+        ("Hex", "Board Size/5x5;Swap Rules/Off", "hex(board_size=5)", 3),
+        ("Clobber", "Rows/5;Columns/6", "clobber(rows=5,columns=6)", 3),
+        ("Lines of Action", "", "lines_of_action", 2),
+        ("Y", "Board Size/10", "y(board_size=10)", 2),
+        ("Havannah", "Board Size/4x4;Swap Rules/Off", "havannah(board_size=4)", 3),
+        ("Reversi", "", "othello", 5),
+    ],
+)
+def test_histories_are_as_many_as_in_openspiels_own_rules(name: str, options: str, native: str, depth: int) -> None:
+    game = load(name, options=options) if options else load(name)
+    expected = perft(pyspiel.load_game(native).new_initial_state(), depth)
+    assert perft(game.new_initial_state(), depth) == expected
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_random_matches_are_as_ludii_plays_them(name: str) -> None:
+    """The same moves through Ludii's own objects: equal legal moves at each ply, and an equal end."""
+    game = load(name)
+    ludii = game.rules.game
+    context = java("other.context.Context")(ludii, java("other.trial.Trial")(ludii))
+    ludii.start(context)
+    state = game.new_initial_state()
+    rng = random.Random(7)
+    for _ in range(120):
+        if state.is_terminal():
+            break
+        moves = sorted(str(move.toTrialFormat(None)) for move in ludii.moves(context).moves())
+        mine = [str(move.toTrialFormat(None)) for move in state.position._legal()]
+        assert sorted(mine) == moves
+        assert state.current_player() == context.state().playerToAgent(context.state().mover()) - 1
+        action = rng.choice(state.legal_actions())
+        theirs = next(x for x in ludii.moves(context).moves() if str(x.toTrialFormat(None)) == mine[action])
+        ludii.apply(context, theirs)
+        state.apply_action(action)
+        assert state.is_terminal() == bool(context.trial().over())
+        assert int(context.state().fullHash()) == int(state.position._context.state().fullHash())
+    if state.is_terminal():
+        winner = context.trial().status().winner()
+        assert state.returns() == {0: [0, 0], 1: [1, -1], 2: [-1, 1]}[int(winner)]
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_children_made_together_are_those_made_alone(name: str) -> None:
+    game = load(name)
+    observation = make_observation(game)
+    state = game.new_initial_state()
+    rng = random.Random(5)
+    for _ in range(6):
+        observation.set_from(state, 0)  # from now on children come with their tensors
+        together = list(map(state.child, state.legal_actions()))
+        for action, child in enumerate(together):
+            alone = game.new_initial_state()
+            for past in [*state.history(), action]:
+                alone.apply_action(past)
+            assert str(child) == str(alone)
+            assert child.legal_actions() == alone.legal_actions()
+            observation.set_from(child, 0)
+            seen = observation.tensor.copy()
+            observation.set_from(alone, 0)
+            np.testing.assert_array_equal(seen, observation.tensor)
+        state.apply_action(rng.choice(state.legal_actions()))
+        if state.is_terminal():
+            break
+
+
+def test_the_tensor_is_ludiis_own() -> None:
+    game = load("Surakarta")
+    state = game.new_initial_state()
+    rng = random.Random(2)
+    for _ in range(9):
+        state.apply_action(rng.choice(state.legal_actions()))
+    wrapper = java("utils.LudiiStateWrapper")(game.rules.wrapper, state.position._context)
+    expected = np.array(wrapper.toTensor(), np.float32)
+    observation = make_observation(game)
+    observation.set_from(state, 0)
+    assert list(expected.shape) == game.observation_tensor_shape()
+    np.testing.assert_array_equal(observation.dict["observation"], expected)
+
+
+def test_equal_states_number_their_moves_alike_however_they_came_about() -> None:
+    """Two pawns moved in either order: Ludii lists the moves in other orders, the bridge does not."""
+    game = load("Breakthrough")
+
+    def after(*moves: str) -> Any:
+        state = game.new_initial_state()
+        for move in moves:
+            state.apply_action(state.string_to_action(move))
+        return state
+
+    one = after("A2-A3", "A7-A6", "C2-C3", "H7-H6")
+    other = after("C2-C3", "H7-H6", "A2-A3", "A7-A6")
+    assert [one.action_to_string(a) for a in one.legal_actions()] == [
+        other.action_to_string(a) for a in other.legal_actions()
+    ]
+    assert one.position.describe() == other.position.describe()
+
+
+def test_a_swap_of_sides_is_an_action_and_players_keep_their_number() -> None:
+    state = load("Hex", options="Board Size/3x3").new_initial_state()
+    state.apply_action(4)
+    assert len(state.legal_actions()) == 9
+    for move in ("Swap", "A1", "A2", "C3", "C2"):
+        player = state.current_player()
+        words = [state.action_to_string(action) for action in state.legal_actions()]
+        state.apply_action(next(i for i, word in enumerate(words) if word.startswith(move)))
+        assert player == (1 if move in ("Swap", "A2", "C2") else 0)
+    # The first stone, B2, has been player 1's since the swap, and links A2 to C2 now.
+    assert state.returns() == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Backgammon", "it has chance"),
+        ("Three-Player Hex", "it is for 3 players, not two"),
+        ("Sudoku", "it is for 1 player, not two; it is a puzzle of deduction"),
+    ],
+)
+def test_unfit_games_are_refused_with_the_reason(name: str, reason: str) -> None:
+    with pytest.raises(LudiiError, match=f"is not supported: {reason}"):
+        load(name)
+
+
+def test_a_description_with_an_error_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "Mine.lud"
+    file.write_text('(game "Mine" (players 2) (equipment {(board (sqare 3))}))', encoding="utf-8")
+    with pytest.raises(LudiiError, match="Mine cannot be loaded") as caught:
+        pyspiel.load_game("ludii", {"file": str(file)})
+    assert "\n" not in str(caught.value)
+    load("Tic-Tac-Toe")
+
+
+def test_a_description_of_ones_own_is_played(tmp_path: Path) -> None:
+    file = tmp_path / "Mine.lud"
+    file.write_text(
+        '(game "Mine" (players 2) (equipment {(board (square 2)) (piece "Disc" Each)})'
+        " (rules (play (move Add (to (sites Empty)))) (end (if (is Line 2) (result Mover Win)))))",
+        encoding="utf-8",
+    )
+    game = pyspiel.load_game("ludii", {"file": str(file)})
+    assert perft(game.new_initial_state(), 3) == [4, 12, 24]
+
+
+def test_openspiels_own_test_plays_ludiis_games() -> None:
+    for name in ("Tic-Tac-Toe", "Surakarta", "Reversi"):
+        pyspiel.random_sim_test(load(name, max_length=40), num_sims=1, serialize=True, verbose=False)
+
+
+def test_openspiels_search_plays_whole_matches() -> None:
+    game = load("Tic-Tac-Toe")
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 3)
+    bots = [pyspiel.MCTSBot(game, evaluator, 2.0, 50, 10, True, seed, False) for seed in (5, 6)]
+    assert sum(pyspiel.evaluate_bots(game.new_initial_state(), bots, 3)) == 0
+
+
+def test_scores_pieces_and_places_are_the_boards() -> None:
+    game = load("Surakarta")
+    state = game.new_initial_state()
+    assert state.pieces() == (12, 12)
+    assert state.scores() == (0, 0)
+    assert load("Hex").new_initial_state().scores() is None
+    geometry = game.geometry()
+    assert geometry["centres"].shape == geometry["planes"].shape == (36, 2)
+    assert len({tuple(place) for place in geometry["planes"]}) == 36
+
+
+OTHER_PROCESS = """
+import pickle, sys
+state = pickle.loads(sys.stdin.buffer.read())
+print(state)
+"""
+
+
+def test_another_process_reads_what_this_one_wrote() -> None:
+    state = load("Surakarta").new_initial_state()
+    for action in (3, 5, 2):
+        state.apply_action(action)
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESS], input=pickle.dumps(state), capture_output=True, cwd=root, check=True
+    )
+    assert done.stdout.decode().strip() == str(state)
+
+
+def test_ludii_says_its_version() -> None:
+    assert connect().version.startswith("1.3.")
