@@ -177,6 +177,15 @@ def test_proofs_are_true_all_over_the_tree(spec: str) -> None:
             assert node.completion == late.oracle.value(state)
 
 
+def test_it_stops_where_the_refutation_is_terminal() -> None:
+    """At depth 3 C no longer refutes B, but D does, which ends the match: C's horizon is of no account."""
+    long = first(0.9, E=first(0.9, F=first(0.9, G=first(0.9, H=0.9))))
+    game = FakeGame(first(0.0, A=0.5, B=second(0.3, C=first(0.1, I=long), D=0.2)))
+    search = AlphaBeta(game, outcome=score, key=str, completion=False)
+    result = think(search, game.new_initial_state(), Budget(iterations=50), Recorder())
+    assert (result.iterations, result.value) == (3, 0.5)
+
+
 def test_a_match_played_with_one_tree_keeps_to_the_games_value() -> None:
     """What is proven from earlier states is never given away: also a draw that bounds alone have proven."""
     game = load("tic_tac_toe")
@@ -299,6 +308,21 @@ def test_the_last_searchs_best_action_comes_first() -> None:
     search = AlphaBeta(game, outcome=score, key=str, completion=False)
     think(search, game.new_initial_state(), Budget(iterations=3), recorder)
     assert recorder.asked == ["A B", "C", "D", "J", "I"]
+
+
+def test_it_comes_before_actions_that_only_look_better() -> None:
+    """In B, X is worth 0.5 at depth 3, enough to be cut off; Y keeps the 0.9 that it was first valued."""
+    game = FakeGame(
+        second(
+            0.0,
+            A=0,
+            B=first(0.5, X=second(0.95, P=second(0.5, Q=second(0.5, R=0.5))), Y=second(0.9, Z=second(0.4, S=0.4))),
+        )
+    )
+    recorder = Recorder()
+    search = AlphaBeta(game, outcome=score, key=str, completion=False)
+    think(search, game.new_initial_state(), Budget(iterations=4), recorder)
+    assert recorder.asked == ["B", "X Y", "P", "Q"]
 
 
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "connect_four", "breakthrough(rows=6,columns=4)", "hex(board_size=4)"])
