@@ -111,7 +111,7 @@ class SearchConfig(Settings):
     """States valued by the network per move."""
     resolved_hours: float | None = None
     """Proven states are kept from match to match, and forgotten every so many hours of training; none: they are not
-    kept. The article: 12 (Section 8.4.3), 48 (Section 9.3.1)."""
+    kept. Some 4,000,000 are kept at most, about a gigabyte. The article: 12 (Section 8.4.3), 48 (Section 9.3.1)."""
     exploration_constant: float | None = None
     """c of UCT, for MCTS alone, which takes 0.4 where none is given (the article, Section 3.3)."""
     first_play_urgency: bool = False
@@ -235,7 +235,7 @@ class WarmUpConfig(Settings):
     table: ClassVar[str] = "warm_up."
 
     states: int | None = None
-    """How many; none: no warm-up. The article: of the order of 10,000,000."""
+    """How many; none: no warm-up. Its time is not counted in `seconds`. The article: of the order of 10,000,000."""
     processes: int | None = None
     """That play the random matches; none: one for each core. What is learned does not depend on it."""
 

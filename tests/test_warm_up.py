@@ -27,7 +27,7 @@ from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import CHUNK, RandomEnds
 from athenan_spiel.outcomes import make_outcome, register_outcome
-from athenan_spiel.training import resume, train
+from athenan_spiel.training import preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import CheckpointWritten, Event, RunStarted, WarmUpFinished, WarmUpProgress
 
@@ -249,6 +249,20 @@ def test_a_kill_while_the_first_checkpoint_is_replaced_loses_the_warm_up_at_most
     assert renames == 1
     assert read_header(tmp_path / "run" / "checkpoints" / "000000").counters.warm_up_states == 0, "put back"
     assert state_of(resume(tmp_path / "run").checkpoint) == whole
+
+
+def test_the_paper_preset_has_it_and_the_memory_of_section_8_4_3() -> None:
+    paper = preset("paper")
+    assert (paper.warm_up.states, paper.search.resolved_hours) == (10_000_000, 12.0)
+
+
+def _values_in_a_pool(seed: int) -> list[float]:
+    return learned(ends(2, seed=seed))[1]
+
+
+def test_a_process_that_may_have_no_children_plays_itself() -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_values_in_a_pool, (7,)) == own_ends(seed=7)[1]
 
 
 def test_once_a_match_is_learned_there_is_no_more_of_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ Uniformly random matches are played to their ends, in many processes, and come b
 2. Little is held at a time: a process that is ahead waits until what it has played is asked for.
 3. Whenever the iteration is ended, by its end, an error or `close`, its processes are ended and waited for.
 4. A game or an outcome that another process cannot load (one that a script has registered, say) is played in this
-   process, and a warning of the log says so.
+   process, and a warning of the log says so. A process that may have no children, such as a pool's, plays itself.
 
 Processes are spawned, so a script that warms up must guard its main part by `if __name__ == "__main__"`.
 """
@@ -101,7 +101,8 @@ class RandomEnds:
     def chunks(self, first: int = 0) -> Generator[Ends, None, None]:
         """All states in order, `CHUNK` together, from the `first` chunk on; the last chunk may be smaller."""
         chunks = range(first, -(-self._order.states // CHUNK))
-        processes = min(self._processes, len(chunks))
+        may_have_children = not multiprocessing.current_process().daemon
+        processes = min(self._processes, len(chunks)) if may_have_children else 1
         done = 0
         if processes > 1:
             with contextlib.closing(_Workers(self._order, chunks, processes)) as workers:
