@@ -6,9 +6,10 @@
 """
 
 from agents.athenan import AthenanBot
-from agents.human import HumanBot, MatchAbandonedError
+from agents.human import HumanBot
 from agents.registry import load_bot, register_bot, registered_bots
 from agents.words import AgentWord, make_bot, parse_word
+from athenan_spiel.errors import MatchAbandonedError
 
 __all__ = [
     "AgentWord",

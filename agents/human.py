@@ -6,15 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pyspiel
 
-from athenan_spiel.errors import AthenanError, nearest
+from athenan_spiel.errors import MatchAbandonedError, nearest
 
 LISTED = 40
 """So many legal moves are shown without being asked for."""
 HELP = "Type a move as it is listed or its number; `?` lists the legal moves, `quit` ends the match."
-
-
-class MatchAbandonedError(AthenanError):
-    """The person has ended the match, or there is nobody left to ask."""
 
 
 class HumanBot(pyspiel.Bot):

@@ -44,6 +44,14 @@ class AgentError(AthenanError, ValueError):
     """An agent word or a bot's parameters cannot be understood."""
 
 
+class MatchAbandonedError(AthenanError):
+    """The person who plays has ended the match, or there is nobody left to ask."""
+
+
+class EncodingError(AthenanError, ValueError):
+    """An array that states were to be encoded into has another shape or type than they need."""
+
+
 class SearchError(AthenanError, ValueError):
     """A search was asked something that has no answer, such as the best move of a finished match."""
 

@@ -16,7 +16,6 @@ from athenan_spiel.arena import (
     Comparison,
     Interval,
     elo_difference,
-    expected_share,
     points_interval,
     share_interval,
 )
@@ -149,8 +148,9 @@ def test_elo_differences_known_by_heart() -> None:
 
 
 @given(st.floats(0.001, 0.999))
-def test_the_expected_share_undoes_the_difference(share: float) -> None:
-    assert expected_share(elo_difference(share)) == pytest.approx(share)
+def test_the_difference_is_of_the_odds_and_turns_with_the_sides(share: float) -> None:
+    odds = 10 ** (elo_difference(share) / 400)
+    assert odds / (1 + odds) == pytest.approx(share)
     assert elo_difference(1 - share) == pytest.approx(-elo_difference(share))
 
 

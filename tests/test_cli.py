@@ -143,6 +143,10 @@ def test_public_names_are_there_and_sorted() -> None:
         (["eval", "random", "--against", "random", "--game", "hxe"], "hxe"),
         (["eval", "random", "--against", "random", "--game", "hex", "--matches", "3"], "even and at least 2, got 3"),
         (["eval", "no/such/run", "--against", "random"], "'no/such/run'"),
+        (
+            ["eval", "random", "--against", "random", "mcts:2"],
+            "expected a game, as no agent is a run: add one such as --game",
+        ),
         (["games", "--sjon"], "unknown option '--sjon': did you mean '--json'?"),
         (["games", "no such game"], "no such game"),
     ],

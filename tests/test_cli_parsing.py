@@ -68,6 +68,7 @@ def test_defaults_can_come_from_elsewhere() -> None:
             "unknown option '--serach.algorithm': did you mean '--search.algorithm'?",
         ),
         (["hex", "--filters=3"], "unknown option '--filters': did you mean '--network.filters'?"),
+        (["hex", "--lr", "3"], "unknown option '--lr': did you mean '--learner.learning-rate'?"),
         (["hex", "--zzz"], "unknown option '--zzz'"),
         (["hex", "go"], "unexpected argument 'go'; quote a word that holds spaces or parentheses"),
     ],

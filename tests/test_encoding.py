@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.encoder import OBSERVERS, Fill
-from athenan_spiel.errors import ConfigError, UnsupportedGameError
+from athenan_spiel.errors import ConfigError, EncodingError, UnsupportedGameError
 from athenan_spiel.games import load_game, supported_games
 
 # Random play ends late on a large board: these are played on a smaller one.
@@ -145,7 +145,7 @@ def test_no_states_make_an_empty_batch() -> None:
 )
 def test_an_array_that_does_not_fit_is_refused(out: NDArray[np.float32]) -> None:
     game = load_game("connect_four")
-    with pytest.raises(ValueError, match=r"C-contiguous float32 array of shape \(1, 4, 6, 7\), got float"):
+    with pytest.raises(EncodingError, match=r"C-contiguous float32 array of shape \(1, 4, 6, 7\), got float"):
         Encoder(game).encode([game.new_initial_state()], out)
 
 

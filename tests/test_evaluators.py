@@ -297,7 +297,7 @@ class OtherLayer(nn.Module):
 def test_a_layer_that_openvinos_graph_lacks_is_refused() -> None:
     made = network()
     made.layers.append(OtherLayer())
-    with pytest.raises(TypeError, match=r"expected a layer that networks/ names, got OtherLayer\(\)"):
+    with pytest.raises(ConfigError, match=r"knows the layers that networks/ names, got OtherLayer\(\)"):
         graph_of(made)
 
 

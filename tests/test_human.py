@@ -6,8 +6,8 @@ import pyspiel
 import pytest
 
 import agents
-from agents.human import LISTED, HumanBot, MatchAbandonedError, in_columns, move_called
-from athenan_spiel.errors import AthenanError
+from agents.human import LISTED, HumanBot, in_columns, move_called
+from athenan_spiel.errors import AthenanError, MatchAbandonedError
 from athenan_spiel.matches import play_match
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")

@@ -2,7 +2,7 @@
 
 from athenan_spiel.arena.comparison import Comparison
 from athenan_spiel.arena.intervals import Interval, points_interval, share_interval
-from athenan_spiel.arena.ratings import elo_difference, expected_share
+from athenan_spiel.arena.ratings import elo_difference
 from athenan_spiel.arena.scores import Scores, mean_interval
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "Interval",
     "Scores",
     "elo_difference",
-    "expected_share",
     "mean_interval",
     "points_interval",
     "share_interval",

@@ -23,8 +23,3 @@ def elo_difference(share: float) -> float:
     if share in (0.0, 1.0):
         return math.copysign(math.inf, share - 0.5)
     return POINTS_PER_DECADE * math.log10(share / (1.0 - share))
-
-
-def expected_share(difference: float) -> float:
-    """The share of the points that a difference of Elo points promises; the inverse of `elo_difference`."""
-    return 1.0 / (1.0 + math.pow(10.0, -difference / POINTS_PER_DECADE))

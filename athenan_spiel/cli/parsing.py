@@ -128,8 +128,12 @@ def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:
     option = next((word.split("=")[0] for word in unknown if word.startswith("-")), None)
     if option is None:
         return f"unexpected argument {unknown[0]!r}; quote a word that holds spaces or parentheses"
-    # `--filters` is all of an option's name but the table it stands in.
-    full = [name for name in names if name.split(".")[-1] == option.removeprefix("--")]
+    # `--filters` is all of an option's name but the table it stands in, and `--lr` are the initials of that.
+    ends = {name: name.removeprefix("--").split(".")[-1] for name in names}
+    said = option.removeprefix("--")
+    full = [name for name in names if ends[name] == said] or [
+        name for name in names if "".join(word[0] for word in ends[name].split("-") if word) == said
+    ]
     return f"unknown option {option!r}" + (f": did you mean {full[0]!r}?" if full else nearest(option, names))
 
 

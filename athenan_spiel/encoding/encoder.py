@@ -23,7 +23,7 @@ from open_spiel.python.observation import make_observation
 
 from athenan_spiel.encoding.edges import framed_board
 from athenan_spiel.encoding.morpion import observe_morpion
-from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.errors import EncodingError, UnsupportedGameError
 
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
 """Writes what is to be seen of a state into an array that still holds the state before: every number, each time."""
@@ -66,14 +66,14 @@ class Encoder:
         """Encode N states, terminal ones too, into float32 [N, *shape]: a new array, or `out`.
 
         Raises:
-            ValueError: `out` is not a C-contiguous float32 array of that shape.
+            EncodingError: `out` is not a C-contiguous float32 array of that shape.
         """
         expected = (len(states), *self.shape)
         if out is None:
             out = np.empty(expected, np.float32)
         elif out.shape != expected or out.dtype != np.float32 or not out.flags.c_contiguous:
             got = f"{out.dtype} {out.shape}"
-            raise ValueError(f"out must be a C-contiguous float32 array of shape {expected}, got {got}")
+            raise EncodingError(f"out must be a C-contiguous float32 array of shape {expected}, got {got}")
         self._fill(states, out.reshape(-1).data)
         return out
 

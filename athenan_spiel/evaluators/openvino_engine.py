@@ -207,7 +207,7 @@ def _after(node: openvino.Node, layer: nn.Module) -> openvino.Node:
     if isinstance(layer, nn.Linear):
         product = ops.matmul(node, _constant(layer.weight), False, True)
         return ops.add(product, _constant(layer.bias.reshape(1, -1)))
-    raise TypeError(f"expected a layer that networks/ names, got {layer!r}")
+    raise ConfigError(f"engine 'openvino' knows the layers that networks/ names, got {layer!r}: take engine 'torch'")
 
 
 def _constant(weights: torch.Tensor) -> openvino.Node:
