@@ -34,7 +34,7 @@ def configs(draw: st.DrawFn) -> TrainingConfig:
         matches=draw(st.none() | count),
         seconds=draw(positive),
         seed=draw(st.integers(min_value=0, max_value=2**63 - 1)),
-        outcome=draw(st.sampled_from(["gain", "additive_depth", "multiplicative_depth", "score"])),
+        outcome=draw(st.sampled_from(["gain", "additive_depth", "mobility", "presence", "my.heuristics:of_mine"])),
         search=SearchConfig(
             completion=draw(st.booleans()),
             seconds=draw(positive) if "seconds" in limits else None,
