@@ -114,12 +114,12 @@ HEX = load_game("hex(board_size=3)")
 
 
 def test_a_run_that_is_resumed_learns_the_same_images(tmp_path: Path) -> None:
-    whole = train(HEX, WITH_IMAGES, tmp_path / "whole")
-    train(HEX, dataclasses.replace(WITH_IMAGES, matches=6), tmp_path / "parts")
+    whole = train(GAME, WITH_IMAGES, tmp_path / "whole")
+    train(GAME, dataclasses.replace(WITH_IMAGES, matches=6), tmp_path / "parts")
     parts = resume(tmp_path / "parts", more_matches=6)
     assert state_of(parts.checkpoint) == state_of(whole.checkpoint)
     started = json.loads((tmp_path / "parts" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[0])
-    assert started["symmetries"] == ["rotate_180"]
+    assert len(started["symmetries"]) == 7
 
 
 def test_a_run_learns_twice_as_many_states(tmp_path: Path) -> None:

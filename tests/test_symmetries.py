@@ -83,6 +83,18 @@ def test_planes_are_permuted_besides() -> None:
     assert image.reshape(3, 2).tolist() == [[5, 4], [1, 0], [3, 2]]
 
 
+def test_a_product_is_one_map_after_the_other() -> None:
+    rows = np.random.default_rng(0).random((2, 27)).astype(np.float32)
+    maps = [BoardMap("rotate_90", (3, 3, 3), (1, 2, 0)), BoardMap("transpose", (3, 3, 3), (0, 2, 1))]
+    maps += [BoardMap("flip_vertical", (3, 3, 3)), BoardMap(IDENTITY, (3, 3, 3))]
+    for second in maps:
+        for first in maps:
+            product = second.after(first)
+            np.testing.assert_array_equal(product.image(rows), second.image(first.image(rows)))
+    assert maps[1].after(maps[0]).name == "flip_horizontal"
+    assert maps[0].after(maps[1]).name == "flip_vertical"
+
+
 def test_each_row_has_its_own_map() -> None:
     maps = tuple(BoardMap(name, (1, 2, 2)) for name in (IDENTITY, "flip_horizontal", "flip_vertical"))
     rows = np.array([[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]], np.float32)
@@ -189,7 +201,7 @@ class Changed:
         return self._change.legal_actions(self.state)
 
     def child(self, action: int) -> Changed:
-        return Changed(self.state.child(action), self._change)
+        return Changed(self._change.child(self.state, action), self._change)
 
     def returns(self) -> list[float]:
         worth = self._change.worth(self.state)
@@ -222,6 +234,9 @@ class Change:
     def legal_actions(self, state: pyspiel.State) -> list[int]:
         return list(state.legal_actions())
 
+    def child(self, state: pyspiel.State, action: int) -> pyspiel.State:
+        return state.child(action)
+
     def worth(self, state: pyspiel.State) -> float:
         return float(state.player_return(0))
 
@@ -237,6 +252,17 @@ class OneCornerForbidsTheOther(Change):
         return [a for a in actions if a != 8] if str(state)[0] != "." and len(actions) > 1 else actions
 
 
+class FirstFreeCellHasTwoActions(Change):
+    """Every image of a child is some child's; but one of them is led to by two actions, and its image by one."""
+
+    def legal_actions(self, state: pyspiel.State) -> list[int]:
+        actions = super().legal_actions(state)
+        return [*actions, 9] if actions else []
+
+    def child(self, state: pyspiel.State, action: int) -> pyspiel.State:
+        return state.child(state.legal_actions()[0] if action == 9 else action)
+
+
 class RemembersItsFirstAction(Change):
     """What no observation shows: which of the first player's stones came first."""
 
@@ -250,6 +276,7 @@ class RemembersItsFirstAction(Change):
         (Change, OF_A_SQUARE),
         (TopRowIsWorthLess, {"flip_horizontal"}),
         (OneCornerForbidsTheOther, {"transpose"}),
+        (FirstFreeCellHasTwoActions, set()),
         (RemembersItsFirstAction, {"flip_horizontal"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -314,6 +341,20 @@ def test_a_symmetry_whose_products_are_refused_is_refused() -> None:
     assert names == [IDENTITY]
     assert reasons["rotate_90"] == "together with others it would give 'rotate_180', which is refused"
     assert set(reasons) == {"rotate_90", "flip_horizontal"}
+
+
+def test_a_product_of_what_was_verified_that_was_refused_leaves_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then some trial was too short, and nothing tells which."""
+
+    def verify(play: MirrorPlay, name: str, rng: np.random.Generator) -> BoardMap | str:
+        return BoardMap(name, (4, 3, 3)) if name in ("flip_horizontal", "transpose") else f"{name} fails"
+
+    monkeypatch.setattr(MirrorPlay, "verify", verify)
+    found = found_in("tic_tac_toe")
+    assert found.names == (IDENTITY,)
+    assert found.refused["rotate_90"] == "rotate_90 fails"
+    assert found.refused["transpose"] == "together with others it would give 'rotate_90', which is refused"
+    assert set(found.refused) == OF_A_SQUARE
 
 
 @pytest.mark.parametrize(
