@@ -245,6 +245,28 @@ def reachable(text: str, first_to_move: bool) -> list[pyspiel.State]:
     return []
 
 
+def test_what_bounds_have_proven_is_played_once_it_is_known_which_action_keeps_it() -> None:
+    """S is a proven draw: A draws, and C refutes B as a way to win. That B loses shows later, at a greater depth."""
+    lost = first(0.3, E=second(0.3, F=first(0.3, G=-1)))
+    drawn = first(0.1, A=0, B=second(0.2, C=0, D=lost))
+    game = FakeGame(second(0.0, S=drawn, T=0.5))
+    for seed in range(10):
+        rng = random.Random(seed)
+        search = AlphaBeta(game, outcome=score, key=str)
+        tree = search.new_tree()
+        think(search, game.new_initial_state(), Budget(iterations=4), Recorder(), tree=tree, rng=rng)
+        assert tree.table["S"].resolved
+        result = think(search, game.state("S"), Budget(iterations=20), Recorder(), tree=tree, rng=rng)
+        assert result.best_action == game.state("S").action_to("A")
+        assert result.iterations > 1
+
+
+def test_one_win_is_enough() -> None:
+    game, recorder = FakeGame(first(0.0, A=first(0.9, C=1), B=first(0.5, D=first(0.5, E=1)))), Recorder()
+    result = think(AlphaBeta(game, outcome=score, key=str), game.new_initial_state(), Budget(seconds=60), recorder)
+    assert (result.completion, result.is_resolved, recorder.asked) == (1, True, ["A B"])
+
+
 # Promise 3, 4
 
 
@@ -402,6 +424,27 @@ def test_the_deepest_search_has_room_on_the_stack() -> None:
     assert not result.is_resolved
 
 
+@both
+@pytest.mark.parametrize("spec", ["connect_four", "breakthrough(rows=6,columns=3)", "dots_and_boxes"])
+def test_at_the_next_move_depths_begin_anew(spec: str, completion: bool) -> None:
+    """In a match's tree, too, a search to a depth is that minimax; and what deeper ones found below the root stays."""
+    state, evaluator = load(spec).new_initial_state(), noise(4)
+    search = AlphaBeta(load(spec), completion=completion)
+    plain = PlainMinimax(evaluator, completion=completion)
+    tree = search.new_tree()
+    think(search, state, Budget(iterations=4), evaluator, tree=tree)
+    for action in (state.legal_actions()[0], state.legal_actions()[1]):
+        child = state.child(action)
+        root = tree.table[tree.key(child)]
+        before = {key: node.value for key, node in tree.table.items() if node is not root}
+        for depth in (1, 2):
+            result = think(search, child, Budget(iterations=1), evaluator, tree=tree)
+            assert (result.completion, result.value) == plain.pair(child, depth)
+        deeper = [tree.table[key] for key in before if tree.table[key].depth > 1]  # type: ignore[attr-defined]
+        assert len(deeper) > 5
+        assert all(tree.table[key].value == value for key, value in before.items() if tree.table[key] in deeper)
+
+
 def contents(tree: Tree) -> list[object]:
     return [
         (key, node.values[:], node.completions.tolist(), bytes(node.resolutions), dict(node.visits), node.value)
@@ -419,6 +462,28 @@ def test_budgets_that_can_be_repeated_are() -> None:
             result = think(search, game.new_initial_state(), budget, coarse(0), tree=tree, rng=random.Random(4))
             outcomes.append((result.best_action, result.evaluations, result.iterations, contents(tree)))
         assert outcomes[0] == outcomes[1]
+
+
+def test_a_copied_tree_grows_on_its_own() -> None:
+    game = load("tic_tac_toe")
+    state = game.new_initial_state()
+    search = AlphaBeta(game)
+    tree = search.new_tree()
+    think(search, state, Budget(iterations=4), noise(0), tree=tree)
+    twin = tree.copy()
+    before = inner(tree)
+    assert inner(twin) == before
+    think(search, state, Budget(iterations=3), noise(0), tree=twin)
+    assert inner(tree) == before != inner(twin)
+
+
+def inner(tree: Tree) -> list[object]:
+    """Everything that a search changes."""
+    return [
+        (node.bounds.copy(), bytes(node.final), node.floor, node.ceiling, node.depth, node.iterated, node.values[:])
+        for node in tree.table.values()
+        if isinstance(node, AlphaBetaNode)
+    ]
 
 
 def test_an_iteration_is_given_up_and_the_last_whole_one_stands() -> None:

@@ -308,6 +308,18 @@ def test_a_virtual_loss_counts_one(a: float, b: float, second_leaf: str) -> None
     assert tree.table["root"].values == pytest.approx([a, b]), "no virtual loss is left behind"
 
 
+def test_virtual_losses_count_in_both_counts_of_the_formula() -> None:
+    """c = 1, A = 0.5, B = -0.575, once each, and a loss on A: N = 4, where N = 3 would keep to A.
+
+    N = 4: (0.5 - 1) / 2 + sqrt(ln 4 / 2) = 0.583 < -0.575 + sqrt(ln 4) = 0.602.
+    N = 3: (0.5 - 1) / 2 + sqrt(ln 3 / 2) = 0.491 > -0.575 + sqrt(ln 3) = 0.473.
+    """
+    game, recorder = batch_game(0.5, -0.575), Recorder()
+    search = mcts(game, exploration_constant=1.0, virtual_loss_batch=2)
+    think(search, game.new_initial_state(), Budget(iterations=2), recorder)
+    assert [leaf in "CD" for leaf in recorder.asked[2].split()] == [True, False]
+
+
 def test_one_at_a_time_the_better_one_is_followed() -> None:
     """What a batch of 2 gives B, playouts one after another give A."""
     game = batch_game(0.5, -0.2)
