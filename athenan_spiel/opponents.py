@@ -34,4 +34,14 @@ def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
         raise ConfigError(f"simulations of MCTS must be at least 1, got {simulations!r}")
     seeds = random.Random(seed)
     evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seeds.getrandbits(31))
-    return pyspiel.MCTSBot(game, evaluator, UCT_CONSTANT, simulations, MEMORY_MB, SOLVE, seeds.getrandbits(31), False)
+    kind = _MCTSBotOfPythonGames if hasattr(game, "make_py_observer") else pyspiel.MCTSBot
+    return kind(game, evaluator, UCT_CONSTANT, simulations, MEMORY_MB, SOLVE, seeds.getrandbits(31), False)
+
+
+class _MCTSBotOfPythonGames(pyspiel.MCTSBot):  # type: ignore[misc]
+    """The same, for a game written in Python: OpenSpiel 2.0.2's `step` lets go of Python's lock and then crashes."""
+
+    def step(self, state: pyspiel.State) -> int:
+        """The action that `step_with_policy` chooses, which is `step`'s and keeps the lock."""
+        action: int = self.step_with_policy(state)[1]
+        return action

@@ -52,7 +52,7 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
     """The key function of `game`, by the table below; for a game that is not in it, the history.
 
     Args:
-        game: any game. Games that wrap another, and Ludii's, are not in the table.
+        game: any game. Games that wrap another are not in the table.
         ply: keep the number of actions played in the key. Without it a graph of nodes may have cycles.
 
     Returns:
@@ -61,7 +61,7 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
     """
     entry = TRANSPOSITIONS.get(game.get_type().short_name)
     if entry is None:
-        return _history
+        return _own_key(game) or _history
     if entry.read is None:
         return _start_and_history
     text_of = entry.read(game)
@@ -80,6 +80,24 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
 def history_key(game: pyspiel.Game) -> Key:
     """The key function that keeps all histories of `game` apart: for worths that depend on the whole match."""
     return _start_and_history if game.get_type().short_name in TRANSPOSITIONS else _history
+
+
+def _own_key(game: pyspiel.Game) -> Key | None:
+    """The key of a game in Python that says itself what tells its states apart, by a method `transposition_text`.
+
+    The method gives a text for each unfinished state that keeps the promise of this module, or None where only the
+    history does. Ludii's games have it.
+    """
+    text_of: _Text | None = getattr(game, "transposition_text", None)
+    if text_of is None:
+        return None
+
+    def key(state: pyspiel.State) -> Hashable:
+        mover = state.current_player()
+        text = text_of(state) if mover >= 0 else None
+        return _history(state) if text is None else (text, mover, state.move_number())
+
+    return key
 
 
 def _history(state: pyspiel.State) -> Hashable:

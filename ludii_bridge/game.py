@@ -7,7 +7,7 @@ another state: ask `action_to_string`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -92,6 +92,13 @@ class LudiiGame(pyspiel.Game):
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return LudiiObserver(self.rules.traits.shape, params)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
+
+    def transposition_text(self, state: LudiiState) -> Hashable | None:
+        """What states have in common that nothing later can tell apart, or None where only the history says.
+
+        It is `LudiiState.key` and the number of moves, and None for games whose rules remember more than that.
+        """
+        return (state.key(), state.move_number()) if self.rules.traits.hashed else None
 
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are.

@@ -121,6 +121,7 @@ class JavaRules:
             shape=(channels, x, y),
             channels=tuple(map(str, self.wrapper.stateTensorChannelNames())),
             distinct_moves=self._distinct_moves(),
+            hashed=_is_hashed(game),
         )
 
     def _distinct_moves(self) -> int:
@@ -166,6 +167,28 @@ def _faults(game: Any) -> tuple[str, ...]:
         "it is a puzzle of deduction": game.isDeductionPuzzle(),
     }
     return tuple(reason for reason, holds in found.items() if holds)
+
+
+def _is_hashed(game: Any) -> bool:
+    """The rules use nothing of a state but what is in `JavaPosition.key`, as far as Ludii's own flags tell."""
+    others = (
+        game.usesVote(),
+        game.usesNote(),
+        game.usesValueMap(),
+        game.usesRememberingValues(),
+        game.usesPendingValues(),
+        game.requiresVisited(),
+        game.requiresBet(),
+        game.requiresTeams(),
+        game.hasSequenceCapture(),
+        game.hasTrack(),
+        game.hasLargePiece(),
+        game.hasLargeStack(),
+        game.hasDominoes(),
+        game.hasCard(),
+        game.isBoardless(),
+    )
+    return not any(map(bool, others))
 
 
 class JavaPosition(Position):
@@ -321,16 +344,19 @@ class JavaPosition(Position):
 
     @jvm.translated
     def key(self) -> tuple[int, ...]:
-        """Ludii's hash of the state, and what it leaves out."""
+        """Ludii's hash of the state, and what else decides what comes or is seen."""
         context = self._context
-        state = context.state()
-        numbers = [int(state.fullHash(context)), int(state.counter()), self._facts]
+        state, trial = context.state(), context.trial()
         players = range(1, self._rules.traits.players + 1)
+        numbers = [int(state.fullHash(context)), self._facts, int(state.counter()), int(state.numTurn())]
         numbers += [int(state.currentPhase(player)) for player in players]
         numbers += [int(state.playerToAgent(player)) for player in players]
-        numbers += [int(score) for score in self.scores() or ()]
-        earlier = context.trial().previousState()
-        if earlier is not None and earlier.size():
+        numbers += map(int, self.scores() or ())
+        for back in range(1, min(2, int(trial.numMoves()) - int(trial.numInitialPlacementMoves())) + 1):
+            move = trial.getMove(int(trial.numMoves()) - back)
+            numbers += [int(move.fromNonDecision()), int(move.toNonDecision())]
+        for earlier in (trial.previousState(), trial.previousStateWithinATurn()):
+            numbers.append(int(earlier.size()))
             numbers += sorted(int(x) for x in earlier.toArray())
         return tuple(numbers)
 

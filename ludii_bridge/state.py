@@ -100,10 +100,11 @@ class LudiiState(pyspiel.State):
         return texts
 
     def key(self) -> tuple[int, ...]:
-        """Ludii's hash of the state, with the mover, the phase, the score, and what else decides what comes.
+        """Ludii's hash of the state, with the mover, the phases, the score, the last two moves and, where repetition
+        matters, the hashes of earlier states.
 
-        States with equal keys are equal unless two hashes of 64 bits collide, or the game remembers what Ludii's
-        hash does not hold. `docs/ludii.md` says which; a proof needs the history as its key.
+        Two states with one key are equal, unless hashes of 64 bits collide or the game is one of those that remember
+        more: `LudiiGame.transposition_text` gives no text for these.
         """
         return self.position.key()
 

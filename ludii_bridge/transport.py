@@ -32,6 +32,7 @@ class Traits:
         shape: of the tensor of a state, (channels, x, y); this and the rest mean nothing where there are faults.
         channels: what each channel of the tensor means, in words.
         distinct_moves: a number that legal moves in a state rarely exceed.
+        hashed: `Position.key` holds all that the rules look at.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Traits:
     shape: tuple[int, int, int] = (0, 0, 0)
     channels: tuple[str, ...] = ()
     distinct_moves: int = 0
+    hashed: bool = False
 
 
 class Position(ABC):
@@ -103,7 +105,7 @@ class Position(ABC):
 
     @abstractmethod
     def key(self) -> tuple[int, ...]:
-        """Numbers that two positions share only if they are, but for chance, the same; see `LudiiState.key`."""
+        """Numbers that equal positions share: Ludii's hash, the mover, the last moves, earlier states; see `hashed`."""
 
     @abstractmethod
     def scores(self) -> tuple[float, ...] | None:

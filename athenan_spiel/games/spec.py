@@ -61,6 +61,8 @@ def _registered(name: str) -> pyspiel.GameType:
     """The type of the game called `name`."""
     if name.startswith("python_") and name not in pyspiel.registered_names():
         import open_spiel.python.games  # noqa: F401  it registers OpenSpiel's games written in Python
+    if name == "ludii" and name not in pyspiel.registered_names():
+        import ludii_bridge  # noqa: F401  it registers Ludii's games
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if name not in kinds:
         raise UnsupportedGameError(

@@ -71,6 +71,7 @@ class FakeRules:
             channels=("first", "second", "last move"),
             distinct_moves=4 if name == "Twice" else 10,
             longest=1250,
+            hashed=name != "Twice",
         )
         self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
 
@@ -173,7 +174,7 @@ class FakePosition(Position):
         return "\n".join(rows)
 
     def key(self) -> tuple[int, ...]:
-        return (*self.board.cells, self.board.colour, int(self.board.swapped))
+        return (*self.board.cells, self.board.colour, int(self.board.swapped), self.board.last)
 
     def scores(self) -> tuple[float, ...] | None:
         return None

@@ -1,0 +1,106 @@
+"""Athénan searches and learns Ludii's games with no special case."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ludii_fake import FakeTransport
+from training_runs import TINY
+
+import athenan_spiel as ath
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.opponents import mcts_bot
+from athenan_spiel.transpositions import key_function
+
+TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
+
+
+def value_of_the_start(game: object) -> tuple[float, bool]:
+    search = ath.UBFM(game)
+    result = ath.think(search, game.new_initial_state(), ath.Budget(iterations=20_000), lambda s: np.zeros(len(s)))
+    return result.value, result.is_resolved
+
+
+def test_a_ludii_string_is_a_game_like_any_other(fake: FakeTransport) -> None:
+    game = ath.load_game(TIC_TAC_TOE)
+    ath.check_game(game)
+    ath.check_game(ath.load_game("ludii(game=Swap)"))
+    assert Encoder(game).shape == (4, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ludii(game=Tic-Tac-Tow)", "did you mean 'Tic-Tac-Toe'"),
+        ("ludii(game=Alone)", "it is for 1 player, not two"),
+        ("ludii(gane=Hex)", "ludii has no parameter 'gane': did you mean 'game'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(fake: FakeTransport, text: str, message: str) -> None:
+    with pytest.raises(ath.UnsupportedGameError, match=message) as caught:
+        ath.load_game(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_openspiels_search_is_an_opponent(fake: FakeTransport) -> None:
+    game = ath.load_game(TIC_TAC_TOE)
+    state = game.new_initial_state()
+    for action in (0, 7, 0):
+        state.apply_action(action)
+    assert state.action_to_string(mcts_bot(game, 300, seed=5).step(state)) == "C1"
+
+
+def test_equal_states_share_a_key_if_the_game_remembers_no_more(fake: FakeTransport) -> None:
+    def keys(text: str) -> list[object]:
+        game = ath.load_game(text)
+        found = []
+        for actions in ((0, 7, 0, 3), (1, 7, 0, 3), (0, 7, 0, 2)):  # A1 C3 B1 C2, B1 C3 A1 C2, A1 C3 B1 B2
+            state = game.new_initial_state()
+            for action in actions:
+                state.apply_action(action)
+            found.append(key_function(game)(state))
+        return found
+
+    one, same, other = keys(TIC_TAC_TOE)
+    assert one == same != other
+    assert len(set(keys("ludii(game=Twice,max_actions=9)"))) == 3
+
+
+def test_a_small_game_is_solved_without_java(fake: FakeTransport) -> None:
+    assert value_of_the_start(ath.load_game("ludii(game=Tic-Tac-Toe,ruleset=short)")) == (1, True)
+    assert value_of_the_start(ath.load_game("ludii(game=Tic-Tac-Toe,max_length=3)")) == (0, True)
+
+
+@pytest.mark.usefixtures("ludii")
+@pytest.mark.parametrize(
+    ("text", "value"), [(TIC_TAC_TOE, 0), ("ludii(game=Hex,options=Board Size/3x3;Swap Rules/Off)", 1)]
+)
+def test_small_games_are_solved_through_ludii(text: str, value: float) -> None:
+    assert value_of_the_start(ath.load_game(text)) == (value, True)
+
+
+@pytest.mark.usefixtures("ludii")
+@pytest.mark.parametrize("name", ["Surakarta", "Ataxx", "Santorini", "Arimaa", "Shobu", "Xiangqi", "Go"])
+def test_ludiis_games_obey_the_laws(name: str) -> None:
+    ath.check_game(ath.load_game(f"ludii(game={name},max_length=60)"), matches=1, rng=random.Random(1))
+
+
+@pytest.mark.parametrize("text", [TIC_TAC_TOE, "ludii(game=Swap)"])
+def test_it_is_trained_and_resumed_without_java(fake: FakeTransport, tmp_path: Path, text: str) -> None:
+    trains(text, tmp_path / "run")
+
+
+@pytest.mark.usefixtures("ludii")
+def test_ludiis_games_are_trained(tmp_path: Path) -> None:
+    trains("ludii(game=Surakarta,max_length=20)", tmp_path / "run")
+
+
+def trains(text: str, folder: Path) -> None:
+    """A run of four rounds learns something, and its agent plays the game that its folder names."""
+    ath.train(ath.load_game(text), TINY, folder)
+    agent = ath.load_agent(folder)
+    state = ath.load_game(text).new_initial_state()
+    assert agent.step(state) in state.legal_actions()
