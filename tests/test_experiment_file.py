@@ -227,6 +227,7 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     ("old", "new", "at", "message"),
     [
         ('["tic_tac_toe", ', '["tic_tac_to", ', "games", "games: .*'tic_tac_to'.*did you mean 'tic_tac_toe'"),
+        ('["tic_tac_toe", ', '["morpion_solitaire", ', "games", "games: players must meet in a game, got 'morpion"),
         (
             'algorithm = "ubfm"',
             'algorithm = "ubfm"\noutcome = "presence"',

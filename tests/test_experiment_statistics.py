@@ -17,6 +17,7 @@ from athenan_spiel.arena.experiments.statistics import (
     Points,
     Share,
     curve_shares,
+    final_differences,
     final_shares,
     head_to_head,
     percentile_interval,
@@ -90,11 +91,11 @@ def test_weighted_shares_by_hand() -> None:
     members = np.array([[True, True, False, False], [False, False, True, True]])
     weights = np.array([[1.0, 1, 1, 1], [2, 0, 1, 1], [2, 0, 0, 2], [0, 0, 1, 1]])
     both = weighted_shares(matrix, weights, members, by_both=True)
-    # Row 2: D1 twice against U1 (1) and U2 (1/2), never against D2: (2 · 1 + 2 · 1/2) / 4; U1 and U2 the same way:
-    # each has two of D1 and one of the other, (0 · 2 + 1/2 + 1/2 · 2 + 1/2) / 6.
+    # Row 2: D1 twice against U1 (1) and U2 (1/2), each D1 against the other (1/2), none against D2: (2 + 1 + 1) / 6;
+    # each of U1 and U2 has two of D1 and one of the other, (0 · 2 + 1/2 + 1/2 · 2 + 1/2) / 6.
     # Row 3: D1 twice against U2 twice.
     assert both[0] == pytest.approx([3.5 / 6, 2.5 / 6])
-    assert both[1] == pytest.approx([0.75, 2 / 6])
+    assert both[1] == pytest.approx([4 / 6, 2 / 6])
     assert both[2] == pytest.approx([0.5, 0.5])
     assert np.isnan(both[3, 0])
     assert both[3, 1] == pytest.approx(0.5)
@@ -136,7 +137,25 @@ def test_variants_that_share_networks_are_drawn_together() -> None:
     interval = found(final_shares(Points(plan, all_pairs(GAME, table))), GAME, "descent").interval
     assert (interval.low, interval.high) == (0.5, 0.5)
     apart = found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent").interval
-    assert (apart.low, apart.high) == (0.0, 1.0)
+    assert (apart.low, apart.high) == pytest.approx((0.5 / 3, 2.5 / 3)), "two of D1 against two of U2"
+
+
+def test_a_resample_lies_no_further_from_a_half_for_its_duplicates() -> None:
+    # Descent always beats ubfm: whatever is drawn, two of three matches are against the other kind.
+    table = {(D1, D2): 0.5, (D1, U1): 1.0, (D1, U2): 1.0, (D2, U1): 1.0, (D2, U2): 1.0, (U1, U2): 0.5}
+    interval = found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent").interval
+    assert (interval.low, interval.estimate, interval.high) == pytest.approx((5 / 6, 5 / 6, 5 / 6))
+
+
+def test_differences_are_to_the_best_and_drawn_together() -> None:
+    plan = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"')
+    rows = [row(game, a, b, p) for game in (GAME, OTHER) for a, b, p in ((D1, U1, 0.75), (D2, U2, 1.0))]
+    (difference,) = final_differences(Points(plan, rows))
+    assert (difference.variant, difference.other, difference.games) == ("descent", "ubfm", 2)
+    interval = difference.interval
+    assert (interval.estimate, interval.low, interval.high) == pytest.approx((0.75, 0.5, 1.0), abs=0.13)
+    assert interval.low >= 0.5
+    assert interval.high <= 1.0
 
 
 def test_bootstrap_is_the_same_each_time() -> None:

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from experiments import TINY
 
 from athenan_spiel.cli.main import main
 
@@ -33,10 +34,15 @@ def commands(page: Path) -> list[list[str]]:
 
 def in_short(words: list[str]) -> list[str]:
     """The `athenan` command with counts of 2, moves of two search iterations, and a second of training."""
+    if words[0] == "experiment":
+        assert (ROOT / words[1]).is_file()
+        Path("tiny.toml").write_text(TINY, encoding="utf-8")
+        words = ["experiment", "tiny.toml", *words[2:]]
     if words[0] == "train" and "--time" not in words:
         words = [*words, "--time", "1s"]
     for option, value in {
         "--time": "1s",
+        "--processes": "1",
         "--matches": "2",
         "--search.iterations": "2",
         "--network.filters": "4",

@@ -66,6 +66,10 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
         game = load_game(spec)
     except UnsupportedGameError as error:
         raise file.error(("games",), f"games: {error}") from None
+    if game.num_players() != 2:
+        raise file.error(
+            ("games",), f"games: players must meet in a game, got {spec!r} for {game.num_players()} player"
+        )
     protocol = file.experiment.protocol
     try:
         random_openings(game, 1, protocol.opening_plies, random.Random(0))

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from athenan_spiel.arena.experiments.settings import Experiment
-from athenan_spiel.arena.experiments.statistics import MEAN, Points, Share, curve_shares, final_shares, head_to_head
+from athenan_spiel.arena.experiments.statistics import (
+    MEAN,
+    Difference,
+    Points,
+    Share,
+    curve_shares,
+    final_differences,
+    final_shares,
+    head_to_head,
+)
 from athenan_spiel.config import TrainingConfig
 
 
@@ -31,6 +40,7 @@ class Results:
 
     Attributes:
         final: points of the final networks.
+        differences: of the best variant to the others.
         curves: points of each stage's networks, the last stage included.
         duels: (row, column) → the row's share against the column, mean over games.
         efforts: of the trainings.
@@ -39,6 +49,7 @@ class Results:
 
     experiment: Experiment
     final: list[Share]
+    differences: list[Difference]
     curves: list[Share]
     duels: dict[tuple[str, str], float]
     efforts: list[Effort]
@@ -47,9 +58,14 @@ class Results:
     @classmethod
     def of(cls, points: Points, efforts: Sequence[Effort], complete: bool) -> Results:
         """What the points say."""
-        experiment = points.plan.experiment
         return cls(
-            experiment, final_shares(points), curve_shares(points), head_to_head(points), list(efforts), complete
+            experiment=points.plan.experiment,
+            final=final_shares(points),
+            differences=final_differences(points),
+            curves=curve_shares(points),
+            duels=head_to_head(points),
+            efforts=list(efforts),
+            complete=complete,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -58,6 +74,10 @@ class Results:
             "name": self.experiment.name,
             "complete": self.complete,
             "final": [_share_json(share) for share in self.final],
+            "differences": [
+                {"variant": d.variant, "other": d.other, "games": d.games, **d.interval.to_json()}
+                for d in self.differences
+            ],
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
             "training": [vars(effort) for effort in self.efforts],
@@ -76,7 +96,10 @@ class Results:
     def markdown(self) -> str:
         """The report: what was compared, final points, head to head, what the trainings did."""
         parts = [f"# {self.experiment.name}", "" if self.complete else "**Not finished: some matches are missing.**"]
-        parts += [*_about(self.experiment), "## Final points", self.final_table(), "![](final.png)"]
+        parts += [*_about(self.experiment), "## Final points", self.final_table()]
+        if self.differences:
+            parts.append(self._difference_text())
+        parts.append("![](final.png)")
         if self.experiment.protocol.stages > 1:
             parts += ["## While training", "![](curves.png)"]
         if self.duels:
@@ -98,6 +121,17 @@ class Results:
                 cells.append("X" if share is None else _cell(share, best=share.interval.estimate == max(known)))
             rows.append([game if game == MEAN else f"`{game}`", *cells])
         return markdown_table(["", *names], rows)
+
+    def _difference_text(self) -> str:
+        """By how much the best is ahead."""
+        told = [
+            f"{d.other} {_signed(d.interval.estimate)} ({_signed(d.interval.low)} to {_signed(d.interval.high)})"
+            for d in sorted(self.differences, key=lambda d: d.interval.estimate)
+        ]
+        return (
+            f"{self.differences[0].variant}, which has the best mean, is ahead by so many percentage points, with "
+            f"intervals of the differences, at the games in which both take part: {'; '.join(told)}."
+        )
 
     def _duel_table(self) -> str:
         names = [variant.name for variant in self.experiment.variants]
@@ -164,6 +198,10 @@ def _cell(share: Share, *, best: bool) -> str:
     interval = share.interval
     estimate = f"{interval.estimate:.1%}"
     return f"{f'**{estimate}**' if best else estimate} ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}"
 
 
 def _share_json(share: Share) -> dict[str, Any]:

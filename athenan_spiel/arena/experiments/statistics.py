@@ -8,7 +8,8 @@ the matches of one network, nor those of two; so a resample draws repetitions, w
    players of a match count as often as they were drawn. Variants that share their networks are drawn together.
 2. Where they meet those of their own repetition, repetitions are drawn, each with all its networks.
 3. The mean over games is over those in which the variant takes part, each with the same weight.
-4. A network does not meet itself; duplicates in a resample do not, either.
+4. A network does not meet itself; where a resample has it twice, the two have a half against each other. So a variant
+   meets itself as often in a resample as it did, and no resample lies further from a half for that alone.
 
 With few repetitions such intervals are somewhat too narrow: four numbers do not say all about their spread.
 """
@@ -47,6 +48,16 @@ class Share:
     interval: Interval
     matches: int
     repetitions: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much one variant's share of the points is more than another's, mean over `games` games."""
+
+    variant: str
+    other: str
+    games: int
+    interval: Interval
 
 
 class Points:
@@ -109,6 +120,23 @@ def curve_shares(points: Points) -> list[Share]:
     return shares
 
 
+def final_differences(points: Points) -> list[Difference]:
+    """By how much the variant of the best mean is ahead of each other one, over the games in which both take part."""
+    plan = points.plan
+    sampled = {game: _final_samples(points, game) for game in plan.experiment.games}
+    means = {share.variant: share.interval.estimate for share in final_shares(points) if share.game == MEAN}
+    best = max(means, key=means.__getitem__, default=None)
+    found = []
+    for other in means:
+        common = [samples for samples in sampled.values() if best in samples and other in samples]
+        if best is not None and other != best and common:
+            values = np.mean([samples[best] - samples[other] for samples in common], axis=0)
+            resamples = values[1:][~np.isnan(values[1:])]
+            interval = percentile_interval(values[0], resamples, plan.experiment.protocol.confidence)
+            found.append(Difference(best, other, len(common), interval))
+    return found
+
+
 def head_to_head(points: Points) -> dict[tuple[str, str], float]:
     """(row, column) → the row's share of the points of all final matches between the two, mean over their games."""
     plan = points.plan
@@ -150,6 +178,9 @@ def weighted_shares(
     values = np.where(met, matrix, 0.0)
     opponents = weights if by_both else np.ones_like(weights)
     points, played = opponents @ values.T, opponents @ met.T  # [B, n]
+    if by_both:
+        twins = (weights - 1) * met.any(axis=1)
+        points, played = points + 0.5 * twins, played + twins
     with np.errstate(invalid="ignore"):
         shares: NDArray[np.float64] = ((weights * points) @ members.T) / ((weights * played) @ members.T)
     return shares
