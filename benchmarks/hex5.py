@@ -76,10 +76,10 @@ def main() -> None:
         )
         agrees = proof.proven and (proof.value > 0) == (cell in published)
         disagreed += not agrees
-        winner = f"player {int(proof.value < 0)} wins" if proof.proven else "not proven"
+        winner = f"player {int(proof.value < 0)} wins, {'' if agrees else 'NOT '}as published"
         print(
-            f"{start.action_to_string(0, cell)} and {start.action_to_string(0, cells - 1 - cell)}: {winner}, "
-            f"{'as published' if agrees else 'NOT AS PUBLISHED'}; {proof.nodes:,} nodes, "
+            f"{start.action_to_string(0, cell)} and {start.action_to_string(0, cells - 1 - cell)}: "
+            f"{winner if proof.proven else 'not proven'}; {proof.nodes:,} nodes, "
             f"{proof.evaluations:,} states valued, {proof.seconds:.0f} s",
             flush=True,
         )

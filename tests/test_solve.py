@@ -15,7 +15,7 @@ import athenan_spiel.solving
 from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
-from athenan_spiel.search.ahead import WinsAhead
+from athenan_spiel.search.ahead import PATIENCE, WinsAhead
 from athenan_spiel.solving import SEARCHES, Proof, ProofBounds, solve
 
 GAMES = [
@@ -199,7 +199,9 @@ def test_the_wins_ahead_are_all_that_one_action_brings(spec: str) -> None:
                 won = [end for end in ends if end.player_return(child.current_player()) > 0]
                 if won:
                     expected[i] = (gain(won[0]), float(gain(won[0])))
-        assert wins_ahead(state) == expected
+        unfinished = [i for i, child in enumerate(map(state.child, state.legal_actions())) if not child.is_terminal()]
+        patient = any(i in expected for i in unfinished[:PATIENCE])
+        assert wins_ahead(state) == (expected if patient else {})
 
 
 def test_a_win_ahead_is_worth_the_end_that_was_found() -> None:
@@ -237,3 +239,20 @@ def test_looking_ahead_saves_most_of_the_nodes() -> None:
     assert result.is_resolved
     assert result.completion == proof.value
     assert len(tree.nodes) > 3 * proof.nodes
+
+
+def test_a_threat_that_few_replies_meet_is_found_and_where_none_is_little_is_asked() -> None:
+    asked = 0
+
+    class Counting(WinsAhead):
+        def _won_end(self, state: pyspiel.State) -> pyspiel.State | None:
+            nonlocal asked
+            asked += 1
+            return super()._won_end(state)
+
+    state = state_after("hex(board_size=4)", 5, 10)
+    children = [state.child(action) for action in state.legal_actions()]
+    ahead = Counting(Gain())
+    ahead.known([state], [True], str)
+    assert ahead.known(children, [False] * len(children), str) == {}
+    assert asked == PATIENCE < len(children)

@@ -7,7 +7,9 @@ of a proof. Looked at from their parent, they cost a few children each, and no v
 1. What it says is a proof: the mover of the state has an action that ends the match, won.
 2. It looks only at states that one action may end, by all that was seen of the game: none before the earliest ply at
    which a search has met the end of a match. So it costs nothing in the wide beginning of a long game.
-3. It knows no draws, and says nothing of a state whose mover cannot win by one action.
+3. It gives up after `PATIENCE` states without a find: a threat that is there already is met by few replies. So where
+   none is, it costs the children of a few states.
+4. It knows no draws, and says nothing of a state whose mover cannot win by one action.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ import pyspiel
 
 from athenan_spiel.outcomes import gain
 from athenan_spiel.resolved import Proof
+
+PATIENCE = 4
+"""States looked at in vain before the others are left to the search. Of two replies one does not meet a threat."""
 
 
 class WinsAhead:
@@ -36,7 +41,7 @@ class WinsAhead:
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
     ) -> dict[int, Proof]:
-        """The proofs of those of `states` that their mover wins by one action, by index.
+        """The proofs of those of `states` that their mover wins by one action, by index; none after `PATIENCE`.
 
         Args:
             states: at least one, all after equally many actions, as the children of a state are.
@@ -49,9 +54,16 @@ class WinsAhead:
         if ply + 1 < self._earliest:
             return {}
         found = {}
+        in_vain = 0
         for i, state in enumerate(states):
-            if not ended[i] and (end := self._won_end(state)) is not None:
+            if ended[i]:
+                continue
+            if (end := self._won_end(state)) is not None:
                 found[i] = gain(end), self._outcome(end)
+            elif not found:
+                in_vain += 1
+                if in_vain == PATIENCE:
+                    break
         return found
 
     def _won_end(self, state: pyspiel.State) -> pyspiel.State | None:
