@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.training import load_agent
 from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.run_folder import RunFolder
 
 Out = pytest.CaptureFixture[str]
 READY = sorted((Path(__file__).resolve().parent.parent / "examples" / "experiments").glob("*.toml"))
@@ -253,6 +255,29 @@ def test_a_stage_whose_copy_a_kill_prevented_is_copied_from_the_checkpoint(finis
     with pytest.raises(CheckpointError, match="damaged"):  # a finished one keeps nothing to go on from
         task.run(lambda share: None, lambda: False)
     assert read_header(stage_path(folder, 1)).counters.matches == 4
+
+
+def test_a_process_that_is_about_to_leave_a_training_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = Plan(tiny_file().experiment).trainings()[0]
+    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 2)
+    with RunFolder(tmp_path / "run").locked(), monkeypatch.context() as patience:
+        patience.setattr("athenan_spiel.arena.experiments.training.PATIENCE_SECONDS", 0.2)
+        with pytest.raises(CheckpointError, match="another process is training"):
+            task.run(lambda share: None, lambda: False)
+    locked = threading.Event()
+
+    def other() -> None:
+        with RunFolder(tmp_path / "run").locked():
+            locked.set()
+            time.sleep(0.3)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    locked.wait()
+    assert task.run(lambda share: None, lambda: False)
+    thread.join()
 
 
 def run_in_this_process(folder: str, die_after: int) -> None:

@@ -10,11 +10,13 @@ A training is finished when its last stage is there; then its checkpoints keep n
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.games import load_game
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import OPTIMIZER, REPLAY, STATE, UNFINISHED, WEIGHTS, read_header, sync_folder
@@ -23,6 +25,8 @@ from athenan_spiel.training.run_folder import CONFIG, RunFolder
 from athenan_spiel.training.trainer import fraction_done
 
 STAGES = "stages"
+PATIENCE_SECONDS = 15.0
+"""How long the process of an experiment that was killed is given to notice that, save and end."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class TrainingTask:
         """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved."""
         listener = _StageKeeper(self.folder, self.config, self.stages, report)
         milestones = [stage / self.stages for stage in range(1, self.stages)]
+        _wait_until_free(self.folder)
         if (self.folder / CONFIG).exists():
             listener.keep_newest()
             run = resume(self.folder, listeners=[listener], stop=stop, milestones=milestones)
@@ -64,6 +69,17 @@ def stage_path(folder: Path, stage: int) -> Path:
 def is_finished(folder: Path, stages: int) -> bool:
     """Whether the training in `folder` has come to its end."""
     return stage_path(folder, stages).exists()
+
+
+def _wait_until_free(folder: Path) -> None:
+    """Wait a while for another process to leave `folder`; if it does not, training says so."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while folder.exists() and time.monotonic() < until:
+        try:
+            with RunFolder(folder).locked():
+                return
+        except CheckpointError:
+            time.sleep(0.1)
 
 
 class _StageKeeper:
