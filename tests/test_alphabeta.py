@@ -248,7 +248,7 @@ def reachable(text: str, first_to_move: bool) -> list[pyspiel.State]:
 def test_what_bounds_have_proven_is_played_once_it_is_known_which_action_keeps_it() -> None:
     """S is a proven draw: A draws, and C refutes B as a way to win. That B loses shows later, at a greater depth."""
     lost = first(0.3, E=second(0.3, F=first(0.3, G=-1)))
-    drawn = first(0.1, A=0, B=second(0.2, C=0, D=lost))
+    drawn = first(0.1, A=0, B=second(-0.2, C=0, D=lost))
     game = FakeGame(second(0.0, S=drawn, T=0.5))
     for seed in range(10):
         rng = random.Random(seed)
