@@ -19,6 +19,7 @@ COMMANDS = {
     "play": "play against a trained agent in the terminal",
     "experiment": "compare variants of the algorithms, from a file to tables and plots",
     "solve": "prove who wins a position, and by which moves",
+    "ludii": "say whether Java and Ludii are found, and how to get them",
     "games": "list the games that can be trained, and why not where they cannot",
 }
 """The subcommands, each the module of that name beside this one, and what it does."""

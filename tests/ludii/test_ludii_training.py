@@ -70,7 +70,7 @@ def test_equal_states_share_a_key_if_the_game_remembers_no_more(fake: FakeTransp
 
 
 def test_a_small_game_is_solved_without_java(fake: FakeTransport) -> None:
-    assert value_of_the_start(ath.load_game("ludii(game=Tic-Tac-Toe,ruleset=short)")) == (1, True)
+    assert value_of_the_start(ath.load_game("ludii(game=Tic-Tac-Toe,options=Line/2)")) == (1, True)
     assert value_of_the_start(ath.load_game("ludii(game=Tic-Tac-Toe,max_length=3)")) == (0, True)
 
 

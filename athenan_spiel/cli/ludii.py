@@ -1,0 +1,54 @@
+"""`athenan ludii`: whether Java and Ludii are found, and how to get them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import tyro
+
+from athenan_spiel.cli.console import print_json
+from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class LudiiArguments:
+    """Say whether Java and Ludii are found and what to do otherwise, or install Ludii's jar.
+
+    Example: athenan ludii install --file Ludii-1.3.14.jar
+    """
+
+    action: Annotated[Literal["show", "install"], tyro.conf.Positional, tyro.conf.arg(metavar="show|install")] = "show"
+    """What to do; `install` fetches the jar from Ludii's site, which takes its licence as agreed."""
+    file: Annotated[str, tyro.conf.arg(metavar="JAR")] = ""
+    """A jar that was downloaded already, to be installed."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print one JSON document."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan ludii` with these words; returns the exit code."""
+    arguments = parse(LudiiArguments, words, "athenan ludii")
+    if arguments.file and arguments.action != "install":
+        raise ConfigError(f"--file is for `athenan ludii install`, got it with {arguments.action!r}")
+    from ludii_bridge.errors import LudiiError
+    from ludii_bridge.installation import LICENCE, install
+    from ludii_bridge.report import lines, report
+
+    if arguments.action == "install":
+        try:
+            jar = install(arguments.file or None)
+        except LudiiError as error:
+            raise ConfigError(str(error)) from error
+        if not arguments.json:
+            print(f"Ludii {jar.version} is installed at {jar.path}; its licence is {LICENCE}.")
+    findings = report()
+    if arguments.json:
+        print_json([dataclasses.asdict(finding) for finding in findings])
+    else:
+        print("\n".join(lines(findings)))
+    return DONE

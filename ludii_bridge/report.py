@@ -1,0 +1,59 @@
+"""What of Java and Ludii is found on this machine, in words. Java is not started."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ludii_bridge.catalogue import Catalogue
+from ludii_bridge.errors import LudiiError
+from ludii_bridge.installation import LICENCE, find_jar, find_java
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the bridge needs: its name, whether it is there, and where or else what to do."""
+
+    what: str
+    found: bool
+    text: str
+
+
+def report() -> list[Finding]:
+    """The things that the bridge needs, in the order in which one would get them."""
+    return [_finding("jpype1", _jpype), _finding("Java", _java), _finding("Ludii", _ludii)]
+
+
+def lines(findings: list[Finding]) -> list[str]:
+    """The findings for a person, with what can be done then."""
+    rows = [f"{finding.what:<7} {'found  ' if finding.found else 'MISSING'}  {finding.text}" for finding in findings]
+    if all(finding.found for finding in findings):
+        return [*rows, 'Ready: a game is written "ludii(game=Surakarta)"; Ludii\'s licence is', f"  {LICENCE}."]
+    return rows
+
+
+def _finding(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, look())
+    except LudiiError as error:
+        return Finding(what, False, str(error))
+
+
+def _jpype() -> str:
+    try:
+        return f"version {importlib.metadata.version('jpype1')}"
+    except importlib.metadata.PackageNotFoundError as error:
+        raise LudiiError("it lets Python call Java: `pip install 'athenan-spiel[ludii]'`") from error
+
+
+def _java() -> str:
+    java = find_java()
+    return f"version {java.version}, from {java.origin}"
+
+
+def _ludii() -> str:
+    jar = find_jar()
+    catalogue = Catalogue(jar.games)
+    boards = len(catalogue.names("lud/board/"))
+    return f"version {jar.version}, {len(catalogue)} games, {boards} of them board games, at {jar.path}"

