@@ -20,14 +20,17 @@ import pytest
 from experiments import MATCHES, TINY, TRAININGS, Recorder, run_tiny, tiny_file
 
 import athenan_spiel
-from athenan_spiel.arena.experiments import ExperimentFile, read_experiment, report
+from athenan_spiel.arena.experiments import ExperimentFile, PlayConfig, read_experiment, report
 from athenan_spiel.arena.experiments.folder import ExperimentFolder, differences
+from athenan_spiel.arena.experiments.matches import player_of
 from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player
 from athenan_spiel.arena.experiments.run import shared_cores
 from athenan_spiel.arena.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.arena.experiments.workers import do_tasks
 from athenan_spiel.cli.main import main
+from athenan_spiel.decisions import best, safest, securest
 from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
+from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.training import load_agent
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.run_folder import RunFolder
@@ -94,6 +97,23 @@ def test_a_variant_trains_as_it_says(finished: Path) -> None:
         header = read_header(stage_path(finished / plan.training("tic_tac_toe", variant, 2).folder, 2))
         assert header.config.search.algorithm == algorithm
         assert header.game == "tic_tac_toe()"
+
+
+def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(finished: Path) -> None:
+    plan = Plan(tiny_file().experiment)
+    folder = finished / plan.training("tic_tac_toe", "ubfm", 1).folder
+    minimax = player_of(stage_path(folder, 1), PlayConfig(), 0)
+    assert isinstance(minimax.search, UBFM)
+    assert (minimax.search.completion, minimax.decision, minimax.budget) == (False, best, Budget(iterations=1))
+    play = PlayConfig(algorithm="mcts", decision="safest", evaluations=3, exploration_constant=0.7)
+    mcts = player_of(stage_path(folder, 2), play, 0)
+    assert isinstance(mcts.search, MCTS)
+    assert (mcts.search.exploration_constant, mcts.decision, mcts.budget) == (0.7, safest, Budget(evaluations=3))
+    secure = PlayConfig(algorithm="alphabeta", decision="securest", iterations=2)
+    assert player_of(stage_path(folder, 2), secure, 0).decision is securest
+    start = [mcts.game.new_initial_state()]
+    assert minimax.evaluator(start) != mcts.evaluator(start), "networks of two stages"
+    assert mcts.evaluator(start) == load_agent(folder).evaluator(start)
 
 
 def test_every_pairing_is_played_with_both_colours_from_the_same_openings(finished: Path) -> None:
