@@ -46,6 +46,7 @@ def in_short(words: list[str]) -> list[str]:
         "--matches": "2",
         "--search.iterations": "2",
         "--network.filters": "4",
+        "--warm-up.states": "20",
     }.items():
         words = [value if before == option else word for before, word in zip(["", *words], words, strict=False)]
     return [re.sub(r"@[\d.]+s$", "@2i", re.sub(r"^mcts:\d+$", "mcts:2", word)) for word in words]
