@@ -432,17 +432,17 @@ def test_at_the_next_move_depths_begin_anew(spec: str, completion: bool) -> None
     search = AlphaBeta(load(spec), completion=completion)
     plain = PlainMinimax(evaluator, completion=completion)
     tree = search.new_tree()
-    think(search, state, Budget(iterations=4), evaluator, tree=tree)
+    think(search, state, Budget(iterations=5), evaluator, tree=tree)
     for action in (state.legal_actions()[0], state.legal_actions()[1]):
         child = state.child(action)
         root = tree.table[tree.key(child)]
-        before = {key: node.value for key, node in tree.table.items() if node is not root}
-        for depth in (1, 2):
+        deeper = [node for node in tree.table.values() if node is not root and node.depth >= 3]  # type: ignore[attr-defined]
+        before = [(node.value, node.values[:]) for node in deeper]
+        for depth in (1, 2, 3):
             result = think(search, child, Budget(iterations=1), evaluator, tree=tree)
             assert (result.completion, result.value) == plain.pair(child, depth)
-        deeper = [tree.table[key] for key in before if tree.table[key].depth > 1]  # type: ignore[attr-defined]
         assert len(deeper) > 5
-        assert all(tree.table[key].value == value for key, value in before.items() if tree.table[key] in deeper)
+        assert [(node.value, node.values) for node in deeper] == before
 
 
 def contents(tree: Tree) -> list[object]:
