@@ -13,6 +13,7 @@ network trained on the game says where to look first; a proof is true whatever t
 from __future__ import annotations
 
 import random
+import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -253,8 +254,6 @@ def _keeping(node: Node) -> list[int]:
 
 def resident_megabytes() -> float:
     """The memory that this process occupies; where the system does not say, the most that it ever has."""
-    import resource
-
     statm = Path("/proc/self/statm")
     if statm.exists():
         return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e6

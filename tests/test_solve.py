@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 from itertools import count
 
 import numpy as np
@@ -128,6 +129,16 @@ def test_the_memory_of_the_process_is_measured_in_megabytes() -> None:
     after = athenan_spiel.solving.resident_megabytes()
     assert taken[0]
     assert 100 < after - before < 300
+
+
+@pytest.mark.parametrize(("platform", "unit"), [("darwin", 1e6), ("freebsd", 1e3)])
+def test_where_the_system_does_not_say_the_peak_stands_for_the_memory(
+    platform: str, unit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(athenan_spiel.solving.Path, "exists", lambda path: False)
+    monkeypatch.setattr(athenan_spiel.solving.sys, "platform", platform)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    assert before <= athenan_spiel.solving.resident_megabytes() <= 1.5 * before
 
 
 def test_progress_is_told_on_the_way() -> None:
