@@ -7,7 +7,7 @@ another state: ask `action_to_string`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -99,6 +99,12 @@ class LudiiGame(pyspiel.Game):
         It is `LudiiState.key` and the number of moves, and None for games whose rules remember more than that.
         """
         return (state.key(), state.move_number()) if self.rules.traits.hashed else None
+
+    def measure(self, name: str) -> Callable[[LudiiState], tuple[float, ...]] | None:
+        """What counts something of a state for either player: "score" (None where the game keeps none) or "pieces"."""
+        if name == "score" and self.rules.traits.scored:
+            return lambda state: state.scores() or (0.0, 0.0)
+        return LudiiState.pieces if name == "pieces" else None
 
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are.

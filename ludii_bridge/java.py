@@ -122,6 +122,7 @@ class JavaRules:
             channels=tuple(map(str, self.wrapper.stateTensorChannelNames())),
             distinct_moves=self._distinct_moves(),
             hashed=_is_hashed(game),
+            scored=bool(game.requiresScore()),
         )
 
     def _distinct_moves(self) -> int:
@@ -362,7 +363,7 @@ class JavaPosition(Position):
 
     def scores(self) -> tuple[float, ...] | None:
         """The points of each player, or None where the game keeps none."""
-        if not self._rules.game.requiresScore():
+        if not self._rules.traits.scored:
             return None
         return tuple(float(self._context.score(player)) for player in self._colours())
 

@@ -33,6 +33,7 @@ class Traits:
         channels: what each channel of the tensor means, in words.
         distinct_moves: a number that legal moves in a state rarely exceed.
         hashed: `Position.key` holds all that the rules look at.
+        scored: players have points.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Traits:
     channels: tuple[str, ...] = ()
     distinct_moves: int = 0
     hashed: bool = False
+    scored: bool = False
 
 
 class Position(ABC):

@@ -67,6 +67,11 @@ def has_measure(name: MeasureName, game: str) -> bool:
     return measures is not None and _of(measures, name).read is not None
 
 
+def measured(name: MeasureName, game: pyspiel.Game) -> bool:
+    """Whether `score` (or `piece_counts`) counts in `game`, by the table or by the game itself."""
+    return _reader(name, game) is not None
+
+
 def why_not(name: MeasureName, game: pyspiel.Game) -> str:
     """Why `game` has no such measure, and which games have, as the end of a sentence."""
     measures = MEASURES.get(game.get_type().short_name)
@@ -80,11 +85,19 @@ def _of(measures: Measures, name: MeasureName) -> Measure:
 
 
 def _read(name: MeasureName, game: pyspiel.Game) -> Callable[[pyspiel.State], tuple[Any, Any]]:
-    measures = MEASURES.get(game.get_type().short_name)
-    read = None if measures is None else _of(measures, name).read
+    read = _reader(name, game)
     if read is None:
         raise ConfigError(f"expected a game with {'a score' if name == 'score' else 'pieces'}: {why_not(name, game)}")
     return read
+
+
+def _reader(name: MeasureName, game: pyspiel.Game) -> Callable[[pyspiel.State], tuple[Any, Any]] | None:
+    """What counts in `game`: a game written in Python may bring it along, by a method `measure`, as Ludii's do."""
+    measures = MEASURES.get(game.get_type().short_name)
+    if measures is not None:
+        return _of(measures, name).read
+    own: Callable[[str], Callable[[pyspiel.State], tuple[Any, Any]] | None] | None = getattr(game, "measure", None)
+    return own(name) if own is not None else None
 
 
 _WINNER = Measure("the rules know a winner only")

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import pyspiel
 
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.games.measures import has_measure, piece_counts, why_not
+from athenan_spiel.games.measures import measured, piece_counts, why_not
 from athenan_spiel.outcomes.base import Outcome
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
@@ -34,7 +34,7 @@ class Presence(Outcome):
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
         """Presence, if the game has pieces that come and go."""
-        if not has_measure("pieces", game.get_type().short_name):
+        if not measured("pieces", game):
             raise ConfigError(
                 f"outcome 'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: "
                 "take 'additive_depth'"

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import pyspiel
 
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.games.measures import has_measure, score, why_not
+from athenan_spiel.games.measures import measured, score, why_not
 from athenan_spiel.outcomes.base import Outcome
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
@@ -44,7 +44,7 @@ class Score(Outcome):
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
         """The score by the rules' count if it is known, else by the returns if those of the sample carry one."""
-        counted = has_measure("score", game.get_type().short_name)
+        counted = measured("score", game)
         carried = game.num_players() == 1 or any(abs(worth) not in (0.0, 1.0) for worth in sample.returns)
         if not counted and not carried:
             raise ConfigError(

@@ -72,6 +72,7 @@ class FakeRules:
             distinct_moves=4 if name == "Twice" else 10,
             longest=1250,
             hashed=name != "Twice",
+            scored=name == "Swap",
         )
         self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
 
@@ -177,7 +178,7 @@ class FakePosition(Position):
         return (*self.board.cells, self.board.colour, int(self.board.swapped), self.board.last)
 
     def scores(self) -> tuple[float, ...] | None:
-        return None
+        return (self.board.played, 1.0) if self.rules.traits.scored else None
 
     def pieces(self) -> tuple[int, ...]:
         return self.board.cells.count(1), self.board.cells.count(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 
@@ -43,6 +44,23 @@ def test_what_is_wrong_is_one_line(fake: FakeTransport, text: str, message: str)
     with pytest.raises(ath.UnsupportedGameError, match=message) as caught:
         ath.load_game(text)
     assert "\n" not in str(caught.value)
+
+
+def test_score_and_presence_are_ludiis(fake: FakeTransport) -> None:
+    scored, plain = ath.load_game("ludii(game=Swap)"), ath.load_game(TIC_TAC_TOE)
+    states = [game.new_initial_state() for game in (scored, plain)]
+    for state in states:
+        state.apply_action(4)
+    assert ath.score(states[0]) == (1, 1)
+    assert ath.piece_counts(states[0]) == ath.piece_counts(states[1]) == (1, 0)
+    with pytest.raises(ath.ConfigError, match="expected a game with a score"):
+        ath.score(states[1])
+
+
+@pytest.mark.parametrize("outcome", ["score", "presence"])
+def test_heuristics_of_the_outcome_need_no_special_case(fake: FakeTransport, tmp_path: Path, outcome: str) -> None:
+    config = dataclasses.replace(TINY, outcome=outcome)
+    ath.train(ath.load_game("ludii(game=Swap)"), config, tmp_path / "run")
 
 
 def test_openspiels_search_is_an_opponent(fake: FakeTransport) -> None:
