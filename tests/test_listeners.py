@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import io
 import json
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import TrainingConfig, WarmUpConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.events import (
@@ -28,6 +29,8 @@ from athenan_spiel.training.events import (
     RunFinished,
     RunStarted,
     StopNoticed,
+    WarmUpFinished,
+    WarmUpProgress,
 )
 from athenan_spiel.training.listeners import LinePrinter, LiveView, MetricsFile, RunSummary, TensorBoard, view
 from athenan_spiel.training.listeners.metrics import as_record
@@ -361,3 +364,75 @@ def test_everyone_hears_of_the_end_whatever_breaks() -> None:
 def test_a_reader_who_went_away_is_no_full_disk() -> None:
     with pytest.raises(BrokenPipeError):
         Broadcast([Broken(BrokenPipeError(errno.EPIPE, "Broken pipe"))])(match(1))
+
+
+WARMED = TrainingConfig(matches=10, warm_up=WarmUpConfig(states=1000))
+WARM = WarmUpFinished(matches=0, states=1000, loss=0.125, warm_up_seconds=3.0)
+
+
+def warming(states: int) -> WarmUpProgress:
+    return WarmUpProgress(matches=0, states=states, loss=0.5)
+
+
+def test_a_summary_follows_the_warm_up() -> None:
+    summary = RunSummary()
+    tell(summary, [started(limits=WARMED), warming(250)])
+    assert summary.warm_up_text == "250 of 1,000 random terminal states"
+    assert (summary.fraction_done, summary.loss) == (0.25, 0.5)
+    summary(WARM)
+    assert (summary.warm_up_text, summary.fraction_done, summary.loss) == (None, 0.0, 0.125)
+
+
+def test_lines_of_a_warm_up_come_at_each_tenth() -> None:
+    stream = io.StringIO()
+    tell(LinePrinter(stream), [started(limits=WARMED), *map(warming, (50, 130, 150, 199, 200, 650, 690)), WARM])
+    assert stream.getvalue().splitlines()[1:] == [
+        "warm-up: 130 of 1,000 random terminal states",
+        "warm-up: 200 of 1,000 random terminal states",
+        "warm-up: 650 of 1,000 random terminal states",
+        "warm-up: 1,000 states in 3 s, loss 0.125",
+    ]
+
+
+def test_the_live_view_shows_a_warm_up_and_the_states_kept() -> None:
+    console = terminal()
+    live = LiveView(console)
+    tell(live, [started(limits=WARMED), warming(250)])
+    assert "250 of 1,000 random terminal states" in text_of(console, live)
+    tell(live, [WARM, dataclasses.replace(round_(3), resolved_states=12345)])
+    shown = text_of(console, live)
+    assert "random terminal states" not in shown
+    assert "12,345 states kept" in shown
+    live(finished(3))
+
+
+def test_curves_and_metrics_of_a_warm_up_and_the_states_kept(tmp_path: Path) -> None:
+    events = [
+        started(limits=WARMED),
+        warming(250),
+        WARM,
+        dataclasses.replace(round_(3), resolved_states=7),
+        finished(3),
+    ]
+    tell(TensorBoard(tmp_path / "tensorboard"), events)
+    drawn = curves(tmp_path / "tensorboard")
+    assert drawn["warm_up/loss"] == [(0, 0.125)]
+    assert drawn["search/resolved_states_kept"] == [(3, 7.0)]
+    tell(MetricsFile(tmp_path / "metrics.jsonl"), events)
+    lines = lines_of(tmp_path / "metrics.jsonl")
+    assert [line["event"] for line in lines] == ["run_started", "warm_up_finished", "round_finished", "run_finished"]
+    assert lines[1] == {
+        "event": "warm_up_finished",
+        "matches": 0,
+        "states": 1000,
+        "loss": 0.125,
+        "warm_up_seconds": 3.0,
+    }
+    assert lines[2]["resolved_states"] == 7
+
+
+def test_lines_speak_of_a_single_players_scores() -> None:
+    stream = io.StringIO()
+    alone = MatchFinished(matches=1, length=9, returns=(24.0,), iterations=1, evaluations=1, states=1)
+    tell(LinePrinter(stream), [started(), alone, round_(1, seconds=11.0)])
+    assert "score 24 on average; the best of this session is 24" in stream.getvalue()
