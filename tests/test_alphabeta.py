@@ -20,7 +20,8 @@ from athenan_spiel.decisions import best, greedy, safest
 from athenan_spiel.errors import SearchError
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.search import UBFM, AlphaBeta, Budget, Descent, InfiniteTerminal, SearchResult, think, thinking
-from athenan_spiel.search.alphabeta import DEEPEST, AlphaBetaNode
+from athenan_spiel.search.alphabeta import DEEPEST
+from athenan_spiel.search.alphabeta_tree import AlphaBetaNode
 from athenan_spiel.tree import Tree
 
 # spec: greatest depth compared. Mancala and Dots and Boxes have double moves; all but Oware merge histories.
