@@ -24,7 +24,7 @@ from athenan_spiel.arena.experiments import ExperimentFile, PlayConfig, read_exp
 from athenan_spiel.arena.experiments.folder import ExperimentFolder, differences
 from athenan_spiel.arena.experiments.matches import player_of
 from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player
-from athenan_spiel.arena.experiments.run import shared_cores
+from athenan_spiel.arena.experiments.run import Paths, matchup_of, shared_cores
 from athenan_spiel.arena.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.arena.experiments.workers import do_tasks
 from athenan_spiel.cli.main import main
@@ -130,6 +130,26 @@ def test_every_pairing_is_played_with_both_colours_from_the_same_openings(finish
         assert openings[0] == openings[1] != openings[2] == openings[3]
         for row in played:
             assert row["points_a"] == (1 + row["returns"][row["player_id_a"]]) / 2
+
+
+def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
+    play = PlayConfig(algorithm="ubfm", iterations=2)
+    file = tiny_file(
+        'search.algorithm = "ubfm"', 'search.algorithm = "ubfm"\nplay = {algorithm = "ubfm", iterations = 2}'
+    )
+    plan = Plan(file.experiment)
+    pairing = Pairing("tic_tac_toe", Player("descent", 2, 1), Player("ubfm", 1, 2))
+    matchup = matchup_of(plan, Paths(plan, Path("x")), pairing)
+    assert matchup.network_a == Path("x/trainings/tic_tac_toe/descent/2/stages/1")
+    assert matchup.network_b == Path("x/trainings/tic_tac_toe/ubfm/1/stages/2")
+    assert (matchup.play_a, matchup.play_b) == (PlayConfig(), play)
+
+
+def test_stages_are_equal_shares_of_a_training(tmp_path: Path) -> None:
+    training = Plan(tiny_file("matches = 4\nmatches_at_once", "matches = 8\nmatches_at_once").experiment).trainings()[0]
+    TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 4).run(print, lambda: False)
+    stages = [read_header(stage_path(tmp_path / "run", stage)).counters.matches for stage in (1, 2, 3, 4)]
+    assert stages == [2, 4, 6, 8]
 
 
 def test_no_pairing_comes_twice_and_none_is_of_one_network() -> None:

@@ -148,7 +148,7 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
     paths = Paths(plan, folder.path)
     tasks = [
         MatchesTask(
-            [_matchup(plan, paths, pairing) for pairing in part],
+            [matchup_of(plan, paths, pairing) for pairing in part],
             protocol.matches,
             protocol.opening_plies,
             plan.experiment.seed,
@@ -158,7 +158,8 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
     do_tasks(tasks, processes, on_report, lambda task: None)
 
 
-def _matchup(plan: Plan, paths: Paths, pairing: Pairing) -> MatchUp:
+def matchup_of(plan: Plan, paths: Paths, pairing: Pairing) -> MatchUp:
+    """The pairing with the networks and the ways to play of its two players."""
     return MatchUp(
         pairing,
         paths.network(pairing.game, pairing.a),
