@@ -274,8 +274,7 @@ class JavaPosition(Position):
         moves = self._legal()
         rows = self._operations.rows
         for first in range(0, len(moves), rows):
-            some = moves[first : first + rows]
-            made = self._operations.children(self._context, some, tensors=self._rules.seen)
+            made = self._operations.children(self._context, moves, first, tensors=self._rules.seen)
             facts = (2 * made.movers + made.overs).tolist()
             tensors = made.tensors if made.tensors is not None else [None] * len(facts)
             for i, (context, fact, tensor) in enumerate(zip(made.contexts, facts, tensors, strict=True), start=first):

@@ -59,6 +59,7 @@ class Operations:
         self._objects = jpype.JArray(jpype.JObject)
         self._frame = self._objects(3)  # the parent, its moves, and where the children go
         self._range = jpype.JClass("java.util.stream.IntStream").range
+        self._copy = jpype.JClass("java.util.Arrays").copyOfRange
 
         tensor_buffer = _direct(jpype, "asFloatBuffer", 4 * size * self.rows)
         mover_buffer = _direct(jpype, "asIntBuffer", 4 * self.rows)
@@ -92,10 +93,12 @@ class Operations:
             self._observe(context)
             out[:] = self._tensors[0]
 
-    def children(self, context: Any, moves: Any, *, tensors: bool) -> Children:
-        """The states after each of `moves`, at most `rows` of them, in one crossing."""
-        count = len(moves)
+    def children(self, context: Any, moves: Any, first: int, *, tensors: bool) -> Children:
+        """The states after `moves`, a Java array, from number `first` on, at most `rows` of them, in one crossing."""
+        count = min(len(moves) - first, self.rows)
         frame = self._frame
+        if count < len(moves):  # a slice of jpype's reaches Java as the whole array
+            moves = self._copy(moves, first, first + count)
         with self._lock:
             made = self._objects(count)
             frame[0], frame[1], frame[2] = context, moves, made
