@@ -6,9 +6,10 @@ Only Ludii's public classes are used, those that other frameworks use too: `Game
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
 from ludii_bridge.operations import Operations
 from ludii_bridge.picture import Stack, draw
+from ludii_bridge.sites import Layout, SiteTensor
 from ludii_bridge.transport import Position, Traits
 
 
@@ -106,9 +108,17 @@ class JavaRules:
         faults = _faults(game)
         if faults:  # some such games have no board to make tensors of
             return Traits(name=name, players=players, faults=faults, longest=longest)
-        self.wrapper = self.jpype.JClass("utils.LudiiGameWrapper")(game)
-        channels, x, y = map(int, self.wrapper.stateTensorsShape())
-        self.operations = Operations(self.jpype, game, self.wrapper, channels * x * y)
+        self.layout = Layout(game)
+        names = [str(component.name()) for component in list(game.equipment().components())[1:]]
+        self.sites = SiteTensor(self.jpype, game, self.layout, names)
+        self.wrapper = (
+            self.jpype.JClass("utils.LudiiGameWrapper")(game) if _suits_ludiis_tensor(game, self.layout) else None
+        )
+        shape, channels = self.sites.shape, self.sites.channels
+        if self.wrapper is not None:
+            shape = cast(tuple[int, int, int], tuple(map(int, self.wrapper.stateTensorsShape())))
+            channels = tuple(map(str, self.wrapper.stateTensorChannelNames()))
+        self.operations = Operations(self.jpype, game, self.wrapper, math.prod(shape))
         self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
         self.components = tuple(
             (str(component.name()), int(component.owner())) for component in list(game.equipment().components())[1:]
@@ -118,27 +128,28 @@ class JavaRules:
             players=players,
             faults=(),
             longest=longest,
-            shape=(channels, x, y),
-            channels=tuple(map(str, self.wrapper.stateTensorChannelNames())),
+            shape=shape,
+            channels=channels,
             distinct_moves=self._distinct_moves(),
             hashed=_is_hashed(game),
             scored=bool(game.requiresScore()),
         )
 
     def _distinct_moves(self) -> int:
-        """Ludii's own number of moves, or pieces times sites where a choice of piece makes more."""
-        sites = int(self.game.equipment().totalDefaultSites())
-        return max(int(self.wrapper.numDistinctActions()), int(self.game.numComponents()) * sites + 2)
+        """A number that legal moves rarely exceed: 49 ways to each site if pieces move, and as many as kinds if not."""
+        sites, kinds = len(self.layout.places), int(self.game.numComponents())
+        own = int(self.wrapper.numDistinctActions()) if self.wrapper is not None else 49 * sites
+        return max(own, kinds * sites + 2)
 
     @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are; see `LudiiGame.geometry`."""
-        elements = list(self.game.graphPlayElements())
-        planes = (self.wrapper.tensorCoordsX(), self.wrapper.tensorCoordsY())
-        return {
-            "centres": np.array([[e.centroid().getX(), e.centroid().getY()] for e in elements], np.float64),
-            "planes": np.array([[int(axis[i]) for axis in planes] for i in range(len(elements))], np.float64),
-        }
+        count = len(self.layout.centres)
+        places = [self.layout.places[site] for site in range(count)]
+        if self.wrapper is not None:
+            columns, rows = self.wrapper.tensorCoordsX(), self.wrapper.tensorCoordsY()
+            places = [(int(columns[site]), int(rows[site])) for site in range(count)]
+        return {"centres": self.layout.centres, "planes": np.array(places, np.float64)}
 
     def limit(self, moves: int) -> None:
         """End every match after that many moves as a draw."""
@@ -285,6 +296,8 @@ class JavaPosition(Position):
         """Write the tensor into `out`."""
         if self._tensor is not None:
             out[:] = self._tensor
+        elif self._rules.wrapper is None:
+            self._rules.sites.observe(self._context, self.mover, out)
         else:
             self._rules.seen = True
             self._operations.observe(self._context, out)
@@ -311,36 +324,30 @@ class JavaPosition(Position):
     @jvm.translated
     def describe(self) -> str:
         """The position for a person."""
-        wrapper = self._rules.wrapper
-        places = list(zip(wrapper.tensorCoordsX(), wrapper.tensorCoordsY(), strict=True))
-        _, width, height = self._rules.traits.shape
-        picture = draw(self._stacks(), places, width, height, self._rules.components)
+        layout = self._rules.layout
+        picture = draw(self._stacks(), layout.places, layout.width, layout.height, self._rules.components)
         scores = self.scores()
         return "\n".join([picture, f"score {' : '.join(f'{x:g}' for x in scores)}"] if scores else [picture])
 
     def _stacks(self) -> dict[int, Stack]:
         """What stands on each site that is not empty, from the bottom."""
+        found = self._rules.sites.read(self._context)
+        there = {site: int(found["what"][site]) for site in self._rules.layout.places if found["what"][site]}
+        return {
+            site: Stack(self._levels(site, top, found), int(found["count"][site]), int(found["state"][site]))
+            for site, top in there.items()
+        }
+
+    def _levels(self, site: int, top: int, found: Mapping[str, NDArray[np.int32]]) -> tuple[int, ...]:
+        """The pieces on a site from the bottom up."""
+        levels = int(found["sizeStack"][site]) if "sizeStack" in found else 1
+        if levels <= 1:
+            return (top,)
+        number = next(i for i, (first, n) in enumerate(self._rules.layout.containers) if first <= site < first + n)
         game = self._rules.game
-        board = game.board().defaultSite()
-        cell = self._rules.jpype.JClass("game.types.board.SiteType").Cell
-        stacking = bool(game.isStacking())
-        found: dict[int, Stack] = {}
-        for number, state in enumerate(self._context.state().containerStates()):
-            first = int(game.equipment().sitesFrom()[number])
-            kind = board if number == 0 else cell
-            for site in range(first, first + _sites(game, number)):
-                if int(state.what(site, kind)) == 0:
-                    continue
-                levels = int(state.sizeStack(site, kind)) if stacking else 1
-                found[site] = Stack(
-                    tuple(
-                        int(state.what(site, i, kind)) if stacking else int(state.what(site, kind))
-                        for i in range(levels)
-                    ),
-                    int(state.count(site, kind)),
-                    int(state.state(site, kind)),
-                )
-        return found
+        kind = game.board().defaultSite() if number == 0 else self._rules.jpype.JClass("game.types.board.SiteType").Cell
+        container = self._context.containerState(number)
+        return tuple(int(container.what(site, level, kind)) for level in range(levels))
 
     @jvm.translated
     def key(self) -> tuple[int, ...]:
@@ -369,10 +376,13 @@ class JavaPosition(Position):
     @jvm.translated
     def pieces(self) -> tuple[int, ...]:
         """How many pieces each player has."""
-        owned = self._context.state().owned()
-        return tuple(
-            sum(len(places) for places in owned.positions(player) if places is not None) for player in self._colours()
-        )
+        if self._rules.game.isStacking():
+            owned = self._context.state().owned()
+            return tuple(sum(map(len, filter(None, owned.positions(player)))) for player in self._colours())
+        found = self._rules.sites.read(self._context)
+        there = list(self._rules.layout.places)
+        who, count = found["who"][there], np.maximum(found["count"][there], 1)
+        return tuple(int(count[who == player].sum()) for player in self._colours())
 
     def _colours(self) -> list[int]:
         """For each player Ludii's number of the side that is theirs now."""
@@ -389,5 +399,18 @@ def _single_actions(move: Any) -> Iterator[Any]:
             yield action
 
 
-def _sites(game: Any, container: int) -> int:
-    return len(game.graphPlayElements()) if container == 0 else int(game.equipment().containers()[container].numSites())
+def _suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
+    """Ludii's tensor shows each site of the game in a place of its own, and does not fail.
+
+    It counts the board's cells where pieces stand on vertices or edges, and puts all hands but the last one into the
+    board's corner where they are columns.
+    """
+    board = game.board()
+    on_cells = str(board.defaultSite()) == "Cell"
+    hands = len(layout.containers) - 1
+    several = sum(map(bool, (game.isCellGame(), game.isVertexGame(), game.isEdgeGame()))) > 1
+    counted = on_cells or (
+        hands == 0 and not game.isStacking() and not game.requiresCount() and not game.requiresLocalState()
+    )
+    same = int(board.numSites()) == len(layout.centres)
+    return counted and same and hands <= 1 and not several and layout.flat

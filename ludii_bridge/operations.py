@@ -44,7 +44,7 @@ class Operations:
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
-        wrapper: the `LudiiGameWrapper` of it, for tensors.
+        wrapper: the `LudiiGameWrapper` of it, for tensors; None where there are to be none.
         size: numbers in a tensor.
     """
 
@@ -70,10 +70,7 @@ class Operations:
 
         advance = _advance(p, t, game)
         child = p.piped(advance, 0, p.constructor(t.context, t.context))
-        put_tensor = _put_tensor(p, t, wrapper, tensor_buffer, size)
         plain = _make_child(p, t, child, self._frame, mover_buffer, over_buffer)
-        put_made = p.piped(put_tensor, 1, _of_frame(p, t, self._frame, 2, t.context))
-        seen = p.then(plain, p.ordered(put_made, [t.int], [0, 0]))
 
         self.advance = p.face(t.bi_function, advance).apply
         """(context, move) -> context: apply the move to the context itself."""
@@ -83,9 +80,12 @@ class Operations:
         """context -> 2 * player to move, and 1 more where the match is over."""
         self.ordered_moves = p.face(t.function, _ordered_moves(p, t, jpype, game)).apply
         """context -> array of the legal moves, in an order that depends on the moves alone."""
-        self._observe = p.face(t.consumer, p.bound(put_tensor, 0)).accept
         self._plain = p.face(t.int_consumer, plain)
-        self._seen = p.face(t.int_consumer, seen)
+        if wrapper is not None:
+            put_tensor = _put_tensor(p, t, wrapper, tensor_buffer, size)
+            put_made = p.piped(put_tensor, 1, _of_frame(p, t, self._frame, 2, t.context))
+            self._observe = p.face(t.consumer, p.bound(put_tensor, 0)).accept
+            self._seen = p.face(t.int_consumer, p.then(plain, p.ordered(put_made, [t.int], [0, 0])))
 
     def observe(self, context: Any, out: NDArray[np.float32]) -> None:
         """Write the tensor of a state into `out`, float32 [size]."""

@@ -25,7 +25,7 @@ class Stack:
 
 def draw(
     stacks: Mapping[int, Stack],
-    places: Sequence[tuple[int, int]],
+    places: Mapping[int, tuple[int, int]],
     width: int,
     height: int,
     components: Sequence[tuple[str, int]],
@@ -41,7 +41,7 @@ def draw(
     """
     letters = _letters(components)
     texts = {places[site]: _text(stack, letters) for site, stack in stacks.items()}
-    real = set(places)
+    real = set(places.values())
     wide = max((len(text) for text in texts.values()), default=1)
     rows = []
     for y in reversed(range(height)):

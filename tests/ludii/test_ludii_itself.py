@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,34 @@ def test_children_made_together_are_those_made_alone(name: str, rows: int, monke
         state.apply_action(rng.choice(state.legal_actions()))
         if state.is_terminal():
             break
+
+
+@pytest.mark.parametrize("name", ["Altan Xaraacaj", "Agilidade", "ConHex", "Baghchal"])
+def test_a_game_that_ludiis_tensor_does_not_suit_has_one_of_its_own(name: str) -> None:
+    """Vertices beside hands, stacks on vertices, several kinds of sites: what stands is seen."""
+    game = load(name, max_length=30)
+    assert game.channels[-1] == "the place exists"
+    observation = make_observation(game)
+    state = game.new_initial_state()
+    seen = {str(state.position.describe()): observation.tensor.tobytes()}
+    rng = random.Random(3)
+    while not state.is_terminal():
+        state.apply_action(rng.choice(state.legal_actions()))
+        observation.set_from(state, 0)
+        planes = observation.dict["observation"]
+        assert planes.shape == tuple(game.observation_tensor_shape())
+        kinds = len(game.rules.components)
+        assert (planes[:kinds].sum(axis=0) <= planes[-1]).all()
+        assert planes[:kinds].sum() == len(state.position._stacks())
+        assert planes[game.channels.index("player 0 to move") + state.position.mover].all()
+        seen[state.position.describe()] = observation.tensor.tobytes()
+    assert len(set(seen.values())) > len(seen) // 2
+
+
+def test_pieces_in_hand_are_counted() -> None:
+    game = load("Baghchal")
+    state = game.new_initial_state()
+    assert sorted(state.pieces()) == [4, 20]
 
 
 def test_the_tensor_is_ludiis_own() -> None:
@@ -231,6 +260,14 @@ def test_another_process_reads_what_this_one_wrote() -> None:
         [sys.executable, "-c", OTHER_PROCESS], input=pickle.dumps(state), capture_output=True, cwd=root, check=True
     )
     assert done.stdout.decode().strip() == str(state)
+
+
+def test_the_snippets_of_the_page_run() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "ludii.md"
+    snippets = re.findall(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert snippets
+    for snippet in snippets:
+        exec(compile(snippet, str(page), "exec"), {})
 
 
 def test_ludii_says_its_version() -> None:
