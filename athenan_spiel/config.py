@@ -294,8 +294,8 @@ class ReplayConfig(Settings):
     sampling: float = 0.04
     """σ of `plain` and `per_match`, the share of the memory that a phase learns. The article: 4 % and 5 %."""
     megabytes: float = 1000.0
-    """Remark 5's bound: the oldest matches (of `plain`, the oldest blocks of states) leave, as few as possible, when the
-    memory would take more."""
+    """Remark 5's bound: the oldest matches (of `plain`, the oldest blocks of states) leave, as few as possible, when
+    the memory would take more."""
 
     def check(self) -> None:
         """There is room for something, and something is learned."""

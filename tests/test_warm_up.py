@@ -9,7 +9,10 @@ import logging
 import multiprocessing
 import os
 import random
+import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -147,10 +150,51 @@ def test_a_process_ends_when_nobody_listens() -> None:
     assert warm_up._work(order, range(3), there) is None  # type: ignore[func-returns-value]
 
 
-def test_ctrl_c_never_reaches_the_processes() -> None:
-    with warm_up._interrupts_held():
-        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
+    """A terminal sends it to all processes of the run at once: the run saves, and the others say nothing."""
+    words = ["train", str(GAME), "--folder", "run", "--warm-up.states", "10000000", "--warm-up.processes", "2"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "athenan_spiel", *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert run.stderr is not None
+    try:
+        said = [run.stderr.readline(), run.stderr.readline()]
+        assert said[1].startswith("checkpoint 000000")
+        while len(children := _spawned_by(run.pid)) < 2 and run.poll() is None:
+            time.sleep(0.05)
+        assert all(_blocks_ctrl_c(child) for child in children)
+        os.killpg(run.pid, signal.SIGINT)
+        rest = run.stderr.read()
+        assert run.wait(60) == 130
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        run.stderr.close()
+    assert "stopped on request: 0 matches" in rest
+    assert "Traceback" not in rest
+    assert "another one failed" not in rest
+
+
+def _blocks_ctrl_c(pid: int) -> bool:
+    (blocked,) = re.findall(r"^SigBlk:\t(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return bool(int(blocked, 16) >> (signal.SIGINT - 1) & 1)
+
+
+def _spawned_by(pid: int) -> list[int]:
+    """The processes that `pid` has spawned for multiprocessing."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"spawn_main" in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+    return found
 
 
 def test_training_begins_with_it_whatever_the_processes(tmp_path: Path) -> None:

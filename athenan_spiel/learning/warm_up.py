@@ -22,6 +22,7 @@ import random
 import signal
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -206,7 +207,12 @@ class _Workers:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits; to the processes begun within it never comes, as the one that began them ends them."""
+    """Ctrl-C waits; to the processes begun within it never comes, as the one that began them ends them.
+
+    What is blocked stays so in a process that begins; but the first one of all begins a tracker of resources as well,
+    which unblocks Ctrl-C again, so that tracker is begun before.
+    """
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
