@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -105,15 +106,20 @@ def translated(function: Callable[_P, _R], what: str = "Ludii failed") -> Callab
 
 
 def explain(error: BaseException, what: str) -> str:
-    """What a Java exception says, in one line that begins with `what` unless it is about memory."""
-    name = type(error).__name__
-    if name.endswith("OutOfMemoryError"):
+    """What a Java exception says, in one line that begins with `what` unless it is about memory.
+
+    Ludii wraps what goes wrong in its compiler more than once, so the whole trace is looked at for errors of Java's.
+    """
+    trace = str(getattr(error, "stacktrace", str)())
+    if "OutOfMemoryError" in trace:
         return "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
-    if name.endswith("StackOverflowError"):
+    if "StackOverflowError" in trace:
         return f"{what}: its rules call themselves without end"
     return f"{what}: {_one_line(error)}"
 
 
 def _one_line(error: BaseException) -> str:
+    """The message without the names of Java's classes before it."""
     text = " ".join(str(error).split()) or type(error).__name__
+    text = re.sub(r"^(?:[\w.$]+(?:Exception|Error|Report): )+", "", text)
     return text if len(text) <= 200 else f"{text[:197]}..."

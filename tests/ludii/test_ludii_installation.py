@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -144,6 +145,24 @@ def test_a_process_forked_off_one_with_java_is_told_to_spawn(monkeypatch: pytest
     monkeypatch.setattr(jvm, "_started_by", 1)
     with pytest.raises(LudiiError, match='start processes by "spawn"'):
         jvm.check_process()
+
+
+@pytest.mark.parametrize(
+    ("trace", "message"),
+    [
+        ("java.lang.OutOfMemoryError: Java heap space", r"^Java ran out of memory: .*memory='4g'"),
+        ("a.B: no\n\tCaused by: java.lang.OutOfMemoryError", "^Java ran out of memory"),
+        ("java.lang.StackOverflowError", "^Hex: its rules call themselves without end$"),
+        ("a.b.CompilerException: a.CException: no\n such thing", "^Hex: no such thing$"),
+        ("x" * 300, r"^Hex: x{197}\.\.\.$"),
+    ],
+)
+def test_what_java_throws_is_one_line(trace: str, message: str) -> None:
+    class ThrownError(Exception):
+        def stacktrace(self) -> str:
+            return trace
+
+    assert re.search(message, jvm.explain(ThrownError(trace), "Hex"))
 
 
 def test_the_bridge_is_imported_without_java_and_says_what_a_game_needs(home: Path) -> None:
