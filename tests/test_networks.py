@@ -71,7 +71,7 @@ def test_the_c_network_is_the_articles() -> None:
 def test_the_residual_networks_are_the_tables() -> None:
     assert kinds(network("r1")) == ["Conv2d"] + ["ResidualBlock"] * 2 + ["Conv2d", "Flatten", "Linear", "ReLU"]
     assert kinds(network("r2")) == ["Conv2d"] + ["ResidualBlock"] * 8 + ["Flatten"] + ["Linear", "ReLU"] * 2
-    head = ["Conv2d", "ReLU", "GlobalSumPooling", "Linear", "ReLU"]
+    head = ["Conv2d", "ReLU", "GlobalSumPooling", "PreciseLinear", "ReLU"]
     assert kinds(network("r3")) == ["Conv2d"] + ["ResidualBlock"] * 8 + head
     pointwise = network("r1").layers[3]
     assert isinstance(pointwise, nn.Conv2d)

@@ -10,7 +10,8 @@ A large batch is therefore cut into equal parts of at most `LARGEST_PART` rows: 
 those of whole batches would hardly ever, and the parts' activations stay in the cache.
 
 The last layer is a product and a sum, not a matrix product: OpenVINO computes those in float32 even where the
-rest is in bfloat16. Threads wait without using the processor from about a millisecond after a call on.
+rest is in bfloat16. What follows a global sum is in float32, too (`_in_float32`). Threads wait without using the
+processor from about a millisecond after a call on.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from torch import nn
 from athenan_spiel.config import Precision
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.evaluators.engine import Pending, check_shape, no_network
-from athenan_spiel.networks import GlobalSumPooling, ResidualBlock, SqueezeExcitation, ValueNetwork
+from athenan_spiel.networks import GlobalSumPooling, PreciseLinear, ResidualBlock, SqueezeExcitation, ValueNetwork
 
 LARGEST_PART = 256
 """Rows that are computed together; more are no faster per row."""
@@ -204,10 +205,26 @@ def _after(node: openvino.Node, layer: nn.Module) -> openvino.Node:
         return ops.reduce_sum(node, _integers([2, 3]), keep_dims=False)
     if isinstance(layer, nn.Flatten):
         return ops.reshape(node, _integers([0, -1]), special_zero=True)
+    if isinstance(layer, PreciseLinear):
+        return _in_float32(node, layer)
     if isinstance(layer, nn.Linear):
         product = ops.matmul(node, _constant(layer.weight), False, True)
         return ops.add(product, _constant(layer.bias.reshape(1, -1)))
     raise ConfigError(f"engine 'openvino' knows the layers that networks/ names, got {layer!r}: take engine 'torch'")
+
+
+def _in_float32(node: openvino.Node, layer: PreciseLinear) -> openvino.Node:
+    """The dense layer as a transposed convolution of one board, whose cells are the rows of the batch.
+
+    In bfloat16 the plugin leaves in float32 what comes behind the last convolution or product of matrices. A transposed
+    convolution does not count as one; with boards of one cell it would take ten times as long.
+    """
+    inputs, neurons = layer.in_features, layer.out_features
+    board = ops.reshape(ops.transpose(node, _integers([1, 0])), _integers([1, inputs, -1, 1]), special_zero=False)
+    weights = _constant(layer.weight.T.reshape(inputs, neurons, 1, 1).contiguous())
+    board = ops.convolution_backprop_data(board, weights, [1, 1], None, [0, 0], [0, 0], [1, 1])
+    rows = ops.transpose(ops.reshape(board, _integers([neurons, -1]), special_zero=False), _integers([1, 0]))
+    return ops.add(rows, _constant(layer.bias.reshape(1, -1)))
 
 
 def _constant(weights: torch.Tensor) -> openvino.Node:

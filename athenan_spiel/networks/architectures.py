@@ -12,12 +12,12 @@ The architectures are those of *Minimax Strikes Back*, Table 2, with 3 x 3 kerne
 Residual blocks may end in a squeeze-and-excitation layer (Sections 10.3 and 12.4). The numbers of weights that the
 article gives in 10.3, 11.4 and 12.4 are met exactly, each with a certain number of planes (tests/test_networks.py).
 
-A network is a plain chain: `ValueNetwork.layers` holds nothing but `Conv2d`, `ReLU`, `ResidualBlock`,
-`GlobalSumPooling`, `Flatten` and `Linear`, then comes `output`. An engine may therefore rebuild it in another library
-by walking over it.
+A network is a plain chain: `ValueNetwork.layers` holds nothing but `Conv2d`, `ReLU`, `ResidualBlock`, `Flatten`,
+`Linear`, `GlobalSumPooling` and `PreciseLinear`, then comes `output`. An engine may therefore rebuild it in another
+library by walking over it.
 
-The last layer computes in float32 whatever the rest computes in: bfloat16 has 8 bits of mantissa, and values
-rounded to it would tie where the network tells states apart.
+The last layer, and all that follows a global sum, compute in float32 whatever the rest computes in: bfloat16 has 8
+bits of mantissa, and values rounded to it would tie where the network tells states apart.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from torch import nn
 
 from athenan_spiel.config import NetworkConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.networks.layers import GlobalSumPooling, Output, ResidualBlock, convolution, dense
+from athenan_spiel.networks.layers import GlobalSumPooling, Output, ResidualBlock, convolution, dense, dense_of_sums
 
 DEFAULT_LAYERS = {"c": 3, "r1": 2, "r2": 8, "r3": 8, "mlp": 3}
 """Convolutions, residual blocks or hidden layers where the configuration leaves them open."""
@@ -149,7 +149,7 @@ def _residual_network(
     if name == "r3":
         pointwise = config.pointwise_filters or neurons
         what += f", {pointwise} pointwise filters"
-        head = [convolution(filters, pointwise, kernel=1), nn.ReLU(), GlobalSumPooling(), *dense(pointwise, neurons, 1)]
+        head = [convolution(filters, pointwise, kernel=1), nn.ReLU(), *dense_of_sums(pointwise, neurons)]
     elif name == "r2":
         head = [nn.Flatten(), *dense(filters * height * width, neurons, 2)]
     else:

@@ -51,11 +51,24 @@ class ResidualBlock(nn.Module):
 
 
 class GlobalSumPooling(nn.Module):
-    """The sum of each plane (Aich and Stavness 2018)."""
+    """The sum of each plane (Aich and Stavness 2018), in float32.
+
+    The sums of equally full boards are large and much alike. With the 8 bits of bfloat16, such boards would be told
+    apart far less well, so a `PreciseLinear` follows.
+    """
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """[N, F, H, W] to [N, F]."""
-        return planes.sum((2, 3))
+        """[N, F, H, W] to float32 [N, F]."""
+        return planes.float().sum((2, 3))
+
+
+class PreciseLinear(nn.Linear):
+    """A dense layer that computes in float32, whatever the network computes in."""
+
+    def forward(self, sums: torch.Tensor) -> torch.Tensor:
+        """Float32 [N, inputs] to float32 [N, neurons]."""
+        with torch.autocast(sums.device.type, enabled=False):
+            return super().forward(sums)
 
 
 class Output(nn.Module):
@@ -83,6 +96,13 @@ def dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
         yield _linear(inputs, neurons)
         yield nn.ReLU()
         inputs = neurons
+
+
+def dense_of_sums(inputs: int, neurons: int) -> Iterator[nn.Module]:
+    """The sums of so many planes, a dense layer over them and its ReLU."""
+    yield GlobalSumPooling()
+    yield PreciseLinear(inputs, neurons, device="meta").to_empty(device="cpu")
+    yield nn.ReLU()
 
 
 def convolution(inputs: int, filters: int, *, kernel: int = 3, padding: int = 0) -> nn.Conv2d:
