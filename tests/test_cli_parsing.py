@@ -69,6 +69,15 @@ def test_defaults_can_come_from_elsewhere() -> None:
         ),
         (["hex", "--filters=3"], "unknown option '--filters': did you mean '--network.filters'?"),
         (["hex", "--lr", "3"], "unknown option '--lr': did you mean '--learner.learning-rate'?"),
+        (
+            ["hex", "--no-search.completion"],
+            "unknown option '--no-search.completion': did you mean '--search.no-completion'?",
+        ),
+        (["hex", "--no-edges"], "unknown option '--no-edges': did you mean '--encoding.no-edges'?"),
+        (
+            ["hex", "--encoding.edges", "true"],
+            "unexpected argument 'true': what is true or false is written --table.name or --table.no-name",
+        ),
         (["hex", "--zzz"], "unknown option '--zzz'"),
         (["hex", "go"], "unexpected argument 'go'; quote a word that holds spaces or parentheses"),
     ],

@@ -126,12 +126,14 @@ def _option_names(arguments_type: type[Any], command: str, options: dict[str, An
 
 def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:
     option = next((word.split("=")[0] for word in unknown if word.startswith("-")), None)
+    if option is None and unknown[0].lower() in ("true", "false"):
+        return f"unexpected argument {unknown[0]!r}: what is true or false is written --table.name or --table.no-name"
     if option is None:
         return f"unexpected argument {unknown[0]!r}; quote a word that holds spaces or parentheses"
     # `--filters` is all of an option's name but the table it stands in, and `--lr` are the initials of that.
     ends = {name: name.removeprefix("--").split(".")[-1] for name in names}
-    said = option.removeprefix("--")
-    full = [name for name in names if ends[name] == said] or [
+    said = re.sub(r"^no-([\w.-]*\.)", r"\1no-", option.removeprefix("--"))
+    full = [name for name in names if said in (ends[name], name.removeprefix("--"))] or [
         name for name in names if "".join(word[0] for word in ends[name].split("-") if word) == said
     ]
     return f"unknown option {option!r}" + (f": did you mean {full[0]!r}?" if full else nearest(option, names))
