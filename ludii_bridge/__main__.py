@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ludii_bridge import verdicts
 from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import LICENCE, install
 from ludii_bridge.report import lines, report
-from ludii_bridge.sweep import table, try_game
+from ludii_bridge.sweep import sweep
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,17 +22,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     installing = commands.add_parser("install", help="put Ludii's jar where the bridge looks for it")
     installing.add_argument("--file", metavar="JAR", help="a jar that was downloaded already")
     sweeping = commands.add_parser("sweep", help="try the board games and write which can be played")
-    sweeping.add_argument("page", metavar="FILE", type=Path, help="the page of Markdown to write")
+    sweeping.add_argument(
+        "rows", metavar="FILE", type=Path, help="the CSV file of a row a game; games in it are left out"
+    )
+    sweeping.add_argument("--page", metavar="FILE", type=Path, help="write a page of Markdown that sums up the rows")
     sweeping.add_argument("--only", metavar="TEXT", default="", help="only games with this in their name")
-    sweeping.add_argument("--matches", type=int, default=2, help="random matches of each game")
+    sweeping.add_argument("--matches", type=int, default=1, help="random matches of each game")
     sweeping.add_argument("--length", type=int, default=200, help="moves after which a match is stopped")
+    sweeping.add_argument("--seconds", type=float, default=60.0, help="for a game at most; 0 for no limit")
     given = parser.parse_args(arguments)
     try:
         if given.command == "install":
             jar = install(given.file)
             print(f"Ludii {jar.version} is installed at {jar.path}; its licence is {LICENCE}.")
         elif given.command == "sweep":
-            _sweep(given.page, given.only, given.matches, given.length)
+            _sweep(given)
         else:
             print("\n".join(lines(report())))
     except LudiiError as error:
@@ -40,15 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _sweep(page: Path, only: str, matches: int, length: int) -> None:
-    """Try the games one after the other, and write the page after each, so that a sweep that is stopped is kept."""
-    transport = connect()
-    names = [name for name in transport.catalogue.names("lud/board/") if only.lower() in name.lower()]
-    verdicts = []
-    for name in names:
-        verdicts.append(try_game(name, matches=matches, max_length=length))
-        print(f"{len(verdicts)}/{len(names)} {name}: {verdicts[-1].reason or 'supported'}", flush=True)
-        page.write_text(table(verdicts, transport.version), encoding="utf-8")
+def _sweep(given: argparse.Namespace) -> None:
+    """Try the games one after the other; each row is written at once, so a sweep that is stopped goes on later."""
+    catalogue = connect().catalogue
+    done = {verdict.name for verdict in verdicts.read(given.rows)}
+    names = [name for name in catalogue.names("lud/board/") if given.only.lower() in name.lower() and name not in done]
+    for count, verdict in enumerate(sweep(names, given.matches, given.length, given.seconds), start=1):
+        verdicts.append(verdict, given.rows)
+        print(f"{count}/{len(names)} {verdict.name}: {verdict.reason or 'supported'}", flush=True)
+    if given.page:
+        given.page.write_text(verdicts.page(verdicts.read(given.rows)), encoding="utf-8")
 
 
 if __name__ == "__main__":

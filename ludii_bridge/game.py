@@ -7,6 +7,7 @@ another state: ask `action_to_string`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
@@ -29,27 +30,38 @@ _DEFAULTS: dict[str, Any] = {"game": "", "file": "", "ruleset": "", "options": "
 _compiled: WeakValueDictionary[tuple[Any, ...], Rules] = WeakValueDictionary()
 """Games in use: OpenSpiel loads a game anew for each state that it reads from a file."""
 
-GAME_TYPE = pyspiel.GameType(
-    short_name="ludii",
-    long_name="A game of Ludii's",
-    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-    chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
-    information=pyspiel.GameType.Information.PERFECT_INFORMATION,
-    utility=pyspiel.GameType.Utility.ZERO_SUM,
-    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-    max_num_players=2,
-    min_num_players=2,
-    provides_information_state_string=True,
-    provides_information_state_tensor=False,
-    provides_observation_string=True,
-    provides_observation_tensor=True,
-    parameter_specification=_DEFAULTS,
-    default_loadable=False,
-)
+
+def _game_type(least: int, most: int, utility: pyspiel.GameType.Utility) -> pyspiel.GameType:
+    return pyspiel.GameType(
+        short_name="ludii",
+        long_name="A game of Ludii's",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+        information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+        utility=utility,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=most,
+        min_num_players=least,
+        provides_information_state_string=True,
+        provides_information_state_tensor=False,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification=_DEFAULTS,
+        default_loadable=False,
+    )
+
+
+GAME_TYPE = _game_type(1, 2, pyspiel.GameType.Utility.GENERAL_SUM)
+"""What OpenSpiel knows before it loads a game; a loaded one has one of the types below."""
+_TYPES = {
+    1: _game_type(1, 1, pyspiel.GameType.Utility.GENERAL_SUM),
+    2: _game_type(2, 2, pyspiel.GameType.Utility.ZERO_SUM),
+}
+"""By the number of players."""
 
 
 class LudiiGame(pyspiel.Game):
-    """One game of Ludii's for two players, without chance, with perfect information.
+    """One game of Ludii's for two players or for one, without chance, with perfect information.
 
     Args:
         params: those of the game string.
@@ -67,16 +79,19 @@ class LudiiGame(pyspiel.Game):
         given = {**_DEFAULTS, **(params or {})}
         self.rules, length = _rules(given)
         traits = self.rules.traits
+        alone = traits.players == 1
+        worth = math.inf if alone and traits.scored else 1.0  # Ludii tells no bound of a score
         info = pyspiel.GameInfo(
             num_distinct_actions=_actions(given["max_actions"], traits.distinct_moves),
             max_chance_outcomes=0,
-            num_players=2,
-            min_utility=-1.0,
-            max_utility=1.0,
-            utility_sum=0.0,
+            num_players=traits.players,
+            min_utility=-worth,
+            max_utility=worth,
+            utility_sum=None if alone else 0.0,
             max_game_length=length,
         )
-        super().__init__(GAME_TYPE, info, {name: x for name, x in given.items() if x != _DEFAULTS[name]})
+        kind = _TYPES[traits.players]
+        super().__init__(kind, info, {name: x for name, x in given.items() if x != _DEFAULTS[name]})
         self.channels = traits.channels
         self._start = self.rules.start()
         self._start.shared = True
@@ -101,7 +116,12 @@ class LudiiGame(pyspiel.Game):
         return (state.key(), state.move_number()) if self.rules.traits.hashed else None
 
     def measure(self, name: str) -> Callable[[LudiiState], tuple[float, ...]] | None:
-        """What counts something of a state for either player: "score" (None where the game keeps none) or "pieces"."""
+        """What counts something of a state for either player: "score" (None where the game keeps none) or "pieces".
+
+        Nothing does so for one player, whose score is what `returns()` say.
+        """
+        if self.num_players() == 1:
+            return None
         if name == "score" and self.rules.traits.scored:
             return lambda state: state.scores() or (0.0, 0.0)
         return LudiiState.pieces if name == "pieces" else None
@@ -150,7 +170,7 @@ def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
 def _require_fit(traits: Traits) -> None:
     """Raise `LudiiError` with all reasons why a game cannot be played here."""
     players = traits.players
-    reasons = [] if players == 2 else [f"it is for {players} player{'s' if players != 1 else ''}, not two"]
+    reasons = [] if players in _TYPES else [f"it is for {players} players, not one or two"]
     reasons += traits.faults
     if reasons:
         raise LudiiError(f"{traits.name} is not supported: {'; '.join(reasons)}")

@@ -47,11 +47,15 @@ class LudiiState(pyspiel.State):
         return self.position.over
 
     def returns(self) -> list[float]:
-        """1 and -1 for a win, zeros for a draw and before the end.
+        """1 and -1 for a win, zeros for a draw and before the end; for one player the score, where there is one.
 
         Ludii ranks players, and lets both win or both lose; half the difference of the two utilities is zero-sum.
         """
-        first, second = self.position.utilities
+        utilities = self.position.utilities
+        if len(utilities) == 1:
+            score = self.position.scores()
+            return list(score) if score and self.position.over else list(utilities)
+        first, second = utilities
         gain = (first - second) / 2
         return [gain, -gain or 0.0]
 

@@ -4,52 +4,60 @@ A game is supported if it loads and obeys these laws in random matches:
 
 1. Legal actions are 0 to n - 1, none only at the end, and never more than the game declares.
 2. Looking at a state, at its moves, its tensor and its children, leaves it as it is.
-3. Returns sum to zero, lie within [-1, 1], and are zeros before the end.
+3. Returns are zeros before the end; those of two players sum to zero and lie within [-1, 1].
 4. The tensor is finite and of the declared shape.
 5. The same history leads to the same state, and a clone goes its own way.
 6. A match ends within the declared length.
 7. Children that are made together are those made alone.
+
+Laws 2, 4 and 7 are tested at the first moves of a match and then at every tenth: they cost more than all else.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import random
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pyspiel
 from open_spiel.python.observation import make_observation
 
+from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.verdicts import Verdict
+from ludii_bridge.watched import FailedCallError, Watched
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """What was found of one game.
-
-    Attributes:
-        name: Ludii's.
-        reason: why it is not supported; empty where it is.
-        shape: of its tensor.
-        actions: the number of actions that it declares.
-        branching: the most legal moves that were met.
-        plies: the moves played in the longest match.
-        ended: matches that ended before they were stopped.
-    """
-
-    name: str
-    reason: str
-    shape: tuple[int, ...] = ()
-    actions: int = 0
-    branching: int = 0
-    plies: int = 0
-    ended: int = 0
+_CLOSELY = 10
+"""Moves at the beginning of a match that are looked at closely, and the distance between those later."""
 
 
 class _BrokenLawError(Exception):
     """A law of this module does not hold."""
+
+
+def sweep(names: Iterable[str], matches: int, max_length: int, seconds: float) -> Iterator[Verdict]:
+    """The verdict of each game, as soon as there is one.
+
+    Args:
+        names: as Ludii writes them.
+        matches, max_length: see `try_game`.
+        seconds: for a game at most, which is tried in another process and given up then; 0 for no limit and none.
+    """
+    trial = functools.partial(try_game, matches=matches, max_length=max_length)
+    if not seconds:
+        yield from map(trial, names)
+        return
+    with Watched(trial, seconds) as watched:
+        for name in names:
+            try:
+                yield watched(name)
+            except FailedCallError as error:
+                yield _stamped(Verdict(name, str(error)))
 
 
 def try_game(name: str, *, matches: int = 2, max_length: int = 200, rng: random.Random | None = None) -> Verdict:
@@ -68,11 +76,17 @@ def try_game(name: str, *, matches: int = 2, max_length: int = 200, rng: random.
         for _ in range(matches):
             trial.match(rng)
     except LudiiError as error:
-        return Verdict(name, str(error).removeprefix(f"{name} is not supported: "))
+        return _stamped(Verdict(name, str(error).removeprefix(f"{name} is not supported: ")))
     except _BrokenLawError as error:
-        return Verdict(name, str(error))
+        return _stamped(Verdict(name, str(error)))
+    players, actions = game.num_players(), game.num_distinct_actions()
     shape = tuple(game.observation_tensor_shape())
-    return Verdict(name, "", shape, game.num_distinct_actions(), trial.branching, trial.plies, trial.ended)
+    return _stamped(Verdict(name, "", players, shape, actions, trial.branching, trial.plies, trial.ended))
+
+
+def _stamped(verdict: Verdict) -> Verdict:
+    """With Ludii's version and today's date."""
+    return replace(verdict, version=connect().version, date=date.today().isoformat())
 
 
 class _Trial:
@@ -91,15 +105,23 @@ class _Trial:
             self._require(len(state.history()) < self._game.max_game_length(), 6, state, "no end")
             actions = state.legal_actions()
             self._require(actions == list(range(len(actions))) != [], 1, state, f"{len(actions)} legal actions")
-            self._require(state.returns() == [0, 0], 3, state, f"returns {state.returns()} before the end")
+            self._require(not any(state.returns()), 3, state, f"returns {state.returns()} before the end")
             self.branching = max(self.branching, len(actions))
-            before = self._sight(state)
-            action = rng.choice(actions)
-            child = self._children(state, actions, action, rng)
-            self._require(self._sight(state) == before, 2, state, "it changed by being looked at")
-            state.apply_action(action)
-            self._require(self._sight(state) == self._sight(child), 7, state, "made alone it is another state")
+            self._move(state, actions, rng)
         self._end(state)
+
+    def _move(self, state: Any, actions: list[int], rng: random.Random) -> None:
+        """Play a random action, and look closely at what happens if it is time to."""
+        action = rng.choice(actions)
+        plies = len(state.history())
+        if plies >= _CLOSELY and plies % _CLOSELY:
+            state.apply_action(action)
+            return
+        before = self._sight(state)
+        child = self._children(state, actions, action, rng)
+        self._require(self._sight(state) == before, 2, state, "it changed by being looked at")
+        state.apply_action(action)
+        self._require(self._sight(state) == self._sight(child), 7, state, "made alone it is another state")
 
     def _children(self, state: Any, actions: list[int], action: int, rng: random.Random) -> Any:
         """The child after `action`, made together with one more, which then goes its own way."""
@@ -112,7 +134,8 @@ class _Trial:
 
     def _end(self, state: Any) -> None:
         returns = state.returns()
-        self._require(sum(returns) == 0 and abs(returns[0]) <= 1, 3, state, f"returns {returns}")
+        fair = len(returns) == 1 or (sum(returns) == 0 and abs(returns[0]) <= 1)
+        self._require(fair, 3, state, f"returns {returns}")
         self._require(state.legal_actions() == [], 1, state, "legal actions at the end")
         again = self._game.new_initial_state()
         for action in state.history():
@@ -133,32 +156,3 @@ class _Trial:
     def _require(self, condition: bool, law: int, state: Any, found: str) -> None:
         if not condition:
             raise _BrokenLawError(f"it breaks law {law}: {found}, after {len(state.history())} moves")
-
-
-def table(verdicts: list[Verdict], version: str) -> str:
-    """The verdicts as a page of Markdown: a summary, what is supported, and why the rest is not."""
-    supported = [verdict for verdict in verdicts if not verdict.reason]
-    others = [verdict for verdict in verdicts if verdict.reason]
-    rows = [
-        f"| {v.name} | {' x '.join(map(str, v.shape))} | {v.branching} | {v.plies} | {v.ended} |" for v in supported
-    ]
-    return "\n".join(
-        [
-            f"# The board games of Ludii {version}",
-            "",
-            f"{len(supported)} of {len(verdicts)} board games can be played through the bridge with their default",
-            "options. `python -m ludii_bridge sweep` makes this page: it loads each game, plays random matches, which",
-            "stop after a number of moves, and holds every state to the laws of `ludii_bridge/sweep.py`.",
-            "",
-            "| game | tensor | most legal moves | longest match | matches that ended |",
-            "|---|---|---|---|---|",
-            *rows,
-            "",
-            "## Not supported",
-            "",
-            "| game | reason |",
-            "|---|---|",
-            *(f"| {v.name} | {v.reason.replace('|', '/')} |" for v in others),
-            "",
-        ]
-    )

@@ -1,7 +1,8 @@
 """A transport without Java: Tic-Tac-Toe and its relatives in Python, with the manners of Ludii's games.
 
 "Tic-Tac-Toe" has an option for the length of a line and a ruleset; "Twice" lets a player move twice in a row and may
-end with both players losing; "Swap" lets players swap sides after the first move; the others are unfit in some way.
+end with both players losing; "Swap" lets players swap sides after the first move; "Alone" is for one player, whose
+score is the number of moves; the others are unfit in some way.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ PATHS = [
     "lud/board/space/line/Swap.lud",
     "lud/board/race/Dice (Roll).lud",
     "lud/puzzle/Alone.lud",
+    "lud/puzzle/Three.lud",
     "lud/test/Tic-Tac-Toe.lud",
     "lud/bad/Broken.lud",
     "lud/board/hunt/Broken.lud",
@@ -65,15 +67,16 @@ class FakeRules:
         faults = ("it has chance",) if name.startswith("Dice") else ()
         self.traits = Traits(
             name=name,
-            players=1 if name == "Alone" else 2,
+            players={"Alone": 1, "Three": 3}.get(name, 2),
             faults=faults,
             shape=(3, 3, 3),
             channels=("first", "second", "last move"),
             distinct_moves=4 if name == "Twice" else 10,
             longest=1250,
             hashed=name != "Twice",
-            scored=name == "Swap",
+            scored=name in ("Swap", "Alone"),
         )
+        self.thinkers: list[FakeThinker] = []
         self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
 
     def limit(self, moves: int) -> None:
@@ -81,6 +84,35 @@ class FakeRules:
 
     def start(self) -> FakePosition:
         return FakePosition(self, Board())
+
+    def thinker(self, name: str) -> FakeThinker:
+        if name == "BRS+":
+            raise LudiiError(f"{name} does not play {self.name}: take another AI, such as UCT")
+        self.thinkers.append(FakeThinker(self, name))
+        return self.thinkers[-1]
+
+
+class FakeThinker:
+    """Plays the last legal move; `log` holds what it was asked."""
+
+    def __init__(self, rules: FakeRules, name: str) -> None:
+        self.rules = rules
+        self.name = name
+        self.counts_iterations = name == "UCT"
+        self.log: list[Any] = []
+
+    def begin(self, player: int) -> None:
+        self.log.append(("begin", player))
+
+    def choose(self, position: Position, seconds: float | None, iterations: int | None) -> int:
+        assert isinstance(position, FakePosition)
+        assert position.rules is self.rules
+        assert not position.used_up
+        self.log.append((seconds, iterations))
+        return position.moves - 1
+
+    def end(self) -> None:
+        self.log.append("end")
 
 
 @dataclass(frozen=True)
@@ -117,11 +149,13 @@ class FakePosition(Position):
 
     @property
     def mover(self) -> int:
-        return (self.board.colour - 1) ^ int(self.board.swapped)
+        return 0 if self.rules.traits.players == 1 else (self.board.colour - 1) ^ int(self.board.swapped)
 
     @property
     def utilities(self) -> tuple[float, ...]:
         winner = self._winner() if self.over else 0
+        if self.rules.traits.players == 1:
+            return (1.0 if winner else 0.0,)
         if winner == 0:
             both_lose = self.over and self.rules.name == "Twice"
             return (-1.0, -1.0) if both_lose else (0.0, 0.0)
@@ -178,7 +212,7 @@ class FakePosition(Position):
         return (*self.board.cells, self.board.colour, int(self.board.swapped), self.board.last)
 
     def scores(self) -> tuple[float, ...] | None:
-        return (self.board.played, 1.0) if self.rules.traits.scored else None
+        return (self.board.played, 1.0)[: self.rules.traits.players] if self.rules.traits.scored else None
 
     def pieces(self) -> tuple[int, ...]:
         return self.board.cells.count(1), self.board.cells.count(2)

@@ -28,10 +28,10 @@ def test_a_part_of_a_name_is_no_name(name: str) -> None:
 
 def test_unfinished_games_and_tests_are_left_out() -> None:
     catalogue = Catalogue([*PATHS, "lud/wip/New.lud", "lud/reconstruction/pending/Old.lud"])
-    assert catalogue.names() == ["Alone", "Broken", "Dice (Roll)", "Swap", "Tic-Tac-Toe", "Twice"]
+    assert catalogue.names() == ["Alone", "Broken", "Dice (Roll)", "Swap", "Three", "Tic-Tac-Toe", "Twice"]
     assert catalogue.find("Broken").path == "/lud/board/hunt/Broken.lud"
-    assert catalogue.names("lud/puzzle/") == ["Alone"]
-    assert len(catalogue) == 6
+    assert catalogue.names("lud/puzzle/") == ["Alone", "Three"]
+    assert len(catalogue) == 7
 
 
 def test_a_file_is_a_source_of_its_own(tmp_path: Path) -> None:

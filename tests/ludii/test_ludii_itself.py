@@ -192,8 +192,8 @@ def test_a_swap_of_sides_is_an_action_and_players_keep_their_number() -> None:
     ("name", "reason"),
     [
         ("Backgammon", "it has chance"),
-        ("Three-Player Hex", "it is for 3 players, not two"),
-        ("Sudoku", "it is for 1 player, not two; it is a puzzle of deduction"),
+        ("Three-Player Hex", "it is for 3 players, not one or two"),
+        ("Sudoku", "it is a puzzle of deduction"),
     ],
 )
 def test_unfit_games_are_refused_with_the_reason(name: str, reason: str) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ludii_fake import FakePosition, FakeTransport
 
+from ludii_bridge import verdicts
 from ludii_bridge.__main__ import main
-from ludii_bridge.sweep import try_game
+from ludii_bridge.sweep import sweep, try_game
+from ludii_bridge.verdicts import Verdict
+from ludii_bridge.watched import FailedCallError, Watched
 
 
 def test_a_game_that_obeys_the_laws_is_supported(fake: FakeTransport) -> None:
@@ -52,10 +57,85 @@ def test_a_broken_law_is_named(
     assert f"it breaks law {law}:" in try_game("Tic-Tac-Toe").reason
 
 
-def test_the_command_writes_a_page(fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = tmp_path / "games.md"
-    assert main(["sweep", str(page), "--only", "i", "--length", "20"]) == 0
+def test_one_players_score_is_its_return(fake: FakeTransport) -> None:
+    verdict = try_game("Alone")
+    assert (verdict.reason, verdict.players) == ("", 1)
+
+
+def test_the_command_writes_a_row_for_each_game_and_a_page(
+    fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, page = tmp_path / "games.csv", tmp_path / "games.md"
+    words = ["sweep", str(rows), "--page", str(page), "--only", "i", "--length", "20", "--seconds", "0"]
+    assert main(words) == 0
     assert "2/3 Tic-Tac-Toe: supported\n" in capsys.readouterr().out
-    text = page.read_text(encoding="utf-8")
-    assert "| Tic-Tac-Toe | 3 x 3 x 3 | 9 |" in text
-    assert "| Dice (Roll) | it has chance |" in text
+    dice, tic_tac_toe, _ = verdicts.read(rows)
+    assert (dice.name, dice.reason, dice.version) == ("Dice (Roll)", "it has chance", "1.3.0")
+    assert (tic_tac_toe.shape, tic_tac_toe.branching, tic_tac_toe.players) == ((3, 3, 3), 9, 2)
+    assert "**1 of 3** board games of Ludii 1.3.0" in page.read_text(encoding="utf-8")
+
+
+def test_a_sweep_that_was_stopped_goes_on(
+    fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "games.csv"
+    words = ["sweep", str(rows), "--seconds", "0", "--only"]
+    main([*words, "Twice"])
+    capsys.readouterr()
+    main([*words, "i"])
+    assert "Twice" not in capsys.readouterr().out
+    assert [verdict.name for verdict in verdicts.read(rows)] == ["Dice (Roll)", "Tic-Tac-Toe", "Twice"]
+
+
+def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
+    tried = [
+        Verdict("A", "", ended=1, version="1.3.0", date="2026-01-02"),
+        Verdict("B", "it is for 4 players, not one or two; it has chance", version="1.3.0", date="2026-01-01"),
+        Verdict("C", "it has chance", version="1.3.0", date="2026-01-02"),
+        Verdict("D", "it breaks law 2: it | changed", version="1.3.0", date="2026-01-02"),
+    ]
+    page = verdicts.page(tried)
+    assert "**1 of 4**" in page
+    assert "(tried 2026-01-01 to 2026-01-02)" in page
+    assert "1 of the supported games" in " ".join(page.split())
+    assert "| 2 | it has chance |\n| 1 | it is for 4 players, not one or two |" in page
+    assert page.endswith("| game | reason |\n|---|---|\n| D | it breaks law 2: it / changed |\n")
+    assert "the right kind" not in verdicts.page(tried[:3])
+
+
+def test_the_published_page_is_that_of_the_published_rows() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "ludii_games.md"
+    assert page.read_text(encoding="utf-8") == verdicts.page(verdicts.read())
+
+
+def slow_or_deadly(what: str) -> str:
+    if what == "sleep":
+        time.sleep(60)
+    if what == "die":
+        os._exit(1)
+    if what == "raise":
+        raise ValueError(what)
+    return f"{what} in {os.getpid()}"
+
+
+def test_a_call_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -> None:
+    with Watched(slow_or_deadly, seconds=20) as watched:
+        first, second = watched("one"), watched("one")
+        assert first == second != f"one in {os.getpid()}"
+        for deadly in ("die", "raise"):
+            with pytest.raises(FailedCallError, match="its process died"):
+                watched(deadly)
+        assert watched("two").startswith("two")
+    with Watched(slow_or_deadly, seconds=0.01) as watched, pytest.raises(FailedCallError, match=r"more than 0\.01 s"):
+        watched("sleep")
+
+
+def test_a_game_that_kills_its_process_is_a_row(fake: FakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(self: Watched, name: str) -> Verdict:
+        if name == "Deadly":
+            raise FailedCallError("its process died")
+        return Verdict(name, "")
+
+    monkeypatch.setattr(Watched, "__call__", call)
+    found = sweep(["Deadly", "Twice"], matches=1, max_length=9, seconds=5)
+    assert [(verdict.name, verdict.reason) for verdict in found] == [("Deadly", "its process died"), ("Twice", "")]

@@ -36,7 +36,7 @@ def test_a_ludii_string_is_a_game_like_any_other(fake: FakeTransport) -> None:
     ("text", "message"),
     [
         ("ludii(game=Tic-Tac-Tow)", "did you mean 'Tic-Tac-Toe'"),
-        ("ludii(game=Alone)", "it is for 1 player, not two"),
+        ("ludii(game=Three)", "it is for 3 players, not one or two"),
         ("ludii(gane=Hex)", "ludii has no parameter 'gane': did you mean 'game'"),
     ],
 )
@@ -55,6 +55,18 @@ def test_score_and_presence_are_ludiis(fake: FakeTransport) -> None:
     assert ath.piece_counts(states[0]) == ath.piece_counts(states[1]) == (1, 0)
     with pytest.raises(ath.ConfigError, match="expected a game with a score"):
         ath.score(states[1])
+
+
+def test_a_game_for_one_player_is_trained_by_its_score(fake: FakeTransport, tmp_path: Path) -> None:
+    game = ath.load_game("ludii(game=Alone)")
+    ath.check_game(game)
+    assert game.num_players() == 1
+    state = game.new_initial_state()
+    assert state.returns() == [0]
+    while not state.is_terminal():
+        state.apply_action(0)
+    assert state.returns() == list(ath.score(state)) == [len(state.history())]
+    ath.train(game, dataclasses.replace(TINY, outcome="score"), tmp_path / "run")
 
 
 @pytest.mark.parametrize("outcome", ["score", "presence"])

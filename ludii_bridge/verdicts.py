@@ -1,0 +1,150 @@
+"""What the sweep found of each game: the rows of a CSV file, of which one is part of this package.
+
+A row is appended when a game was tried, so a sweep that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PUBLISHED = Path(__file__).with_name("games.csv")
+"""The sweep over the board games that comes with the package."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of one game.
+
+    Attributes:
+        name: Ludii's.
+        reason: why it is not supported; empty where it is.
+        players: 1 or 2; this and the rest mean nothing for games that could not be loaded.
+        shape: of its tensor.
+        actions: the number of actions that it declares.
+        branching: the most legal moves that were met.
+        plies: the moves played in the longest match.
+        ended: matches that ended before they were stopped.
+        version: Ludii's.
+        date: of the trial, as 2026-01-31.
+    """
+
+    name: str
+    reason: str
+    players: int = 0
+    shape: tuple[int, ...] = ()
+    actions: int = 0
+    branching: int = 0
+    plies: int = 0
+    ended: int = 0
+    version: str = ""
+    date: str = ""
+
+    @property
+    def is_unsuitable(self) -> bool:
+        """The game is of a kind that is not supported: with chance, say. Otherwise something went wrong in it."""
+        return self.reason.startswith(("it is ", "it has chance", "it hides ", "its players "))
+
+
+_COLUMNS = [field.name for field in dataclasses.fields(Verdict)]
+
+
+def read(file: Path = PUBLISHED) -> list[Verdict]:
+    """The verdicts in a file, in the order of names; none where there is no file."""
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as lines:
+        return sorted(map(_verdict, csv.DictReader(lines)), key=lambda verdict: verdict.name)
+
+
+def write(verdicts: Iterable[Verdict], file: Path) -> None:
+    """Write a file of these verdicts."""
+    with file.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        writer.writerows(map(_row, verdicts))
+
+
+def append(verdict: Verdict, file: Path) -> None:
+    """Add a row; a file that is not there or is empty gets its heading first."""
+    if not file.exists() or file.stat().st_size == 0:
+        write([], file)
+    with file.open("a", encoding="utf-8", newline="") as lines:
+        csv.writer(lines, lineterminator="\n").writerow(_row(verdict))
+
+
+def _row(verdict: Verdict) -> list[object]:
+    row = dataclasses.asdict(verdict) | {"shape": "x".join(map(str, verdict.shape))}
+    return [row[column] for column in _COLUMNS]
+
+
+def _verdict(row: dict[str, str]) -> Verdict:
+    numbers = {name: int(row[name]) for name in ("players", "actions", "branching", "plies", "ended")}
+    shape = tuple(int(size) for size in row["shape"].split("x") if size)
+    return Verdict(row["name"], row["reason"], shape=shape, version=row["version"], date=row["date"], **numbers)
+
+
+_PAGE = """\
+# The board games of Ludii
+
+**{supported} of {tried}** board games of Ludii {version}, with their default options, can be played through the bridge
+(tried {date}). `ludii_bridge/games.csv` has a row for each, and `athenan games --ludii [FILTER]` shows them.
+
+```sh
+python -m ludii_bridge sweep ludii_bridge/games.csv --page docs/ludii_games.md
+```
+
+makes both files. It loads each game, plays a random match to its end or to 200 moves, and holds the states on the way
+to the laws in `ludii_bridge/sweep.py`: legal actions are among the actions declared, returns sum to zero, looking
+changes nothing, clones go their own way, a history can be played again, the tensor is finite and of its shape. In
+{ended} of the supported games the match came to its end. That the laws hold does not prove the rules right.
+
+## Why the others are not supported
+
+| games | reason |
+|---:|---|
+{reasons}
+
+A game may have several reasons.
+"""
+
+
+def page(verdicts: Sequence[Verdict]) -> str:
+    """A summary of a sweep as a page of Markdown: how many games are supported, and why the others are not."""
+    others = [verdict for verdict in verdicts if verdict.reason]
+    counts = Counter(reason for verdict in others for reason in _reasons(verdict))
+    dates = sorted({verdict.date for verdict in verdicts})
+    summary = _PAGE.format(
+        supported=len(verdicts) - len(others),
+        tried=len(verdicts),
+        version=" and ".join(sorted({verdict.version for verdict in verdicts})),
+        date=dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
+        ended=sum(verdict.ended > 0 for verdict in verdicts),
+        reasons="\n".join(
+            f"| {n} | {reason} |" for reason, n in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+        ),
+    )
+    return summary + _special([verdict for verdict in others if not verdict.is_unsuitable])
+
+
+def _reasons(verdict: Verdict) -> list[str]:
+    return verdict.reason.split("; ") if verdict.is_unsuitable else ["it is of the right kind, but failed"]
+
+
+def _special(verdicts: Sequence[Verdict]) -> str:
+    """The games that ought to be playable and are not, one by one."""
+    if not verdicts:
+        return ""
+    rows = [f"| {verdict.name} | {verdict.reason.replace('|', '/')} |" for verdict in verdicts]
+    heading = [
+        "",
+        "Games of the right kind that failed all the same; they can be loaded where no law is broken:",
+        "",
+        "| game | reason |",
+        "|---|---|",
+    ]
+    return "\n".join([*heading, *rows, ""])
