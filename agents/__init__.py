@@ -2,11 +2,12 @@
 
 - `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
-- `athenan`, `alphabeta`, `human`: the bots themselves.
+- `athenan`, `alphabeta`, `human`, `ludii`: the bots themselves.
 """
 
 from agents.athenan import AthenanBot
 from agents.human import HumanBot
+from agents.ludii import LudiiBot
 from agents.registry import load_bot, register_bot, registered_bots
 from agents.words import AgentWord, make_bot, parse_word
 from athenan_spiel.errors import MatchAbandonedError
@@ -15,6 +16,7 @@ __all__ = [
     "AgentWord",
     "AthenanBot",
     "HumanBot",
+    "LudiiBot",
     "MatchAbandonedError",
     "load_bot",
     "make_bot",

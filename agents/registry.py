@@ -14,6 +14,7 @@ import pyspiel
 from agents.alphabeta import load_alphabeta
 from agents.athenan import load_athenan
 from agents.human import HumanBot
+from agents.ludii import load_ludii
 from agents.parameters import read_parameters
 from athenan_spiel.errors import AgentError, nearest
 from athenan_spiel.opponents import mcts_bot
@@ -63,6 +64,7 @@ _FACTORIES: dict[str, BotFactory] = {
     "alphabeta": load_alphabeta,
     "athenan": load_athenan,
     "human": _load_human,
+    "ludii": load_ludii,
     "mcts": _load_mcts,
     "random": _load_random,
 }

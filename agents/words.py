@@ -7,6 +7,7 @@
 | `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, thinking as `thinkers` lists it |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
+| `ludii:UCT@1s`, `ludii:UCT@200i` | an AI of Ludii's, by its name there, thinking a second or 200 iterations a move |
 | `random` | uniformly random actions |
 | `human` | a person at the terminal |
 
@@ -23,15 +24,18 @@ from functools import partial
 
 import pyspiel
 
+from agents.ludii import find_ai
 from agents.registry import load_bot
 from athenan_spiel.errors import AgentError, nearest
 from athenan_spiel.search.thinking import Budget
 from athenan_spiel.thinkers import parse_thinker
 
 UNDERSTOOD = (
-    "a run's folder (runs/bt6, runs/bt6@0.5s, runs/bt6:alphabeta@200i), alphabeta@1s, mcts:1000, random or human"
+    "a run's folder (runs/bt6, runs/bt6@0.5s, runs/bt6:alphabeta@200i), alphabeta@1s, ludii:UCT@1s, mcts:1000, "
+    "random or human"
 )
 _BUDGET = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[si])")
+_UNSEEDED = ("human", "ludii")
 _SEARCH = re.compile(r":[^/:]*$")
 """What may name a search, at the end of a run's word."""
 
@@ -71,6 +75,8 @@ def parse_word(text: str) -> AgentWord:
     limit = partial(_limit, text, budget) if at else dict
     if scheme == "mcts":
         return AgentWord(text, "mcts", {"simulations": _simulations(text, rest)})
+    if name.startswith("ludii:"):
+        return AgentWord(text, "ludii", {"ai": find_ai(name.partition(":")[2]), **limit()})
     if text in ("random", "human"):
         return AgentWord(text, text, {})
     if os.path.isdir(text):
@@ -84,7 +90,7 @@ def parse_word(text: str) -> AgentWord:
     if re.fullmatch(r"alphabeta(\(.*\))?", name):
         depth = parse_thinker(name).number
         return AgentWord(text, "alphabeta", {**({} if depth is None else {"depth": int(depth)}), **limit()})
-    known = ["random", "human", "alphabeta@1s", f"mcts:{rest or 1000}"]
+    known = ["random", "human", "alphabeta@1s", f"ludii:{rest or 'UCT@1s'}", f"mcts:{rest or 1000}"]
     raise AgentError(f"expected an agent: {UNDERSTOOD}; got {text!r}{nearest(text, known)}")
 
 
@@ -92,14 +98,14 @@ def make_bot(word: str | AgentWord, game: pyspiel.Game, player_id: int, seed: in
     """The bot that `word` names.
 
     Args:
-        seed: of everything random in it.
+        seed: of everything random in it, but for a person and Ludii's AIs, which take none.
 
     Raises:
         AgentError: it is no agent's word, or that agent does not play `game`.
         AthenanError: what `load_bot` finds wrong.
     """
     word = parse_word(word) if isinstance(word, str) else word
-    params = word.params if word.is_human else {**word.params, "seed": seed}
+    params = word.params if word.bot in _UNSEEDED else {**word.params, "seed": seed}
     return load_bot(word.bot, game, player_id, params)
 
 

@@ -18,6 +18,7 @@ from ludii_bridge import jvm
 from ludii_bridge.catalogue import Catalogue, Menu, Source
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
+from ludii_bridge.java_ai import JavaThinker
 from ludii_bridge.operations import Operations
 from ludii_bridge.picture import Stack, draw
 from ludii_bridge.sites import Layout, SiteTensor
@@ -160,6 +161,11 @@ class JavaRules:
         jvm.check_process()
         return jvm.translated(self._start, f"{self.traits.name} cannot be started")()
 
+    def thinker(self, name: str) -> JavaThinker:
+        """One of Ludii's AIs for one match."""
+        jvm.check_process()
+        return JavaThinker(self.jpype, self.game, name)
+
     def _start(self) -> JavaPosition:
         trial = self.jpype.JClass("other.trial.Trial")(self.game)
         context = self.jpype.JClass("other.context.Context")(self.game, trial)
@@ -250,6 +256,18 @@ class JavaPosition(Position):
         if self._moves is None:
             self._moves = self._operations.ordered_moves(self._context)
         return self._moves
+
+    @property
+    def context(self) -> Any:
+        """Ludii's state; it must not be changed."""
+        return self._context
+
+    @jvm.translated
+    def number_of(self, move: Any) -> int | None:
+        """The number of the legal move that does what `move` does, a move of Ludii's; None if there is none."""
+        words = move.toTrialFormat(None)
+        same = (i for i, legal in enumerate(self._legal()) if legal.toTrialFormat(None).equals(words))
+        return next(same, None)
 
     @jvm.translated
     def child(self, move: int) -> JavaPosition:

@@ -118,6 +118,27 @@ class Position(ABC):
         """How many pieces each player has on the board and in hand."""
 
 
+class Thinker(Protocol):
+    """One of Ludii's AIs for one match."""
+
+    @property
+    def counts_iterations(self) -> bool:
+        """It stops after a number of iterations, too."""
+        ...
+
+    def begin(self, player: int) -> None:
+        """A match begins in which it is that player."""
+        ...
+
+    def choose(self, position: Position, seconds: float | None, iterations: int | None) -> int:
+        """The number of the legal move that it plays; the position stays as it is."""
+        ...
+
+    def end(self) -> None:
+        """The match is over, or given up."""
+        ...
+
+
 class Rules(Protocol):
     """One compiled game."""
 
@@ -137,6 +158,14 @@ class Rules(Protocol):
 
     def start(self) -> Position:
         """The position in which matches begin."""
+        ...
+
+    def thinker(self, name: str) -> Thinker:
+        """One of Ludii's AIs for one match, by Ludii's name of it.
+
+        Raises:
+            LudiiError: it does not play this game.
+        """
         ...
 
 

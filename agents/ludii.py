@@ -1,0 +1,115 @@
+"""The `ludii` bot: one of Ludii's own AIs as a `pyspiel.Bot`, for the games of Ludii."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyspiel
+
+from agents.parameters import DEFAULT_SECONDS, read_parameters
+from athenan_spiel.errors import AgentError
+from athenan_spiel.search.thinking import Budget
+
+if TYPE_CHECKING:
+    from ludii_bridge.ai import LudiiAI
+
+
+@dataclass(frozen=True, kw_only=True)
+class LudiiParameters:
+    """What `load_bot("ludii", ...)` takes; there is no seed, as Ludii's AIs have none."""
+
+    ai: str = "UCT"
+    """Ludii's name of the AI, one of `ludii_bridge.ai.NAMES`."""
+    seconds: float | None = None
+    """Thinking time a move; one second if no limit is given."""
+    iterations: int | None = None
+    """Iterations a move, for AIs of Monte Carlo search alone."""
+
+
+class LudiiBot(pyspiel.Bot):
+    """One of Ludii's AIs with the methods of `pyspiel.Bot`; it plays either colour.
+
+    It looks at the state alone, so it may be told of the other players' actions or not.
+
+    Args:
+        ai: what thinks; the bot has it for itself.
+    """
+
+    def __init__(self, ai: LudiiAI) -> None:
+        super().__init__()
+        self._ai = ai
+
+    def step(self, state: pyspiel.State) -> int:
+        """The action to play in `state`.
+
+        Raises:
+            LudiiError: Java fails.
+        """
+        return self._ai.choose(state)
+
+    def provides_policy(self) -> bool:
+        """False: an AI of Ludii's tells its choice alone."""
+        return False
+
+    def restart(self) -> None:
+        """A new match begins."""
+        self._ai.restart()
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """A new match begins at `state`."""
+        self._ai.restart()
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        """Another player chose `action` in `state`; the next state says so too."""
+
+    def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
+        """All players chose at once, which does not happen in the games that are played here."""
+
+    def is_clonable(self) -> bool:
+        """True: `clone` answers."""
+        return True
+
+    def clone(self) -> LudiiBot:
+        """The same bot without its memory of the match."""
+        return LudiiBot(self._ai.clone())
+
+
+def find_ai(name: str) -> str:
+    """Ludii's name of an AI, from that name in any case.
+
+    Raises:
+        AgentError: no AI is called so.
+    """
+    from ludii_bridge import LudiiError, ai  # only where Ludii is asked for: importing it registers its games
+
+    try:
+        return ai.find_ai(name)
+    except LudiiError as error:
+        raise AgentError(str(error)) from None
+
+
+def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> LudiiBot:
+    """One of Ludii's AIs; see `LudiiParameters`.
+
+    Raises:
+        AgentError: a parameter is unknown or of a wrong type, the game is none of Ludii's, no AI is called so, or it
+            does not play this game or does not count iterations.
+        BudgetError: a limit is not above zero.
+    """
+    given = read_parameters(LudiiParameters, "ludii", params)
+    name = find_ai(given.ai)
+    unlimited = given.seconds is None and given.iterations is None
+    budget = Budget(seconds=DEFAULT_SECONDS if unlimited else given.seconds, iterations=given.iterations)
+    from ludii_bridge import LudiiError, LudiiGame
+    from ludii_bridge.ai import LudiiAI
+
+    if not isinstance(game, LudiiGame):
+        raise AgentError(
+            f"{name} is an AI of Ludii's and plays its games alone, as in 'ludii(game=Hex)'; got {str(game)!r}"
+        )
+    try:
+        return LudiiBot(LudiiAI(game, name, seconds=budget.seconds, iterations=budget.iterations))
+    except LudiiError as error:
+        raise AgentError(str(error)) from error

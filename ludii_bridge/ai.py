@@ -1,0 +1,133 @@
+"""Ludii's own AIs, which think about a state of a Ludii game and choose one of its actions.
+
+They are named as in Ludii's menu of agents. All that is random in them comes from a generator of Java's that nobody can
+seed, so no two of their matches need be equal. They see Ludii's state itself, with its past and the limit of moves.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ludii_bridge.errors import LudiiError, nearest
+from ludii_bridge.state import LudiiState
+from ludii_bridge.transport import Thinker
+
+if TYPE_CHECKING:
+    from ludii_bridge.game import LudiiGame
+
+NAMES = (
+    "Alpha-Beta",
+    "BRS+",
+    "Bandit Tree Search",
+    "Biased MCTS",
+    "Biased UBFM",
+    "EPT",
+    "EPT-QB",
+    "Flat MC",
+    "Heuristic Sampling",
+    "Hybrid UBFM",
+    "Lazy UBFM",
+    "Ludii AI",
+    "MAST",
+    "MC-GRAVE",
+    "MCTS (Biased Selection)",
+    "MCTS (Hybrid Selection)",
+    "NST",
+    "One-Ply (No Heuristic)",
+    "Progressive Bias",
+    "Progressive History",
+    "Random",
+    "Score Bounded MCTS",
+    "UBFM",
+    "UCB1Tuned",
+    "UCT",
+    "UCT (Uncapped)",
+)
+"""Those of Ludii 1.3.12. "Ludii AI" is the one that a game's description recommends."""
+
+
+def find_ai(name: str) -> str:
+    """Ludii's name of an AI, from that name in any case.
+
+    Raises:
+        LudiiError: no AI is called so.
+    """
+    found = {known.lower(): known for known in NAMES}.get(name.lower())
+    if found is None:
+        hint = nearest(name, NAMES) or f"; they are {', '.join(NAMES)}"
+        raise LudiiError(f"no AI of Ludii's is called {name!r}{hint}")
+    return found
+
+
+class LudiiAI:
+    """One of Ludii's AIs, for either player of one game at a time; one match after the other.
+
+    What it remembers of a match (a search tree) it forgets when a state comes that does not follow from the last one,
+    or after `restart`. Several threads may share it: they wait for each other. While it thinks, Python goes on.
+
+    Args:
+        game: what it is to play.
+        name: one of `NAMES`.
+        seconds: thinking time of a move, or None for none but `iterations`.
+        iterations: of a move, for the AIs that count them (those of Monte Carlo search).
+
+    Raises:
+        LudiiError: no AI is called so, it does not play this game or does not count iterations, or no limit is given
+            or one is not above zero.
+    """
+
+    def __init__(
+        self, game: LudiiGame, name: str, *, seconds: float | None = None, iterations: int | None = None
+    ) -> None:
+        self.name = find_ai(name)
+        limits = [limit for limit in (seconds, iterations) if limit is not None]
+        if not limits or min(limits) <= 0:
+            raise LudiiError(
+                f"{self.name} needs seconds or iterations above zero, "
+                f"got seconds={seconds!r} and iterations={iterations!r}"
+            )
+        thinker = game.rules.thinker(self.name)
+        if iterations is not None and not thinker.counts_iterations:
+            raise LudiiError(f"{self.name} counts no iterations, got iterations={iterations!r}: give it seconds")
+        self._seconds = seconds
+        self._iterations = iterations
+        self._lock = threading.Lock()
+        self._thinker: Thinker | None = None
+        self._rules: object = None
+        self._history: list[int] = []
+
+    def choose(self, state: LudiiState) -> int:
+        """The action that it plays in `state`, where somebody is to move.
+
+        Raises:
+            LudiiError: the match is over, the state is none of Ludii's, or the AI fails or gives no legal move.
+        """
+        if not isinstance(state, LudiiState) or state.is_terminal():
+            raise LudiiError(f"{self.name} needs a state of a Ludii game that is not over, got {str(state)!r}")
+        with self._lock:
+            rules, history = state.get_game().rules, state.history()
+            if rules is not self._rules or history[: len(self._history)] != self._history:
+                self._end()
+            if self._thinker is None:
+                self._thinker = rules.thinker(self.name)
+                self._thinker.begin(state.current_player())
+            self._rules, self._history = rules, history
+            return self._thinker.choose(state.position, self._seconds, self._iterations)
+
+    def restart(self) -> None:
+        """A new match begins: forget the last."""
+        with self._lock:
+            self._end()
+
+    def clone(self) -> LudiiAI:
+        """The same AI without its memory of the match."""
+        new = LudiiAI.__new__(LudiiAI)
+        new.name, new._seconds, new._iterations = self.name, self._seconds, self._iterations
+        new._lock, new._thinker, new._rules, new._history = threading.Lock(), None, None, []
+        return new
+
+    def _end(self) -> None:
+        thinker, self._thinker, self._rules, self._history = self._thinker, None, None, []
+        if thinker is not None:
+            thinker.end()
