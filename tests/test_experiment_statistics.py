@@ -199,3 +199,10 @@ def test_the_table_marks_the_best_and_who_takes_no_part() -> None:
 
 def test_a_bar_in_a_name_does_not_break_a_table() -> None:
     assert markdown_table(["a|b", "c"], [["1", "2"]]) == "| a\\|b | c |\n| --- | ---: |\n| 1 | 2 |"
+
+
+@pytest.mark.parametrize("repetitions", [1, 2])
+def test_the_report_says_that_one_repetition_has_no_intervals(repetitions: int) -> None:
+    plan = plan_of("repetitions = 2", f"repetitions = {repetitions}")
+    text = Results.of(Points(plan, [row(GAME, D1, U1, 1.0)]), [], complete=False).markdown()
+    assert ("With one repetition there is nothing to resample" in text) == (repetitions == 1)

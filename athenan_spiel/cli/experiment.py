@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,7 @@ def run(words: Sequence[str]) -> int:
             with _View() as view:
                 results = run_experiment(file, folder, processes=processes, progress=view)
     except KeyboardInterrupt:
-        say(f"stopped; go on with: athenan experiment {' '.join(words)}")
+        say(f"stopped; go on with: athenan experiment {shlex.join(words)}")
         return STOPPED
     _print(results, folder, as_json=arguments.json)
     return DONE

@@ -191,6 +191,9 @@ def _about(experiment: Experiment) -> list[str]:
         f"of {whom} in {protocol.matches} matches, {openings}; none met itself. In parentheses: the "
         f"{protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} resamples of the "
         "repetitions within each game). The mean is over the games in which a variant takes part; X: it does not.",
+        "With one repetition there is nothing to resample: the intervals have no width and say nothing."
+        if experiment.repetitions == 1
+        else "",
     ]
 
 
