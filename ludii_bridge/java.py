@@ -24,6 +24,9 @@ from ludii_bridge.picture import Stack, draw
 from ludii_bridge.sites import Layout, SiteTensor
 from ludii_bridge.transport import Position, Traits
 
+_LEAST_ACTIONS = 2048
+"""Declared for any game; the most legal moves that the sweep met on a board of few sites were 864."""
+
 
 class JavaTransport:
     """Ludii, with Java started.
@@ -137,10 +140,13 @@ class JavaRules:
         )
 
     def _distinct_moves(self) -> int:
-        """A number that legal moves rarely exceed: 49 ways to each site if pieces move, and as many as kinds if not."""
+        """A number that legal moves rarely exceed: 49 ways to each site if pieces move, and as many as kinds if not.
+
+        Where a move is a long series of choices, on a small board too, there are hundreds more.
+        """
         sites, kinds = len(self.layout.places), int(self.game.numComponents())
         own = int(self.wrapper.numDistinctActions()) if self.wrapper is not None else 49 * sites
-        return max(own, kinds * sites + 2)
+        return max(own, kinds * sites + 2, _LEAST_ACTIONS)
 
     @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:

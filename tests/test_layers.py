@@ -42,8 +42,8 @@ FETCHED = {
     for name in names
 }
 """The true home of what `athenan_spiel` offers."""
-LUDII_DOORS = {"athenan_spiel.games.spec", "athenan_spiel.cli.ludii"}
-"""Who may import ludii_bridge: what reads the name of one of its games, to register them, and its command."""
+LUDII_DOORS = {"athenan_spiel.games.spec", "athenan_spiel.cli.ludii", "athenan_spiel.cli.games"}
+"""Who may import ludii_bridge: what reads the name of one of its games, to register them, its command, and the list."""
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}
 
 
