@@ -292,7 +292,7 @@ def test_a_stage_whose_copy_a_kill_prevented_is_copied_from_the_checkpoint(finis
             file.unlink()
         stage_path(folder, stage).rmdir()
     task = TrainingTask(folder, training.game, shared_cores(training.config, 1), 2)
-    with pytest.raises(CheckpointError, match="damaged"):  # a finished one keeps nothing to go on from
+    with pytest.raises(CheckpointError, match="keeps the network alone, as in a finished experiment"):
         task.run(lambda share: None, lambda: False)
     assert read_header(stage_path(folder, 1)).counters.matches == 4
 

@@ -216,9 +216,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """The whole checkpoint in the folder `path`.
 
     Raises:
-        CheckpointError: as `read_header`.
+        CheckpointError: as `read_header`, or it keeps no more than a network.
     """
     header = read_header(path)
+    if not any((path / name).exists() for name in (OPTIMIZER, REPLAY)):
+        raise CheckpointError(
+            f"checkpoint {path} keeps the network alone, as in a finished experiment: it can be played, but not resumed"
+        )
     weights = read_weights(path)
     with _understood(path, OPTIMIZER) as file:
         optimizer = torch.load(file, map_location="cpu", weights_only=True)
