@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,6 +103,12 @@ def test_imports_only_layers_before_its_own(path: Path) -> None:
 def test_every_module_has_a_layer() -> None:
     top = {name_of(path).split(".")[1] for path in modules("athenan_spiel") if "." in name_of(path)}
     assert top - set(LAYERS) == set()
+
+
+def test_contributing_lists_the_layers_in_order() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[2] for line in text.splitlines() if line.count("|") == 4]
+    assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == LAYERS[:-1]
 
 
 @pytest.mark.parametrize("path", modules("athenan_spiel"), ids=name_of)
