@@ -320,6 +320,16 @@ def test_virtual_losses_count_in_both_counts_of_the_formula() -> None:
     assert [leaf in "CD" for leaf in recorder.asked[2].split()] == [True, False]
 
 
+def test_virtual_losses_of_a_batch_add_up() -> None:
+    """c = 0, A = 0.9 and B = -0.2, once each: (0.9 - 1) / 2 = -0.05 keeps to A, and (0.9 - 2) / 3 = -0.37 goes to B."""
+    game, recorder = batch_game(0.9, -0.2), Recorder()
+    one, three = (mcts(game, exploration_constant=0.0, virtual_loss_batch=batch) for batch in (1, 3))
+    tree = one.new_tree()
+    think(one, game.new_initial_state(), Budget(iterations=2), recorder, tree=tree)
+    think(three, game.new_initial_state(), Budget(iterations=1), recorder, tree=tree)
+    assert [leaf in "CD" for leaf in recorder.asked[-1].split()] == [True, True, False]
+
+
 def test_one_at_a_time_the_better_one_is_followed() -> None:
     """What a batch of 2 gives B, playouts one after another give A."""
     game = batch_game(0.5, -0.2)
