@@ -2,8 +2,8 @@
 
 A round is K matches that start together and are searched side by side, in two groups: what the matches of a group ask
 is merged into one batch per call of the network, and while it values that, the other group's trees grow. K = 1 is
-the papers' setting. A match depends on its seed and on the evaluator alone
-where the budget is in iterations or evaluations, so a round can be repeated exactly.
+the papers' setting. A match depends on its seed and on the evaluator alone where the budget is in iterations or
+evaluations, so a round can be repeated exactly.
 """
 
 from __future__ import annotations

@@ -114,6 +114,11 @@ def test_public_names_are_there_and_sorted() -> None:
         _ = athenan_spiel.Descend
 
 
+def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys: Out) -> None:
+    assert main(["train", "tic_tac_toe", "--seconds", "0.001", "--folder", str(tmp_path / "run")]) == 0
+    assert "no round of matches came to its end in that time, so nothing was learned" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

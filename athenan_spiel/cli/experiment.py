@@ -97,7 +97,7 @@ def _say_what_it_is(file: ExperimentFile, processes: int) -> None:
     seconds = [training.config.seconds for training in trainings]
     known = [second for second in seconds if second is not None]
     length = (
-        f", {sum(known) / 60 / processes:.0f} minutes with {processes} processes" if len(known) == len(seconds) else ""
+        f", {sum(known) / 60 / processes:.0f} minutes, processes: {processes}" if len(known) == len(seconds) else ""
     )
     say(f"{file.source} is right: {len(trainings)} trainings{length}, then {matches:,} matches")
 

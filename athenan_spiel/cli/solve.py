@@ -187,10 +187,10 @@ def _report(game: pyspiel.Game, state: pyspiel.State, proof: Proof, as_json: boo
 def _verdict(game: pyspiel.Game, proof: Proof) -> str:
     """Who wins, in words and by player 0's value."""
     value = f"value {_signed(proof.value)}"
+    if game.num_players() == 1:
+        return f"proven: {value}" if proof.proven else f"not proven; estimated {value}"
     if not proof.proven:
         return f"not proven; estimated {value} for player 0"
-    if game.num_players() == 1:
-        return f"proven: {value}"
     winner = _winner(game, proof)
     return f"proven: {'a draw' if winner is None else f'player {winner} wins'} ({value} for player 0)"
 

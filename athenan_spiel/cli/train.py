@@ -68,6 +68,8 @@ def report(run: Run) -> int:
     if run.reason == "stopped":
         say(f"go on with: athenan resume {run.folder}")
         return STOPPED
+    if not run.matches:
+        say("no round of matches came to its end in that time, so nothing was learned; try --matches-at-once 1")
     return DONE
 
 
