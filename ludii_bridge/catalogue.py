@@ -3,8 +3,8 @@
 Inside Ludii a name matches by its end ("ex.lud" loads Hex) and an unknown option or ruleset silently means the
 default. Here a name is one of the jar's own or it is an error that suggests the nearest.
 
-OpenSpiel's game strings keep round brackets and commas for themselves, so in a name or an option write square
-brackets and semicolons for them: `ludii(game=Kharebga [5x5])`. Upper and lower case do not matter.
+OpenSpiel's game strings keep round brackets, commas and equals signs for themselves, so in a name or an option write
+square brackets, and leave commas and equals signs out: `ludii(game=Kharebga [5x5])`. Upper and lower case are alike.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Catalogue:
         for path in sorted(path.removeprefix("/") for path in paths):
             if not path.startswith(_LEFT_OUT):
                 self._paths.setdefault(PurePosixPath(path).stem, path)
-        self._names = {name.casefold(): name for name in self._paths}
+        self._names = {_plain(name): name for name in self._paths}
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -80,7 +80,7 @@ class Catalogue:
             LudiiError: Ludii has none of that name; the message suggests the nearest.
         """
         wanted = name.strip().translate(_BRACKETS)
-        known = self._names.get(wanted.casefold())
+        known = self._names.get(_plain(wanted))
         if known is None:
             hint = nearest(wanted, self._paths) or "; `athenan games --ludii` lists them"
             raise LudiiError(f"Ludii has no game called {wanted!r}{hint}")
@@ -127,8 +127,8 @@ def _ruleset(name: str, menu: Menu, wanted: str) -> Sequence[str]:
     if not wanted:
         return ()
     short = {heading.removeprefix("Ruleset/"): heading for heading in menu.rulesets}
-    folded = {key.casefold(): heading for key, heading in short.items()}
-    heading = folded.get(wanted.casefold().removeprefix("ruleset/"))
+    folded = {_plain(key): heading for key, heading in short.items()}
+    heading = folded.get(_plain(wanted).removeprefix("ruleset/"))
     if heading is None:
         raise LudiiError(f"{name} has no ruleset {wanted!r}{nearest(wanted, short) or _known(short)}")
     return menu.rulesets[heading]
@@ -138,16 +138,21 @@ def _option(name: str, menu: Menu, wanted: str) -> tuple[str, str]:
     category, slash, choice = wanted.partition("/")
     if not slash:
         raise LudiiError(f"expected Category/Choice as an option of {name}, got {wanted!r}{_known(menu.options)}")
-    categories = {key.casefold(): key for key in menu.options}
-    known = categories.get(category.strip().casefold())
+    categories = {_plain(key): key for key in menu.options}
+    known = categories.get(_plain(category))
     if known is None:
         raise LudiiError(f"{name} has no option {category!r}{nearest(category, menu.options) or _known(menu.options)}")
-    choices = {key.casefold(): key for key in menu.options[known]}
-    found = choices.get(choice.strip().casefold())
+    choices = {_plain(key): key for key in menu.options[known]}
+    found = choices.get(_plain(choice))
     if found is None:
         hint = nearest(choice, menu.options[known]) or _known(menu.options[known])
         raise LudiiError(f"{known!r} of {name} has no choice {choice!r}{hint}")
     return known, found
+
+
+def _plain(text: str) -> str:
+    """What of a name can be written in a game string: no commas and equals signs, in lower case."""
+    return " ".join(text.translate(_BRACKETS).replace(",", " ").replace("=", " ").split()).casefold()
 
 
 def _known(names: Iterable[str]) -> str:

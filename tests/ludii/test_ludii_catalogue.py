@@ -8,7 +8,7 @@ import pytest
 from ludii_fake import MENU, PATHS
 
 from ludii_bridge import LudiiError
-from ludii_bridge.catalogue import Catalogue, Source, choose, find_file
+from ludii_bridge.catalogue import Catalogue, Menu, Source, choose, find_file
 
 
 def test_a_name_is_found_whatever_its_case() -> None:
@@ -54,16 +54,20 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
         ("Long", "", ("Line/3",)),
         ("ruleset/short [suggested]", "", ("Line/2",)),
         ("", "line/2", ("Line/2",)),
-        ("", "Line/2; board (kind)/Other", None),
+        ("", "Line/2; board (kind)/Other", ("Line/2", "Board [Kind]/Other")),
         ("Long", "Line/2", ("Line/2",)),
     ],
 )
-def test_options_are_ludiis_own(ruleset: str, options: str, chosen: tuple[str, ...] | None) -> None:
-    if chosen is None:
-        with pytest.raises(LudiiError, match="no option"):
-            choose("T", MENU, ruleset, options)
-    else:
-        assert choose("T", MENU, ruleset, options) == chosen
+def test_options_are_ludiis_own(ruleset: str, options: str, chosen: tuple[str, ...]) -> None:
+    assert choose("T", MENU, ruleset, options) == chosen
+
+
+def test_commas_and_equals_signs_are_left_out_of_a_game_string() -> None:
+    """OpenSpiel would end the value there, as in Lines of Action's "Simultaneous Group = Draw"."""
+    menu = Menu({"End": ["A = B", "A (C, D)"]}, {})
+    assert choose("T", menu, "", "End/a b") == ("End/A = B",)
+    assert choose("T", menu, "", "End/A [C D]") == ("End/A (C, D)",)
+    assert Catalogue(["lud/board/One, Two.lud"]).find("one two").name == "One, Two"
 
 
 @pytest.mark.parametrize(
