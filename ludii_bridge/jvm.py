@@ -98,7 +98,7 @@ def translated(function: Callable[_P, _R], what: str = "Ludii failed") -> Callab
             return function(*args, **kwargs)
         except Exception as error:
             jpype = sys.modules.get("jpype")
-            if jpype is not None and isinstance(error, jpype.JException):
+            if jpype is not None and (isinstance(error, jpype.JException) or _is_lost(error)):
                 raise LudiiError(explain(error, what)) from error
             raise
 
@@ -110,12 +110,20 @@ def explain(error: BaseException, what: str) -> str:
 
     Ludii wraps what goes wrong in its compiler more than once, so the whole trace is looked at for errors of Java's.
     """
-    trace = str(getattr(error, "stacktrace", str)())
-    if "OutOfMemoryError" in trace:
+    try:
+        trace = str(getattr(error, "stacktrace", str)())
+    except Exception:  # writing the trace takes memory, too
+        trace = str(error)
+    if "OutOfMemoryError" in trace or _is_lost(error):
         return "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
     if "StackOverflowError" in trace:
         return f"{what}: its rules call themselves without end"
     return f"{what}: {_one_line(error)}"
+
+
+def _is_lost(error: BaseException) -> bool:
+    """What jpype raises where Java has no memory left for the error itself."""
+    return type(error) is RuntimeError and str(error) == "Fatal error occurred"
 
 
 def _one_line(error: BaseException) -> str:

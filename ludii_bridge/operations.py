@@ -97,6 +97,7 @@ class Operations:
         """The states after `moves`, a Java array, from number `first` on, at most `rows` of them, in one crossing."""
         count = min(len(moves) - first, self.rows)
         frame = self._frame
+        self._programs.keep_reserve()
         if count < len(moves):  # a slice of jpype's reaches Java as the whole array
             moves = self._copy(moves, first, first + count)
         with self._lock:

@@ -7,7 +7,17 @@ calling that is one crossing, however much happens behind it.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+_RESERVE = 2**20
+"""Bytes that Java keeps back for telling that memory has run out: jpype cannot without some."""
+
+
+@functools.cache
+def _reserve(jpype: Any) -> Any:
+    """A Java array for the memory that is kept back, one for the process."""
+    return jpype.JArray(jpype.JObject)(1)
 
 
 class Programs:
@@ -23,6 +33,14 @@ class Programs:
         self._faces = jpype.JClass("java.lang.invoke.MethodHandleProxies")
         self._void = jpype.JClass("java.lang.Void").TYPE
         self._lookup = self._handles.publicLookup()
+        self._error = jpype.JClass("java.lang.OutOfMemoryError").class_
+        self._reserve = _reserve(jpype)
+        self.keep_reserve()
+
+    def keep_reserve(self) -> None:
+        """Keep memory back again, where it was given away because memory had run out."""
+        if self._reserve[0] is None:
+            self._reserve[0] = self._jpype.JArray(self._jpype.JByte)(_RESERVE)
 
     def method(self, owner: Any, name: str, result: Any, *parameters: Any) -> Any:
         """`owner.name`, an instance's method: (owner, *parameters)result."""
@@ -83,8 +101,19 @@ class Programs:
         return self._handles.permuteArguments(handle, kind, order)
 
     def face(self, interface: Any, handle: Any) -> Any:
-        """`handle` as an object of a Java interface with one method."""
-        return self._faces.asInterfaceInstance(interface, handle)
+        """`handle` as an object of a Java interface with one method; where memory runs out in it, the reserve is given
+        away before the error goes on."""
+        guarded = self._handles.catchException(handle, self._error, self._give(handle))
+        return self._faces.asInterfaceInstance(interface, guarded)
+
+    def _give(self, handle: Any) -> Any:
+        """(OutOfMemoryError)result: let go of the reserve and throw the error on."""
+        objects = self._reserve.getClass()
+        clear = self._handles.insertArguments(
+            self.set_element(objects), 0, [self._reserve, self._jpype.java.lang.Integer.valueOf(0), None]
+        )
+        throw = self._handles.throwException(handle.type().returnType(), self._error)
+        return self._handles.foldArguments(throw, self._handles.dropArguments(clear, 0, self._classes([self._error])))
 
     def _signature(self, result: Any, parameters: tuple[Any, ...]) -> Any:
         return self._type.methodType(result, self._classes(list(parameters)))

@@ -94,6 +94,16 @@ def _run(name: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print(f"{command}: stopped", file=sys.stderr)
         return STOPPED
+    except RuntimeError as error:
+        if not _is_ludiis(error):
+            raise
+        return _fail(command, str(error))
+
+
+def _is_ludiis(error: Exception) -> bool:
+    """The bridge to Ludii raised it, which is no part of this package and hardly ever loaded."""
+    bridge = sys.modules.get("ludii_bridge.errors")
+    return bridge is not None and isinstance(error, bridge.LudiiError)
 
 
 def _fail(command: str, message: str) -> int:

@@ -186,6 +186,27 @@ def test_the_command_line_measures_against_it(fake: FakeTransport, capsys: pytes
     assert "UCT is an AI of Ludii's and plays its games alone" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("error", "code"), [(LudiiError("Java ran out of memory"), 2), (RuntimeError("a slip"), None)])
+def test_what_fails_in_ludii_is_one_line_of_the_command_line(
+    fake: FakeTransport,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    code: int | None,
+) -> None:
+    def choose(*args: Any) -> int:
+        raise error
+
+    monkeypatch.setattr(FakeThinker, "choose", choose)
+    words = ["eval", "random", "--against", "ludii:UCT@0.1s", "--game", TIC_TAC_TOE, "--matches", "2", "--json"]
+    if code is None:
+        with pytest.raises(RuntimeError, match="a slip"):
+            main(words)
+    else:
+        assert main(words) == code
+        assert capsys.readouterr().err.splitlines()[-1] == "athenan eval: Java ran out of memory"
+
+
 @pytest.mark.usefixtures("ludii")
 def test_the_names_are_ludiis() -> None:
     if connect().version != "1.3.12":

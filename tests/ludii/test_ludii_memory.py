@@ -1,0 +1,64 @@
+"""Java's memory runs out: an error of one line, and the process goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ludii_bridge import LudiiError, jvm
+
+SCRIPT = """
+import gc, sys
+import pyspiel
+import ludii_bridge
+
+ludii_bridge.connect(memory="48m")
+game = pyspiel.load_game("ludii(game=Hex)")
+for _ in range(2):
+    level = [game.new_initial_state()]
+    kept = []
+    try:
+        while True:
+            kept.append(level)
+            level = [state.child(action) for state in level for action in state.legal_actions()]
+    except ludii_bridge.LudiiError as error:
+        print(error)
+    del level, kept
+    gc.collect()
+    state = game.new_initial_state()
+    state.apply_action(3)
+    print(len(state.legal_actions()))
+"""
+
+
+QUEUE = 'thread "Python Reference Queue"'
+"""jpype's own thread, which Java may say a line of when memory runs out in it."""
+
+
+@pytest.mark.slow("fills Java's memory twice")
+@pytest.mark.usefixtures("ludii")
+def test_java_out_of_memory_is_one_line_and_the_process_goes_on() -> None:
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=root, check=True, timeout=300
+    )
+    line = "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
+    assert done.stdout.splitlines() == [line, "121", line, "121"]
+    assert [text for text in done.stderr.splitlines() if text and QUEUE not in text] == []
+
+
+def test_an_error_for_which_java_had_no_memory_is_known() -> None:
+    def fails() -> None:
+        raise RuntimeError("Fatal error occurred")  # jpype's words
+
+    def other() -> None:
+        raise RuntimeError("another")
+
+    pytest.importorskip("jpype")
+    with pytest.raises(LudiiError, match=r"^Java ran out of memory: give it more"):
+        jvm.translated(fails)()
+    with pytest.raises(RuntimeError, match="another"):
+        jvm.translated(other)()
