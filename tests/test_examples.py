@@ -15,6 +15,7 @@ SMALLEST = {
     "benchmarks/engines.py": ["--quick"],
     "benchmarks/hex5.py": ["--dry-run"],
     "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],
+    "benchmarks/one_player.py": ["--dry-run"],
     "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],
     "benchmarks/selfplay.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
     "benchmarks/startup.py": ["--runs", "1"],
