@@ -223,16 +223,30 @@ class JavaPosition(Position):
     """
 
     def __init__(
-        self, rules: JavaRules, context: Any, facts: int | None = None, tensor: NDArray[np.float32] | None = None
+        self,
+        rules: JavaRules,
+        context: Any,
+        facts: int | None = None,
+        tensor: NDArray[np.float32] | None = None,
+        row: int | None = None,
     ) -> None:
         self._rules = rules
         self._operations: Operations = rules.operations
-        self._context = context
-        self._facts = facts if facts is not None else self._operations.facts(context)
+        self._found = context
+        self._row = row
+        self._facts: int = facts if facts is not None else self._operations.facts(context)
         self._tensor = tensor
         self._moves: Any = None
+        self._count: int | None = None
         self._asked = 0
-        self._ready: dict[int, JavaPosition] = {}
+        self._ready: list[JavaPosition | None] = []
+
+    @property
+    def _context(self) -> Any:
+        """Ludii's state, fetched from the array of it and its siblings when it is needed first."""
+        if self._row is not None:
+            self._found, self._row = self._found[self._row], None
+        return self._found
 
     @property
     def over(self) -> bool:
@@ -255,7 +269,9 @@ class JavaPosition(Position):
     @property
     def moves(self) -> int:
         """How many moves are legal."""
-        return 0 if self.over else len(self._legal())
+        if self._count is None:
+            self._count = 0 if self.over else len(self._legal())
+        return self._count
 
     @jvm.translated
     def _legal(self) -> Any:
@@ -275,20 +291,22 @@ class JavaPosition(Position):
         same = (i for i, legal in enumerate(self._legal()) if legal.toTrialFormat(None).equals(words))
         return next(same, None)
 
-    @jvm.translated
     def child(self, move: int) -> JavaPosition:
         """The position after a legal move."""
+        if self._ready and (waiting := self._ready[move]) is not None:
+            self._ready[move] = None
+            return waiting
+        return self._make_child(move)
+
+    @jvm.translated
+    def _make_child(self, move: int) -> JavaPosition:
         self.shared = True
         if self._rules.moves_wear_out:
             return self._child_of_fresh_move(move)
-        waiting = self._ready.pop(move, None)
-        if waiting is not None:
-            return waiting
         self._asked += 1
         if self._asked == 2:
             self._make_children()
-            if move in self._ready:
-                return self._ready.pop(move)
+            return self.child(move)
         return JavaPosition(self._rules, self._operations.child(self._context, self._legal()[move]))
 
     @jvm.translated
@@ -312,15 +330,21 @@ class JavaPosition(Position):
             made = self._operations.children(self._context, moves, first, tensors=self._rules.seen)
             facts = (2 * made.movers + made.overs).tolist()
             tensors = made.tensors if made.tensors is not None else [None] * len(facts)
-            for i, (context, fact, tensor) in enumerate(zip(made.contexts, facts, tensors, strict=True), start=first):
-                self._ready[i] = JavaPosition(self._rules, context, fact, tensor)
+            self._ready += [
+                JavaPosition(self._rules, made.contexts, fact, tensor, row)
+                for row, (fact, tensor) in enumerate(zip(facts, tensors, strict=True))
+            ]
 
-    @jvm.translated
     def observe(self, out: NDArray[np.float32]) -> None:
         """Write the tensor into `out`."""
-        if self._tensor is not None:
+        if self._tensor is None:
+            self._look(out)
+        else:
             out[:] = self._tensor
-        elif self._rules.wrapper is None:
+
+    @jvm.translated
+    def _look(self, out: NDArray[np.float32]) -> None:
+        if self._rules.wrapper is None:
             self._rules.sites.observe(self._context, self.mover, out)
         else:
             self._rules.seen = True
