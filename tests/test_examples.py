@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ludii_bridge import LudiiError, installation
+
 ROOT = Path(__file__).resolve().parent.parent
 SMALLEST = {
     **{f"examples/{script.name}": ["--dry-run"] for script in (ROOT / "examples").glob("*.py")},
@@ -16,6 +18,8 @@ SMALLEST = {
     "benchmarks/hex5.py": ["--dry-run"],
     "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],
     "benchmarks/one_player.py": ["--dry-run"],
+    "benchmarks/ludii_children.py": ["--dry-run"],
+    "benchmarks/ludii_strength.py": ["--dry-run"],
     "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],
     "benchmarks/selfplay.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
     "benchmarks/startup.py": ["--runs", "1"],
@@ -26,12 +30,22 @@ SMALLEST = {
 
 @pytest.mark.parametrize("script", SMALLEST)
 def test_runs(script: str, tmp_path: Path) -> None:
+    if "ludii" in script:
+        _require_ludii()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(ROOT / script), *SMALLEST[script]]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def _require_ludii() -> None:
+    try:
+        installation.find_jar()
+        installation.find_java()
+    except LudiiError as error:
+        pytest.skip(f"needs Java and Ludii: {error}")
 
 
 def test_every_benchmark_is_run() -> None:
