@@ -94,7 +94,7 @@ _PAGE = """\
 **{supported} of {tried}** board games of Ludii {version}, with their default options, can be played through the bridge
 (tried {date}). `ludii_bridge/games.csv` has a row for each, and `athenan games --ludii [FILTER]` shows them.
 
-```sh
+```console
 python -m ludii_bridge sweep ludii_bridge/games.csv --page docs/ludii_games.md
 ```
 

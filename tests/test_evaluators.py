@@ -376,6 +376,7 @@ def test_ctrl_c_is_no_crash_when_engines_have_gone() -> None:
         from athenan_spiel.evaluators import make_engine
         from athenan_spiel.networks import make_network
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         network = make_network((8,), NetworkConfig(), bounded=True, scale=1.0, seed=0)
         engines = [make_engine(EngineConfig(name="openvino"), (8,)) for _ in range(2)]
         for engine in engines:
