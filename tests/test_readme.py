@@ -1,6 +1,6 @@
 """The README's and the docs' commands and snippets do what they say, with small counts in place of long ones.
 
-Commands are those in blocks of `sh`; what needs Ludii's jar stands in blocks of `console`, and tests/ludii has the like.
+Commands are those in blocks of `sh`; what needs Ludii's jar stands in blocks of `console`, and tests/ludii tries it.
 """
 
 from __future__ import annotations
