@@ -20,6 +20,7 @@ import pyspiel
 
 from athenan_spiel.decisions import Decision
 from athenan_spiel.evaluators.engine import Deferred, Pending
+from athenan_spiel.games.children import Joined
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, checked_values, search_under
 from athenan_spiel.search.walk import Questions
@@ -102,7 +103,7 @@ class _Group:
 
     def __init__(self, matches: Sequence[tuple[int, Questions[Match]]]) -> None:
         self.running = [(index, match, 0) for index, match in matches]
-        self.states: list[pyspiel.State] = []
+        self.states = Joined()
         self.pending: Pending | None = None
 
     def advance(self, values: list[float] | None) -> list[tuple[int, Match]]:
@@ -112,7 +113,7 @@ class _Group:
         """
         finished = []
         running = []
-        self.states = []
+        self.states = Joined()
         at = 0
         for index, match, count in self.running:
             try:
@@ -121,7 +122,7 @@ class _Group:
                 finished.append((index, end.value))
             else:
                 running.append((index, match, len(question)))
-                self.states += question
+                self.states.append(question)
             at += count
         self.running = running
         return finished

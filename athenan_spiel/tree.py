@@ -266,6 +266,7 @@ class Tree:
         state: pyspiel.State,
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
         estimates: list[float],
         proofs: Mapping[int, Proof] = NO_PROOFS,
     ) -> Node:
@@ -273,6 +274,7 @@ class Tree:
 
         Args:
             key, state, actions, children: of the state; all its actions, and where they lead.
+            ended: which children are terminal.
             estimates: the values of those children that are neither terminal nor in `proofs`, in order.
             proofs: of the children that are `known`, by index.
         """
@@ -280,21 +282,21 @@ class Tree:
         if len(estimates) == len(children):
             node = self.node_type(actions, estimates, maximises=maximises)
         else:
-            node = self._add_with_ends(actions, children, estimates, proofs, maximises)
+            node = self._add_with_ends(actions, children, ended, estimates, proofs, maximises)
         self.table[key] = node
         if self.store is not None:
             leaf = self.leaves.pop(key, None)
             node.observation = self.store.append(state) if leaf is None else leaf.observation
             if self.store.leaves:
-                self._add_leaves(self.store, node, children)
+                self._add_leaves(self.store, node, children, ended)
         self._plies.append(state.move_number())
         node.backup()
         return node
 
-    def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State]) -> None:
+    def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:
         """Store those of `children`, not terminal, that the tree has not met yet."""
         for i, child in enumerate(children):
-            if not child.is_terminal():
+            if not ended[i]:
                 key = self.key(child)
                 if key not in self.table and key not in self.leaves:
                     self.leaves[key] = Leaf(store.append(child), node, i)
@@ -303,23 +305,23 @@ class Tree:
         self,
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
         estimates: list[float],
         proofs: Mapping[int, Proof],
         maximises: bool,
     ) -> Node:
         remaining = iter(estimates)
-        terminal = [child.is_terminal() for child in children]
+        ends = {i: children[i] for i, end in enumerate(ended) if end}
         values = [
-            self.terminal_value(child) if ended else proofs[i][1] if i in proofs else next(remaining)
-            for i, (child, ended) in enumerate(zip(children, terminal, strict=True))
+            self.terminal_value(ends[i]) if end else proofs[i][1] if i in proofs else next(remaining)
+            for i, end in enumerate(ended)
         ]
         node = self.node_type(actions, values, maximises=maximises)
         if self.completion:
-            for i, ended in enumerate(terminal):
-                if ended:
-                    node.resolve(i, gain(children[i]))
-                elif i in proofs:
-                    node.resolve(i, proofs[i][0])
+            for i, end in ends.items():
+                node.resolve(i, gain(end))
+            for i, (completion, _) in proofs.items():
+                node.resolve(i, completion)
         return node
 
     def terminal_value(self, state: pyspiel.State) -> float:

@@ -26,9 +26,10 @@ from typing import Any
 
 import numpy as np
 import pyspiel
-from open_spiel.python.observation import make_observation
 
 import ludii_bridge  # noqa: F401  it registers Ludii's games
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.games.children import children_of, ended_of
 
 GAMES = ["Breakthrough", "Surakarta", "Ataxx", "Santorini", "Hex", "Amazons", "Reversi", "Xiangqi"]
 LONGEST = 80
@@ -67,23 +68,19 @@ def states_of(game: Any, count: int, rng: random.Random) -> list[Any]:
 
 
 def bridge(game: Any) -> Round:
-    """Through the bridge, as a search asks for children."""
-    observation = make_observation(game)
-    batch = np.empty((game.num_distinct_actions(), observation.tensor.size), np.float32)
+    """Through the bridge, as a search and a network ask for children."""
+    encoder = Encoder(game)
+    batch = np.empty((game.num_distinct_actions(), *encoder.shape), np.float32)
 
     def run(states: list[Any]) -> int:
         count = 0
         for state in states:
-            actions = state.legal_actions()
-            for row, action in enumerate(actions):
-                child = state.child(action)
-                if child.is_terminal():
-                    child.returns()
-                else:
-                    child.current_player()
-                observation.set_from(child, 0)
-                batch[row] = observation.tensor
-            count += len(actions)
+            children = children_of(state, state.legal_actions())
+            for i, end in enumerate(ended_of(children)):
+                if end:
+                    children[i].returns()
+            encoder.encode(children, batch[: len(children)])
+            count += len(children)
         return count
 
     return run

@@ -26,8 +26,11 @@ import agents
 import athenan_spiel as ath
 from athenan_spiel.arena import Comparison
 
-OUTCOMES = {"Surakarta": "presence", "Ataxx": "presence", "Santorini": "gain"}
-"""What a match is worth in training, for each game; "gain" is the preset's own."""
+OUTCOMES = {"Surakarta": "presence", "Ataxx": "presence", "Santorini": "additive_depth"}
+"""What a match is worth in training, for each game; additive depth is the preset's own."""
+EVALUATIONS = 200
+"""States valued for a move in training. The preset's own 2,000 would make a round of 16 matches of these games, which
+last a hundred moves and more, take minutes."""
 AGENT_SEED, OPENINGS_SEED = 1, 3
 
 
@@ -55,7 +58,9 @@ def train(name: str, arguments: argparse.Namespace, folder: Path) -> Path:
         print(f"{name}: the run {folder} is taken as it is", flush=True)
         return folder
     changes = {"seconds": arguments.train_seconds, "seed": arguments.train_seed, "outcome": OUTCOMES[name]}
-    config = dataclasses.replace(ath.preset("quick"), **changes)
+    quick = ath.preset("quick")
+    search = dataclasses.replace(quick.search, evaluations=EVALUATIONS)
+    config = dataclasses.replace(quick, search=search, **changes)
     if arguments.dry_run:
         config = dataclasses.replace(config, matches=2, matches_at_once=2, search=ath.SearchConfig(iterations=1))
     run = ath.train(ath.load_game(game_string(name, arguments)), config, folder)

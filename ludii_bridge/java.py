@@ -6,10 +6,9 @@ Only Ludii's public classes are used, those that other frameworks use too: `Game
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,11 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
 from ludii_bridge.java_ai import JavaThinker
 from ludii_bridge.operations import Operations
-from ludii_bridge.picture import Stack, draw
-from ludii_bridge.sites import Layout, SiteTensor
-from ludii_bridge.transport import Position, Traits
+from ludii_bridge.position import JavaPosition
+from ludii_bridge.programs import Programs, Types
+from ludii_bridge.sites import Layout, SiteReader
+from ludii_bridge.tensors import LudiiTensor, SiteTensor, Tensor, suits_ludiis_tensor
+from ludii_bridge.transport import Traits
 
 _LEAST_ACTIONS = 2048
 """Declared for any game; the most legal moves that the sweep met on a board of few sites were 864."""
@@ -97,9 +98,9 @@ class JavaRules:
         self.jpype = jpype
         self.game = game
         self.wrapper: Any = None
+        """Ludii's `LudiiGameWrapper`, where its tensor suits the game."""
         self.operations: Any = None
-        self.seen = False
-        """A tensor was asked for: children are made with theirs."""
+        self._reading = threading.Lock()
         self.moves_wear_out = False
         """The meta-rules of a few games change a move as they apply it: it can be applied only once."""
         self.components: tuple[tuple[str, int], ...] = ()
@@ -113,16 +114,16 @@ class JavaRules:
         if faults:  # some such games have no board to make tensors of
             return Traits(name=name, players=players, faults=faults, longest=longest)
         self.layout = Layout(game)
+        fields = ["what", "who", "count", "state", *(["sizeStack"] if game.isStacking() else [])]
+        self._reader = SiteReader(self.jpype, game, self.layout, fields, 1)
+        programs, types = Programs(self.jpype), Types(self.jpype)
+        self._read = programs.face(types.consumer, programs.bound(self._reader.program(programs, types), 0)).accept
         names = [str(component.name()) for component in list(game.equipment().components())[1:]]
-        self.sites = SiteTensor(self.jpype, game, self.layout, names)
-        self.wrapper = (
-            self.jpype.JClass("utils.LudiiGameWrapper")(game) if _suits_ludiis_tensor(game, self.layout) else None
-        )
-        shape, channels = self.sites.shape, self.sites.channels
-        if self.wrapper is not None:
-            shape = cast(tuple[int, int, int], tuple(map(int, self.wrapper.stateTensorsShape())))
-            channels = tuple(map(str, self.wrapper.stateTensorChannelNames()))
-        self.operations = Operations(self.jpype, game, self.wrapper, math.prod(shape))
+        tensor: Tensor = SiteTensor(self.jpype, game, self.layout, names)
+        if suits_ludiis_tensor(game, self.layout):
+            self.wrapper = self.jpype.JClass("utils.LudiiGameWrapper")(game)
+            tensor = LudiiTensor(self.jpype, self.wrapper)
+        self.operations = Operations(self.jpype, game, tensor)
         self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
         self.components = tuple(
             (str(component.name()), int(component.owner())) for component in list(game.equipment().components())[1:]
@@ -132,8 +133,8 @@ class JavaRules:
             players=players,
             faults=(),
             longest=longest,
-            shape=shape,
-            channels=channels,
+            shape=tensor.shape,
+            channels=tensor.channels,
             distinct_moves=self._distinct_moves(),
             hashed=_is_hashed(game),
             scored=bool(game.requiresScore()),
@@ -158,6 +159,12 @@ class JavaRules:
             places = [(int(columns[site]), int(rows[site])) for site in range(count)]
         return {"centres": self.layout.centres, "planes": np.array(places, np.float64)}
 
+    def sites(self, context: Any) -> dict[str, NDArray[np.int32]]:
+        """What stands on each site of a state, by its number; see `SiteReader` for the fields."""
+        with self._reading:
+            self._read(context)
+            return {field: rows[0].copy() for field, rows in self._reader.found.items()}
+
     def limit(self, moves: int) -> None:
         """End every match after that many moves as a draw."""
         self.game.setMaxMoveLimit(moves)
@@ -176,7 +183,7 @@ class JavaRules:
         trial = self.jpype.JClass("other.trial.Trial")(self.game)
         context = self.jpype.JClass("other.context.Context")(self.game, trial)
         self.game.start(context)
-        return JavaPosition(self, context)
+        return JavaPosition.of(self, context)
 
 
 def _faults(game: Any) -> tuple[str, ...]:
@@ -213,252 +220,3 @@ def _is_hashed(game: Any) -> bool:
         game.isBoardless(),
     )
     return not any(map(bool, others))
-
-
-class JavaPosition(Position):
-    """One of Ludii's contexts, and what is known of it already.
-
-    A search asks for one child after the other. The first is made alone; when a second one is wanted, Java makes all
-    that are left in few crossings, and they wait here until they are fetched.
-    """
-
-    def __init__(
-        self,
-        rules: JavaRules,
-        context: Any,
-        facts: int | None = None,
-        tensor: NDArray[np.float32] | None = None,
-        row: int | None = None,
-    ) -> None:
-        self._rules = rules
-        self._operations: Operations = rules.operations
-        self._found = context
-        self._row = row
-        self._facts: int = facts if facts is not None else self._operations.facts(context)
-        self._tensor = tensor
-        self._moves: Any = None
-        self._count: int | None = None
-        self._asked = 0
-        self._ready: list[JavaPosition | None] = []
-
-    @property
-    def _context(self) -> Any:
-        """Ludii's state, fetched from the array of it and its siblings when it is needed first."""
-        if self._row is not None:
-            self._found, self._row = self._found[self._row], None
-        return self._found
-
-    @property
-    def over(self) -> bool:
-        """The match has ended."""
-        return bool(self._facts & 1)
-
-    @property
-    def mover(self) -> int:
-        """The player to move."""
-        return self._facts >> 1
-
-    @property
-    def utilities(self) -> tuple[float, ...]:
-        """1 for a win, -1 for a loss, for each player."""
-        if not self.over:
-            return (0.0,) * self._rules.traits.players
-        ranks = self._rules.jpype.JClass("other.RankUtils").agentUtilities(self._context)
-        return tuple(float(x) for x in ranks[1:])
-
-    @property
-    def moves(self) -> int:
-        """How many moves are legal."""
-        if self._count is None:
-            self._count = 0 if self.over else len(self._legal())
-        return self._count
-
-    @jvm.translated
-    def _legal(self) -> Any:
-        if self._moves is None:
-            self._moves = self._operations.ordered_moves(self._context)
-        return self._moves
-
-    @property
-    def context(self) -> Any:
-        """Ludii's state; it must not be changed."""
-        return self._context
-
-    @jvm.translated
-    def number_of(self, move: Any) -> int | None:
-        """The number of the legal move that does what `move` does, a move of Ludii's; None if there is none."""
-        words = move.toTrialFormat(None)
-        same = (i for i, legal in enumerate(self._legal()) if legal.toTrialFormat(None).equals(words))
-        return next(same, None)
-
-    def child(self, move: int) -> JavaPosition:
-        """The position after a legal move."""
-        if self._ready and (waiting := self._ready[move]) is not None:
-            self._ready[move] = None
-            return waiting
-        return self._make_child(move)
-
-    @jvm.translated
-    def _make_child(self, move: int) -> JavaPosition:
-        self.shared = True
-        if self._rules.moves_wear_out:
-            return self._child_of_fresh_move(move)
-        self._asked += 1
-        if self._asked == 2:
-            self._make_children()
-            return self.child(move)
-        return JavaPosition(self._rules, self._operations.child(self._context, self._legal()[move]))
-
-    @jvm.translated
-    def advance(self, move: int) -> JavaPosition:
-        """The position after a legal move, made of this one."""
-        if self._rules.moves_wear_out:
-            return self._child_of_fresh_move(move)
-        return JavaPosition(self._rules, self._operations.advance(self._context, self._legal()[move]))
-
-    def _child_of_fresh_move(self, move: int) -> JavaPosition:
-        context = self._rules.jpype.JClass("other.context.Context")(self._context)
-        context.trial().clearLegalMoves()
-        moves = self._operations.ordered_moves(context)
-        return JavaPosition(self._rules, self._operations.advance(context, moves[move]))
-
-    def _make_children(self) -> None:
-        """Make all children, in as few crossings as the buffers allow."""
-        moves = self._legal()
-        rows = self._operations.rows
-        for first in range(0, len(moves), rows):
-            made = self._operations.children(self._context, moves, first, tensors=self._rules.seen)
-            facts = (2 * made.movers + made.overs).tolist()
-            tensors = made.tensors if made.tensors is not None else [None] * len(facts)
-            self._ready += [
-                JavaPosition(self._rules, made.contexts, fact, tensor, row)
-                for row, (fact, tensor) in enumerate(zip(facts, tensors, strict=True))
-            ]
-
-    def observe(self, out: NDArray[np.float32]) -> None:
-        """Write the tensor into `out`."""
-        if self._tensor is None:
-            self._look(out)
-        else:
-            out[:] = self._tensor
-
-    @jvm.translated
-    def _look(self, out: NDArray[np.float32]) -> None:
-        if self._rules.wrapper is None:
-            self._rules.sites.observe(self._context, self.mover, out)
-        else:
-            self._rules.seen = True
-            self._operations.observe(self._context, out)
-
-    @jvm.translated
-    def describe_moves(self) -> list[str]:
-        """The legal moves in Ludii's notation."""
-        if self.over:
-            return []
-        legal = list(self._legal())
-        texts = [self._text(move, decisions=True) for move in legal]
-        often = Counter(texts)
-        return [
-            text if often[text] == 1 else self._text(move, decisions=False)
-            for text, move in zip(texts, legal, strict=True)
-        ]
-
-    def _text(self, move: Any, *, decisions: bool) -> str:
-        """What a move does, in words: only what the player decides, or all."""
-        actions = list(_single_actions(move))
-        chosen = [action for action in actions if action.isDecision()] if decisions else []
-        return ", ".join(dict.fromkeys(str(x.toTurnFormat(self._context, True)) for x in chosen or actions))
-
-    @jvm.translated
-    def describe(self) -> str:
-        """The position for a person."""
-        layout = self._rules.layout
-        picture = draw(self._stacks(), layout.places, layout.width, layout.height, self._rules.components)
-        scores = self.scores()
-        return "\n".join([picture, f"score {' : '.join(f'{x:g}' for x in scores)}"] if scores else [picture])
-
-    def _stacks(self) -> dict[int, Stack]:
-        """What stands on each site that is not empty, from the bottom."""
-        found = self._rules.sites.read(self._context)
-        there = {site: int(found["what"][site]) for site in self._rules.layout.places if found["what"][site]}
-        return {
-            site: Stack(self._levels(site, top, found), int(found["count"][site]), int(found["state"][site]))
-            for site, top in there.items()
-        }
-
-    def _levels(self, site: int, top: int, found: Mapping[str, NDArray[np.int32]]) -> tuple[int, ...]:
-        """The pieces on a site from the bottom up."""
-        levels = int(found["sizeStack"][site]) if "sizeStack" in found else 1
-        if levels <= 1:
-            return (top,)
-        number = next(i for i, (first, n) in enumerate(self._rules.layout.containers) if first <= site < first + n)
-        game = self._rules.game
-        kind = game.board().defaultSite() if number == 0 else self._rules.jpype.JClass("game.types.board.SiteType").Cell
-        container = self._context.containerState(number)
-        return tuple(int(container.what(site, level, kind)) for level in range(levels))
-
-    @jvm.translated
-    def key(self) -> tuple[int, ...]:
-        """Ludii's hash of the state, and what else decides what comes or is seen."""
-        context = self._context
-        state, trial = context.state(), context.trial()
-        players = range(1, self._rules.traits.players + 1)
-        numbers = [int(state.fullHash(context)), self._facts, int(state.counter()), int(state.numTurn())]
-        numbers += [int(state.currentPhase(player)) for player in players]
-        numbers += [int(state.playerToAgent(player)) for player in players]
-        numbers += map(int, self.scores() or ())
-        for back in range(1, min(2, int(trial.numMoves()) - int(trial.numInitialPlacementMoves())) + 1):
-            move = trial.getMove(int(trial.numMoves()) - back)
-            numbers += [int(move.fromNonDecision()), int(move.toNonDecision())]
-        for earlier in (trial.previousState(), trial.previousStateWithinATurn()):
-            numbers.append(int(earlier.size()))
-            numbers += sorted(int(x) for x in earlier.toArray())
-        return tuple(numbers)
-
-    def scores(self) -> tuple[float, ...] | None:
-        """The points of each player, or None where the game keeps none."""
-        if not self._rules.traits.scored:
-            return None
-        return tuple(float(self._context.score(player)) for player in self._colours())
-
-    @jvm.translated
-    def pieces(self) -> tuple[int, ...]:
-        """How many pieces each player has."""
-        if self._rules.game.isStacking():
-            owned = self._context.state().owned()
-            return tuple(sum(map(len, filter(None, owned.positions(player)))) for player in self._colours())
-        found = self._rules.sites.read(self._context)
-        there = list(self._rules.layout.places)
-        who, count = found["who"][there], np.maximum(found["count"][there], 1)
-        return tuple(int(count[who == player].sum()) for player in self._colours())
-
-    def _colours(self) -> list[int]:
-        """For each player Ludii's number of the side that is theirs now."""
-        agents = [int(self._context.state().playerToAgent(i + 1)) for i in range(self._rules.traits.players)]
-        return [agents.index(player + 1) + 1 for player in range(len(agents))]
-
-
-def _single_actions(move: Any) -> Iterator[Any]:
-    """The actions of a move, those of the moves inside it included."""
-    for action in move.actions():
-        if hasattr(action, "actions"):
-            yield from _single_actions(action)
-        else:
-            yield action
-
-
-def _suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
-    """Ludii's tensor shows each site of the game in a place of its own, and does not fail.
-
-    It counts the board's cells where pieces stand on vertices or edges, and puts all hands but the last one into the
-    board's corner where they are columns.
-    """
-    board = game.board()
-    on_cells = str(board.defaultSite()) == "Cell"
-    hands = len(layout.containers) - 1
-    several = sum(map(bool, (game.isCellGame(), game.isVertexGame(), game.isEdgeGame()))) > 1
-    counted = on_cells or (
-        hands == 0 and not game.isStacking() and not game.requiresCount() and not game.requiresLocalState()
-    )
-    same = int(board.numSites()) == len(layout.centres)
-    return counted and same and hands <= 1 and not several and layout.flat

@@ -9,7 +9,7 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.transport import Position
 
 if TYPE_CHECKING:
-    from ludii_bridge.java import JavaPosition
+    from ludii_bridge.position import JavaPosition
 
 _COUNTING = ("search.mcts.MCTS", "search.flat.FlatMonteCarlo")
 """Classes of AIs that stop after a number of iterations; the others would go on without end."""

@@ -22,6 +22,8 @@ OLDEST_JAVA = 17
 _starting = threading.Lock()
 _started_by: int | None = None
 """The process that started Java."""
+memory_ran_out = False
+"""Java said so, and gave away the reserve that it keeps for saying so; see `programs`."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -63,6 +65,8 @@ def _start(jpype: Any, java: Java, jar: Path, memory: str) -> None:
     arguments = (
         "--enable-native-access=ALL-UNNAMED",  # jpype loads a library of its own, and Java 24 warns of that
         f"-Xmx{memory}",
+        f"-Xms{memory}",  # what a search makes and drops shall not be copied while it lives: that takes room at once
+        "-Xss8m",  # for threads of Java's own, as much as Python's first thread has
         "-Xrs",  # Ctrl-C stays Python's
         "-Djava.awt.headless=true",
         "-XX:+UseSerialGC",
@@ -115,6 +119,8 @@ def explain(error: BaseException, what: str) -> str:
     except Exception:  # writing the trace takes memory, too
         trace = str(error)
     if "OutOfMemoryError" in trace or _is_lost(error):
+        global memory_ran_out
+        memory_ran_out = True
         return "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
     if "StackOverflowError" in trace:
         return f"{what}: its rules call themselves without end"

@@ -1,41 +1,38 @@
-"""What Java does for a state in one crossing: apply a move, order the moves, make all children with their tensors.
+"""What Java does in one crossing: apply a move, order the moves, make all children of a state, write their tensors.
 
 Built once for each game from Ludii's public methods (see `programs`). All children of a state are made by one call:
-Java copies the state, applies each legal move, and writes movers, endings and tensors into memory that numpy reads
-without copying. One thread at a time: the buffers are shared.
+Java copies the state, applies each legal move, and writes movers and endings into memory that numpy reads without
+copying; by another one it writes tensors there. One thread at a time: the buffers are shared.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import threading
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludii_bridge.programs import Programs
+from ludii_bridge.errors import LudiiError
+from ludii_bridge.programs import Programs, Types, int_buffer, mover_of
+
+if TYPE_CHECKING:
+    from ludii_bridge.tensors import Tensor
 
 _BUFFER = 2**22
-"""Bytes of tensors made in one crossing, at most; at least one state's."""
+"""Bytes of tensors written in one crossing, at most; at least one state's."""
 _MOST_ROWS = 1024
-
-
-@dataclass(frozen=True)
-class Children:
-    """Positions after consecutive legal moves.
-
-    Attributes:
-        contexts: Ludii's states, a Java array of length n.
-        movers: int32 [n], the player to move from 0.
-        overs: int32 [n], 1 where the match is over.
-        tensors: float32 [n, size], or None where none were asked for.
-    """
-
-    contexts: Any
-    movers: NDArray[np.int32]
-    overs: NDArray[np.int32]
-    tensors: NDArray[np.float32] | None
+"""And rows."""
+_MOST_CHILDREN = 2**20
+"""Of one state; many times what any game has."""
+_WORTH_THREADS = 1e-3
+"""Seconds that the children of a state should take one after the other for Java's threads to share them out."""
+_NEWS = 0.02
+"""Weight of the last measurement in the mean of what a child takes."""
 
 
 class Operations:
@@ -44,138 +41,78 @@ class Operations:
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
-        wrapper: the `LudiiGameWrapper` of it, for tensors; None where there are to be none.
-        size: numbers in a tensor.
+        tensor: how its states are seen.
     """
 
-    def __init__(self, jpype: Any, game: Any, wrapper: Any, size: int) -> None:
+    def __init__(self, jpype: Any, game: Any, tensor: Tensor) -> None:
         self._lock = threading.Lock()
-        self._types = _Types(jpype)
-        self._programs = Programs(jpype)
-        self._size = size
-        self.rows = min(max(_BUFFER // (4 * size), 1), _MOST_ROWS)
-        """Children that one crossing can make."""
-        t, p = self._types, self._programs
-        self._objects = jpype.JArray(jpype.JObject)
-        self._frame = self._objects(3)  # the parent, its moves, and where the children go
-        self._range = jpype.JClass("java.util.stream.IntStream").range
-        self._copy = jpype.JClass("java.util.Arrays").copyOfRange
-
-        tensor_buffer = _direct(jpype, "asFloatBuffer", 4 * size * self.rows)
-        mover_buffer = _direct(jpype, "asIntBuffer", 4 * self.rows)
-        over_buffer = _direct(jpype, "asIntBuffer", 4 * self.rows)
-        self._tensors = np.asarray(tensor_buffer).reshape(self.rows, size)
-        self._movers = np.asarray(mover_buffer)
-        self._overs = np.asarray(over_buffer)
+        self._programs = p = Programs(jpype)
+        t = Types(jpype)
+        self._ints = functools.lru_cache(maxsize=1024)(jpype.JArray(jpype.JInt))
+        self.rows = min(max(_BUFFER // (4 * math.prod(tensor.shape)), 1), _MOST_ROWS)
+        facts_buffer = int_buffer(jpype, _MOST_CHILDREN)
+        self._facts = np.asarray(facts_buffer)
+        write, self._tensors = tensor.program(p, t, self.rows)
 
         advance = _advance(p, t, game)
         child = p.piped(advance, 0, p.constructor(t.context, t.context))
-        plain = _make_child(p, t, child, self._frame, mover_buffer, over_buffer)
+        facts = _facts(p, t)
 
         self.advance = p.face(t.bi_function, advance).apply
         """(context, move) -> context: apply the move to the context itself."""
         self.child = p.face(t.bi_function, child).apply
         """(context, move) -> context: apply the move to a copy."""
-        self.facts = p.face(t.to_int, _facts(p, t)).applyAsInt
-        """context -> 2 * player to move, and 1 more where the match is over."""
+        self.facts = p.face(t.to_int, facts).applyAsInt
+        """context -> 2 * player to move, from 0, and 1 more where the match is over."""
         self.ordered_moves = p.face(t.function, _ordered_moves(p, t, jpype, game)).apply
         """context -> array of the legal moves, in an order that depends on the moves alone."""
-        self._plain = p.face(t.int_consumer, plain)
-        if wrapper is not None:
-            put_tensor = _put_tensor(p, t, wrapper, tensor_buffer, size)
-            put_made = p.piped(put_tensor, 1, _of_frame(p, t, self._frame, 2, t.context))
-            self._observe = p.face(t.consumer, p.bound(put_tensor, 0)).accept
-            self._seen = p.face(t.int_consumer, p.then(plain, p.ordered(put_made, [t.int], [0, 0])))
+        self._in_turn, self._together = (
+            p.face(t.bi_function, _children(p, t, child, facts, facts_buffer, parallel=parallel)).apply
+            for parallel in (False, True)
+        )
+        self._seconds = 0.0
+        self._observe = p.face(t.bi_consumer, _observe(p, t, write)).accept
 
-    def observe(self, context: Any, out: NDArray[np.float32]) -> None:
-        """Write the tensor of a state into `out`, float32 [size]."""
-        with self._lock:
-            self._observe(context)
-            out[:] = self._tensors[0]
+    def children(self, context: Any, moves: Any) -> tuple[Any, NDArray[np.int32]]:
+        """The states after `moves`, a Java array of n, in one crossing: an array of them, and their facts, int32 [n].
 
-    def children(self, context: Any, moves: Any, first: int, *, tensors: bool) -> Children:
-        """The states after `moves`, a Java array, from number `first` on, at most `rows` of them, in one crossing."""
-        count = min(len(moves) - first, self.rows)
-        frame = self._frame
+        Raises:
+            LudiiError: there are too many moves.
+        """
         self._programs.keep_reserve()
-        if count < len(moves):  # a slice of jpype's reaches Java as the whole array
-            moves = self._copy(moves, first, first + count)
+        count = len(moves)
+        if count > len(self._facts):
+            raise LudiiError(f"{count} children at once are too many, at most {len(self._facts)} are possible")
+        together = count * self._seconds > _WORTH_THREADS
+        make = self._together if together else self._in_turn
         with self._lock:
-            made = self._objects(count)
-            frame[0], frame[1], frame[2] = context, moves, made
-            try:
-                self._range(0, count).forEach(self._seen if tensors else self._plain)
-            finally:
-                frame[0] = frame[1] = frame[2] = None
-            return Children(
-                made,
-                self._movers[:count].copy(),
-                self._overs[:count].copy(),
-                self._tensors[:count].copy() if tensors else None,
-            )
+            start = time.perf_counter()
+            contexts = make(context, moves)
+            if not together and count:
+                self._seconds += _NEWS * ((time.perf_counter() - start) / count - self._seconds)
+            return contexts, self._facts[:count].copy()
+
+    def observe(self, contexts: Any, numbers: Sequence[int], out: NDArray[np.float32]) -> None:
+        """Write the tensors of these elements of a Java array of states into `out`, float32 [n, size]."""
+        self._programs.keep_reserve()
+        for first in range(0, len(numbers), self.rows):
+            some = numbers[first : first + self.rows]
+            with self._lock:
+                self._observe(contexts, self._ints(some if isinstance(some, range) else tuple(some)))
+                out[first : first + len(some)] = self._tensors[: len(some)]
 
 
-class _Types:
-    """Java's classes that the programs speak of."""
+def _advance(p: Programs, t: Types, game: Any) -> Any:
+    """(Context, Move)Context: apply the move, forget what only undoing needs, give the context.
 
-    def __init__(self, jpype: Any) -> None:
-        def named(name: str) -> Any:
-            return jpype.JClass(name).class_
-
-        self.int = jpype.JClass("java.lang.Integer").TYPE
-        self.boolean = jpype.JClass("java.lang.Boolean").TYPE
-        self.void = jpype.JClass("java.lang.Void").TYPE
-        self.floats = jpype.JArray(jpype.JFloat).class_
-        self.objects = jpype.JArray(jpype.JObject).class_
-        self.object = named("java.lang.Object")
-        self.string = named("java.lang.String")
-        self.math = named("java.lang.Math")
-        self.boxed_boolean = named("java.lang.Boolean")
-        self.list = named("java.util.List")
-        self.arrays = named("java.util.Arrays")
-        self.comparator = named("java.util.Comparator")
-        self.function = named("java.util.function.Function")
-        self.bi_function = named("java.util.function.BiFunction")
-        self.consumer = named("java.util.function.Consumer")
-        self.to_int = named("java.util.function.ToIntFunction")
-        self.int_consumer = named("java.util.function.IntConsumer")
-        self.float_buffer = named("java.nio.FloatBuffer")
-        self.int_buffer = named("java.nio.IntBuffer")
-        self.game = named("game.Game")
-        self.context = named("other.context.Context")
-        self.trial = named("other.trial.Trial")
-        self.state = named("other.state.State")
-        self.move = named("other.move.Move")
-        self.moves = named("game.rules.play.moves.Moves")
-        self.move_list = named("main.collections.FastArrayList")
-        self.state_wrapper = named("utils.LudiiStateWrapper")
-        self.game_wrapper = named("utils.LudiiGameWrapper")
-
-
-def _direct(jpype: Any, view: str, size: int) -> Any:
-    """A buffer of `size` bytes that Java and numpy share."""
-    order = jpype.JClass("java.nio.ByteOrder").nativeOrder()
-    return getattr(jpype.JClass("java.nio.ByteBuffer").allocateDirect(size).order(order), view)()
-
-
-def _of_frame(p: Programs, t: _Types, frame: Any, index: int, kind: Any) -> Any:
-    """(int i)kind: the i-th element of the array that is at `index` of the frame when it is called."""
-    array = p.typed(p.bound(p.bound(p.element(t.objects), frame), index), t.objects)
-    return p.given(array, p.typed(p.element(t.objects), kind, t.objects, t.int))
-
-
-def _put_tensor(p: Programs, t: _Types, wrapper: Any, buffer: Any, size: int) -> Any:
-    """(int row, Context): write the tensor into that row of the buffer."""
-    wrap = p.bound(p.constructor(t.state_wrapper, t.game_wrapper, t.context), wrapper)
-    tensor = p.piped(p.method(t.state_wrapper, "toTensorFlat", t.floats), 0, wrap)
-    put = p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.floats), buffer)
-    start = p.bound(p.static(t.math, "multiplyExact", t.int, t.int, t.int), size)
-    return p.piped(put, 0, start, tensor)
-
-
-def _advance(p: Programs, t: _Types, game: Any) -> Any:
-    """(Context, Move)Context: apply the move, forget what only undoing needs, give the context."""
-    apply = p.bound(p.method(t.game, "apply", t.move, t.context, t.move), game)
+    `Game.apply` keeps a copy of much of the state for undoing, applies two meta-rules and takes back what was voted;
+    where a game has none of these three, `applyInternal`, which it calls then, is enough.
+    """
+    apply = p.method(t.game, "apply", t.move, t.context, t.move)
+    metas = game.metaRules()
+    if not (metas.automove() or metas.gravityType() is not None or game.usesVote()):
+        apply = p.bound(p.method(t.game, "applyInternal", t.move, t.context, t.move, t.boolean), False, at=3)
+    apply = p.bound(apply, game)
     trial = p.method(t.context, "trial", t.trial)
     forget = []
     for what in ("endData", "RNGStates"):
@@ -185,29 +122,16 @@ def _advance(p: Programs, t: _Types, game: Any) -> Any:
     return p.then(apply, p.then(forget[0], p.then(forget[1], result)))
 
 
-def _facts(p: Programs, t: _Types) -> Any:
+def _facts(p: Programs, t: Types) -> Any:
     """(Context)int: 2 * player + over."""
-    twice = p.bound(p.static(t.math, "multiplyExact", t.int, t.int, t.int), 2)
-    add = p.static(t.math, "addExact", t.int, t.int, t.int)
-    both = p.piped(add, 0, p.piped(twice, 0, _mover(p, t)), _over(p, t))
+    over = p.piped(
+        p.as_int(), 0, p.piped(p.method(t.trial, "over", t.boolean), 0, p.method(t.context, "trial", t.trial))
+    )
+    both = p.piped(p.sum, 0, p.piped(p.times(2), 0, mover_of(p, t)), over)
     return p.ordered(both, [t.context], [0, 0])
 
 
-def _mover(p: Programs, t: _Types) -> Any:
-    """(Context)int: the player to move from 0; players keep their number when they swap sides."""
-    agent = p.ordered(p.method(t.state, "playerToAgent", t.int, t.int), [t.int, t.state], [1, 0])
-    of_state = p.given(p.method(t.state, "mover", t.int), agent)
-    from_zero = p.bound(p.static(t.math, "addExact", t.int, t.int, t.int), -1)
-    return p.piped(from_zero, 0, p.piped(of_state, 0, p.method(t.context, "state", t.state)))
-
-
-def _over(p: Programs, t: _Types) -> Any:
-    """(Context)int: 1 where the match is over."""
-    as_int = p.bound(p.static(t.boxed_boolean, "compare", t.int, t.boolean, t.boolean), False, at=1)
-    return p.piped(as_int, 0, p.piped(p.method(t.trial, "over", t.boolean), 0, p.method(t.context, "trial", t.trial)))
-
-
-def _ordered_moves(p: Programs, t: _Types, jpype: Any, game: Any) -> Any:
+def _ordered_moves(p: Programs, t: Types, jpype: Any, game: Any) -> Any:
     """(Context)Object[]: the legal moves in order of from, to, and then of all they do, in words."""
     moves = p.piped(
         p.method(t.moves, "moves", t.move_list), 0, p.bound(p.method(t.game, "moves", t.moves, t.context), game)
@@ -217,7 +141,7 @@ def _ordered_moves(p: Programs, t: _Types, jpype: Any, game: Any) -> Any:
     return p.piped(p.then(sort, p.identity(t.objects)), 0, array)
 
 
-def _order(p: Programs, t: _Types, jpype: Any) -> Any:
+def _order(p: Programs, t: Types, jpype: Any) -> Any:
     """Java's comparator of moves."""
     start = p.face(t.to_int, p.method(t.move, "from", t.int))
     end = p.face(t.to_int, p.method(t.move, "to", t.int))
@@ -225,14 +149,33 @@ def _order(p: Programs, t: _Types, jpype: Any) -> Any:
     return jpype.JClass("java.util.Comparator").comparingInt(start).thenComparingInt(end).thenComparing(words)
 
 
-def _make_child(p: Programs, t: _Types, child: Any, frame: Any, movers: Any, overs: Any) -> Any:
-    """(int i)void: make the child after the i-th move in the frame, and note it, its mover and whether it is over."""
-    parent = p.typed(p.bound(p.bound(p.element(t.objects), frame), 0), t.context)
-    made = p.given(parent, p.piped(child, 1, _of_frame(p, t, frame, 1, t.move)))
-    children = p.typed(p.bound(p.bound(p.element(t.objects), frame), 2), t.objects)
-    keep = p.given(children, p.typed(p.set_element(t.objects), t.void, t.objects, t.int, t.context))
-    put = p.method(t.int_buffer, "put", t.int_buffer, t.int, t.int)
-    note_mover = p.piped(p.bound(put, movers), 1, _mover(p, t))
-    note_over = p.typed(p.piped(p.bound(put, overs), 1, _over(p, t)), t.void, t.int, t.context)
-    note = p.then(keep, p.then(note_mover, note_over))
-    return p.ordered(p.piped(note, 1, made), [t.int], [0, 0])
+def _children(p: Programs, t: Types, child: Any, facts: Any, buffer: Any, *, parallel: bool) -> Any:
+    """(Context, Object[] moves)Object[]: the state after each move; the facts of each go into the buffer."""
+    parent, moves, made = (p.register(kind) for kind in (t.context, t.objects, t.objects))
+    move = p.typed(p.given(moves.get, p.element(t.objects)), t.move, t.int)
+    of_parent = p.given(parent.get, p.fed(child, 1, move))  # (i)child
+    keep = p.given(made.get, p.typed(p.set_element(t.objects), t.void, t.objects, t.int, t.context))
+    put = p.bound(p.method(t.int_buffer, "put", t.int_buffer, t.int, t.int), buffer)
+    note = p.typed(p.piped(put, 1, facts), t.void, t.int, t.context)
+    each = p.ordered(p.fed(p.then(keep, note), 1, of_parent), [t.int], [0, 0])
+    taking = [t.objects, t.context, t.objects]
+    steps = [
+        p.ordered(made.set, taking, [0]),
+        p.ordered(parent.set, taking, [1]),
+        p.ordered(moves.set, taking, [2]),
+        p.ordered(p.piped(p.for_each(each, parallel=parallel), 0, p.length(t.objects)), taking, [2]),
+        p.ordered(p.identity(t.objects), taking, [0]),
+    ]
+    as_many = p.ordered(p.piped(p.new_array(t.objects), 0, p.length(t.objects)), [t.context, t.objects], [1])
+    return p.given(as_many, functools.reduce(lambda last, step: p.then(step, last), steps[::-1]))
+
+
+def _observe(p: Programs, t: Types, write: Any) -> Any:
+    """(Object[] contexts, int[] numbers)void: write the i-th of these elements by `write`, (int i, Context)void."""
+    contexts, numbers = p.register(t.objects), p.register(t.ints)
+    number = p.given(numbers.get, p.element(t.ints))
+    context = p.piped(p.given(contexts.get, p.typed(p.element(t.objects), t.context, t.objects, t.int)), 0, number)
+    each = p.ordered(p.piped(write, 1, context), [t.int], [0, 0])
+    count = p.ordered(p.length(t.ints), [t.objects, t.ints], [1])
+    steps = [p.ordered(contexts.set, [t.objects, t.ints], [0]), p.ordered(numbers.set, [t.objects, t.ints], [1])]
+    return p.then(p.then(*steps), p.fed(p.for_each(each), 0, count))

@@ -8,7 +8,9 @@ calling that is one crossing, however much happens behind it.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
+
+from ludii_bridge import jvm
 
 _RESERVE = 2**20
 """Bytes that Java keeps back for telling that memory has run out: jpype cannot without some."""
@@ -18,6 +20,18 @@ _RESERVE = 2**20
 def _reserve(jpype: Any) -> Any:
     """A Java array for the memory that is kept back, one for the process."""
     return jpype.JArray(jpype.JObject)(1)
+
+
+class Register(NamedTuple):
+    """A place for one value.
+
+    Attributes:
+        get: ()value.
+        set: (value)void.
+    """
+
+    get: Any
+    set: Any
 
 
 class Programs:
@@ -32,15 +46,21 @@ class Programs:
         self._type = jpype.JClass("java.lang.invoke.MethodType")
         self._faces = jpype.JClass("java.lang.invoke.MethodHandleProxies")
         self._void = jpype.JClass("java.lang.Void").TYPE
+        self._int = jpype.JClass("java.lang.Integer").TYPE
         self._lookup = self._handles.publicLookup()
+        self._math = jpype.JClass("java.lang.Math").class_
+        self.sum = self._of_ints("addExact")
+        """(int, int)int: what they make together."""
         self._error = jpype.JClass("java.lang.OutOfMemoryError").class_
         self._reserve = _reserve(jpype)
+        jvm.memory_ran_out = True
         self.keep_reserve()
 
     def keep_reserve(self) -> None:
         """Keep memory back again, where it was given away because memory had run out."""
-        if self._reserve[0] is None:
+        if jvm.memory_ran_out:
             self._reserve[0] = self._jpype.JArray(self._jpype.JByte)(_RESERVE)
+            jvm.memory_ran_out = False
 
     def method(self, owner: Any, name: str, result: Any, *parameters: Any) -> Any:
         """`owner.name`, an instance's method: (owner, *parameters)result."""
@@ -66,17 +86,43 @@ class Programs:
         """(kind)kind: what came."""
         return self._handles.identity(kind)
 
+    def plus(self, number: int) -> Any:
+        """(int)int: that much more."""
+        return self.bound(self.sum, number)
+
+    def times(self, number: int) -> Any:
+        """(int)int: so many times as much."""
+        return self.bound(self._of_ints("multiplyExact"), number)
+
+    def at_most(self, number: int) -> Any:
+        """(int)int: the smaller of the two."""
+        return self.bound(self._of_ints("min"), number)
+
+    def at_least(self, number: int) -> Any:
+        """(int)int: the larger of the two."""
+        return self.bound(self._of_ints("max"), number)
+
+    def as_int(self) -> Any:
+        """(boolean)int: 1 for true."""
+        boxed, boolean = self._jpype.JClass("java.lang.Boolean"), self._jpype.JClass("java.lang.Boolean").TYPE
+        return self.bound(self.static(boxed.class_, "compare", self._int, boolean, boolean), False, at=1)
+
+    def _of_ints(self, name: str) -> Any:
+        return self.static(self._math, name, self._int, self._int, self._int)
+
     def constant(self, kind: Any, value: Any) -> Any:
         """()kind: always `value`."""
         return self._handles.constant(kind, value)
 
     def bound(self, handle: Any, value: Any, at: int = 0) -> Any:
-        """`handle` with the parameter numbered `at` given; whole numbers and truth values become Java's int and
-        boolean."""
+        """`handle` with the parameter numbered `at` given; numbers and truth values become Java's int, float
+        and boolean."""
         if isinstance(value, bool):
             value = self._jpype.java.lang.Boolean.valueOf(value)
         elif isinstance(value, int):
             value = self._jpype.java.lang.Integer.valueOf(value)
+        elif isinstance(value, float):
+            value = self._jpype.java.lang.Float.valueOf(value)
         return self._handles.insertArguments(handle, at, [value])
 
     def typed(self, handle: Any, result: Any, *parameters: Any) -> Any:
@@ -86,6 +132,37 @@ class Programs:
     def piped(self, outer: Any, at: int, *inner: Any) -> Any:
         """`outer` whose parameters from `at` on are what the `inner` handles give, each of one parameter."""
         return self._handles.filterArguments(outer, at, list(inner))
+
+    def fed(self, outer: Any, at: int, inner: Any) -> Any:
+        """`outer` whose parameter numbered `at` is what `inner` gives; those of `inner` stand in its place."""
+        return self._handles.collectArguments(outer, at, inner)
+
+    def for_each(self, body: Any, *, parallel: bool = False) -> Any:
+        """(int n)void: `body`, (int i)void, for each i below n, in order or on several threads.
+
+        Java compiles a stream's loop over a face well, and the loops of its method handles badly.
+        """
+        stream = self._jpype.JClass("java.util.stream.IntStream").class_
+        consumer = self._jpype.JClass("java.util.function.IntConsumer").class_
+        loop = self.bound(self.method(stream, "forEach", self._void, consumer), self.face(consumer, body), at=1)
+        numbers = self.bound(self.static(stream, "range", stream, self._int, self._int), 0)
+        if parallel:
+            numbers = self.piped(self.method(stream, "parallel", stream), 0, numbers)
+        return self.piped(loop, 0, numbers)
+
+    def register(self, kind: Any) -> Register:
+        """A place for one value of that class, for programs that cannot hand it on; one thread at a time."""
+        array = self._jpype.JClass("java.lang.reflect.Array").newInstance(kind, 1)
+        get = self.bound(self.bound(self.element(array.getClass()), array), 0)
+        return Register(get, self.bound(self.bound(self.set_element(array.getClass()), array), 0))
+
+    def length(self, array_class: Any) -> Any:
+        """(array)int: of an array."""
+        return self._handles.arrayLength(array_class)
+
+    def new_array(self, array_class: Any) -> Any:
+        """(int)array: of that length."""
+        return self._handles.arrayConstructor(array_class)
 
     def then(self, first: Any, second: Any) -> Any:
         """Call `first`, drop what it gives, then call `second` with the same arguments."""
@@ -120,3 +197,64 @@ class Programs:
 
     def _classes(self, parameters: list[Any]) -> Any:
         return self._jpype.JArray(self._jpype.JClass("java.lang.Class"))(parameters)
+
+
+class Types:
+    """Java's classes that the programs speak of."""
+
+    def __init__(self, jpype: Any) -> None:
+        def named(name: str) -> Any:
+            return jpype.JClass(name).class_
+
+        self.int = jpype.JClass("java.lang.Integer").TYPE
+        self.boolean = jpype.JClass("java.lang.Boolean").TYPE
+        self.void = jpype.JClass("java.lang.Void").TYPE
+        self.float = jpype.JClass("java.lang.Float").TYPE
+        self.ints = jpype.JArray(jpype.JInt).class_
+        self.floats = jpype.JArray(jpype.JFloat).class_
+        self.objects = jpype.JArray(jpype.JObject).class_
+        self.object = named("java.lang.Object")
+        self.string = named("java.lang.String")
+        self.list = named("java.util.List")
+        self.arrays = named("java.util.Arrays")
+        self.comparator = named("java.util.Comparator")
+        self.function = named("java.util.function.Function")
+        self.bi_function = named("java.util.function.BiFunction")
+        self.consumer = named("java.util.function.Consumer")
+        self.bi_consumer = named("java.util.function.BiConsumer")
+        self.to_int = named("java.util.function.ToIntFunction")
+        self.container = named("other.state.container.ContainerState")
+        self.site_type = named("game.types.board.SiteType")
+        self.float_buffer = named("java.nio.FloatBuffer")
+        self.int_buffer = named("java.nio.IntBuffer")
+        self.game = named("game.Game")
+        self.context = named("other.context.Context")
+        self.trial = named("other.trial.Trial")
+        self.state = named("other.state.State")
+        self.move = named("other.move.Move")
+        self.moves = named("game.rules.play.moves.Moves")
+        self.move_list = named("main.collections.FastArrayList")
+        self.state_wrapper = named("utils.LudiiStateWrapper")
+        self.game_wrapper = named("utils.LudiiGameWrapper")
+
+
+def mover_of(p: Programs, t: Types) -> Any:
+    """(Context)int: the player to move from 0; players keep their number when they swap sides."""
+    agent = p.ordered(p.method(t.state, "playerToAgent", t.int, t.int), [t.int, t.state], [1, 0])
+    of_state = p.given(p.method(t.state, "mover", t.int), agent)
+    return p.piped(p.plus(-1), 0, p.piped(of_state, 0, p.method(t.context, "state", t.state)))
+
+
+def int_buffer(jpype: Any, count: int) -> Any:
+    """That many ints, an IntBuffer that numpy sees without copying."""
+    return _direct(jpype, 4 * count).asIntBuffer()
+
+
+def float_buffer(jpype: Any, count: int) -> Any:
+    """That many floats, a FloatBuffer that numpy sees without copying."""
+    return _direct(jpype, 4 * count).asFloatBuffer()
+
+
+def _direct(jpype: Any, size: int) -> Any:
+    order = jpype.JClass("java.nio.ByteOrder").nativeOrder()
+    return jpype.JClass("java.nio.ByteBuffer").allocateDirect(size).order(order)

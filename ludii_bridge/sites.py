@@ -1,20 +1,16 @@
-"""The sites of a game's board and hands: where each is drawn, and what stands on it, read in a few crossings.
-
-Ludii's own tensor fails, or shows two sites in one place, on some games: boards whose pieces stand on vertices beside
-hands, stacks on vertices, several hands, boards with two sites above one another. `SiteTensor` is the tensor of those.
-"""
+"""The sites of a game's board and hands: where each is drawn, and what stands on it, read in one crossing."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludii_bridge.programs import Programs
+from ludii_bridge.programs import Programs, Types, int_buffer
 
-_STATES = 6
-"""Local states told apart, the last one and all above it together; as many as in Ludii's tensor."""
 _EPSILON = 1e-5
 """Coordinates nearer than this are equal, as for Ludii's tensor."""
 
@@ -63,109 +59,60 @@ def _ranks(values: NDArray[np.float64]) -> list[int]:
     return [int(rank) for rank in ranks]
 
 
-class SiteTensor:
-    """The tensor of a game that Ludii's own tensor does not suit.
-
-    Channels: for each kind of piece where it is (in games with stacks: on top), then the
-    height of the stacks, where there are stacks; how many pieces are on a site, where they are counted;
-    local states, where there are some; who is to move, two channels; whether sides were swapped; which places exist.
+class SiteReader:
+    """Reads what stands on the sites.
 
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
         layout: its sites.
-        names: of the kinds of pieces.
+        fields: what is read of a site: "what" (0 for nothing), "who", "count", "state", "sizeStack", as Ludii's
+            `ContainerState` calls it.
+        rows: as many states can be read before the first is read over.
+
+    Attributes:
+        found: for each field int32 [rows, sites], by the sites' numbers.
     """
 
-    def __init__(self, jpype: Any, game: Any, layout: Layout, names: list[str]) -> None:
+    def __init__(self, jpype: Any, game: Any, layout: Layout, fields: Sequence[str], rows: int) -> None:
         self._layout = layout
-        self._kinds = len(names)
-        self._stacking = bool(game.isStacking())
-        self._counted = bool(game.requiresCount())
-        self._stated = bool(game.requiresLocalState())
-        self._range = jpype.JClass("java.util.stream.IntStream").range
-        self._frame = jpype.JArray(jpype.JObject)(1)
-        last = max(first + size for first, size in layout.containers)
-        fields = ["what", "who", "count", "state", *(["sizeStack"] if self._stacking else [])]
-        order = jpype.JClass("java.nio.ByteOrder").nativeOrder()
-        buffers = [
-            jpype.JClass("java.nio.ByteBuffer").allocateDirect(4 * last).order(order).asIntBuffer() for _ in fields
-        ]
-        self._read = {field: np.asarray(buffer) for field, buffer in zip(fields, buffers, strict=True)}
-        self._readers = [
-            _reader(jpype, game, self._frame, number, dict(zip(fields, buffers, strict=True)))
-            for number in range(len(layout.containers))
-        ]
-        sites = sorted(layout.places)
-        self._sites = np.array(sites)
-        self._columns, self._rows = np.array([layout.places[site] for site in sites]).T
-        self.channels = self._names(names)
-        self.shape = (len(self.channels), layout.width, layout.height)
+        self._sites = max(first + size for first, size in layout.containers)
+        self._kinds = [site_type(jpype, game, number) for number in range(len(layout.containers))]
+        self._buffers = {field: int_buffer(jpype, rows * self._sites) for field in fields}
+        self.found: dict[str, NDArray[np.int32]] = {
+            field: np.asarray(buffer).reshape(rows, self._sites) for field, buffer in self._buffers.items()
+        }
 
-    def _names(self, names: list[str]) -> tuple[str, ...]:
-        top = " on top" if self._stacking else ""
-        channels = [f"{name}{top}" for name in names]
-        channels += ["height of the stack"] if self._stacking else []
-        channels += ["how many pieces"] if self._counted else []
-        channels += [f"local state {i}{' or more' if i == _STATES - 1 else ''}" for i in range(_STATES) if self._stated]
-        return (*channels, "player 0 to move", "player 1 to move", "sides were swapped", "the place exists")
+    def program(self, p: Programs, t: Types) -> Any:
+        """(int row, Context)void: read all sites of a state into that row."""
+        readers = [self._container(p, t, number) for number in range(len(self._layout.containers))]
+        return functools.reduce(p.then, readers)
 
-    def read(self, context: Any) -> dict[str, NDArray[np.int32]]:
-        """What stands on the sites, by their numbers: "what" (0 for nothing), "who", "count", "state" and so on."""
-        self._frame[0] = context
-        for (first, size), reader in zip(self._layout.containers, self._readers, strict=True):
-            self._range(first, first + size).forEach(reader)
-        self._frame[0] = None
-        return self._read
+    def _container(self, p: Programs, t: Types, number: int) -> Any:
+        """(int row, Context)void: read the sites of a container."""
+        first, size = self._layout.containers[number]
+        fields = [self._field(p, t, field, self._kinds[number]) for field in self._buffers]
+        body = p.piped(functools.reduce(p.then, fields), 0, p.plus(first))
+        container = p.bound(p.method(t.context, "containerState", t.container, t.int), number, at=1)
+        return p.piped(for_sites(p, t, body, size), 0, p.times(self._sites), container)
 
-    def observe(self, context: Any, mover: int, out: NDArray[np.float32]) -> None:
-        """Write the tensor into `out`, float32 [channels * x * y]."""
-        planes = out.reshape(self.shape)
-        planes.fill(0)
-        found = self.read(context)
-        what = found["what"][self._sites]
-        there = np.flatnonzero(what)
-        planes[what[there] - 1, self._columns[there], self._rows[there]] = 1
-        channel = self._kinds
-        for field, present in (("sizeStack", self._stacking), ("count", self._counted)):
-            if present:
-                planes[channel, self._columns, self._rows] = found[field][self._sites]
-                channel += 1
-        if self._stated:
-            states = np.clip(found["state"][self._sites], 0, _STATES - 1)
-            planes[channel + states, self._columns, self._rows] = 1
-            channel += _STATES
-        planes[channel + mover] = 1
-        planes[channel + 2] = bool(context.state().orderHasChanged())
-        planes[channel + 3, self._columns, self._rows] = 1
+    def _field(self, p: Programs, t: Types, field: str, kind: Any) -> Any:
+        """(int site, int start, ContainerState)void: read a field of a site into the place that is `site` after
+        `start`."""
+        put = p.bound(p.method(t.int_buffer, "put", t.int_buffer, t.int, t.int), self._buffers[field])
+        read = p.bound(p.method(t.container, field, t.int, t.int, t.site_type), kind, at=2)
+        note = p.fed(p.fed(put, 1, read), 0, p.sum)
+        return p.typed(p.ordered(note, [t.int, t.int, t.container], [0, 1, 2, 0]), t.void, t.int, t.int, t.container)
 
 
-def _reader(jpype: Any, game: Any, frame: Any, number: int, buffers: dict[str, Any]) -> Any:
-    """An IntConsumer: read that site of a container of the context in the frame into the buffers."""
-    p = Programs(jpype)
-    integer, void = jpype.JClass("java.lang.Integer").TYPE, jpype.JClass("java.lang.Void").TYPE
-    kinds = jpype.JClass("game.types.board.SiteType")
-    kind = game.board().defaultSite() if number == 0 else kinds.Cell
-    objects = jpype.JArray(jpype.JObject).class_
-    context, container = (
-        jpype.JClass(f"other.{name}").class_ for name in ("context.Context", "state.container.ContainerState")
-    )
-    current = p.typed(p.bound(p.bound(p.element(objects), frame), 0), context)
-    of_context = p.bound(p.method(context, "containerState", container, integer), number, at=1)
-    state = p.given(current, of_context)
-    program = None
-    for field, buffer in buffers.items():
-        value = p.given(state, p.bound(p.method(container, field, integer, integer, kinds.class_), kind, at=2))
-        put = p.bound(
-            p.method(
-                jpype.JClass("java.nio.IntBuffer").class_,
-                "put",
-                jpype.JClass("java.nio.IntBuffer").class_,
-                integer,
-                integer,
-            ),
-            buffer,
-        )
-        note = p.typed(p.ordered(p.piped(put, 1, value), [integer], [0, 0]), void, integer)
-        program = note if program is None else p.then(program, note)
-    return p.face(jpype.JClass("java.util.function.IntConsumer").class_, program)
+def site_type(jpype: Any, game: Any, number: int) -> Any:
+    """What the sites of a container are: the board's pieces stand on its main kind of site, hands have cells."""
+    return game.board().defaultSite() if number == 0 else jpype.JClass("game.types.board.SiteType").Cell
+
+
+def for_sites(p: Programs, t: Types, body: Any, size: int) -> Any:
+    """(int start, ContainerState)void: `body`, (int i, int start, ContainerState)void, for each i below `size`."""
+    start, container = p.register(t.int), p.register(t.container)
+    each = p.ordered(p.fed(p.fed(body, 2, container.get), 1, start.get), [t.int], [0])
+    steps = [p.ordered(start.set, [t.int, t.container], [0]), p.ordered(container.set, [t.int, t.container], [1])]
+    return p.then(p.then(*steps), p.ordered(p.bound(p.for_each(each), size), [t.int, t.container], []))

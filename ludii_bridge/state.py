@@ -4,16 +4,20 @@ All that a state has of its own is a position, which is never changed while some
 costs nothing in Java: OpenSpiel's clone copies the attributes of a Python state, and a position copies as itself.
 
 A search makes many children that it never asks for their past, and OpenSpiel's own way to a child takes longer than
-Java. So `child` makes a new state and leaves OpenSpiel's record of its moves empty until somebody asks for it.
+Java. So `child` makes a new state and leaves OpenSpiel's record of its moves empty until somebody asks for it, and
+`children` makes all that a search wants at once.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
+from ludii_bridge.children import LudiiChildren
 from ludii_bridge.errors import LudiiError, nearest
 from ludii_bridge.transport import Position
 
@@ -22,25 +26,33 @@ if TYPE_CHECKING:
 
 
 class _Past:
-    """The moves that led to a state, each a player and an action, the last one apart; it never changes."""
+    """The moves that led to a state: the last one, and the past before it; it never changes.
 
-    __slots__ = ("before", "last")
+    Attributes:
+        before: None where there was no move before.
+        player, action: of the last move.
+        count: how many moves there are.
+    """
 
-    def __init__(self, before: _Line, last: tuple[int, int]) -> None:
+    __slots__ = ("action", "before", "count", "player")
+
+    def __init__(self, before: _Past | None, player: int, action: int) -> None:
         self.before = before
-        self.last = last
+        self.player = player
+        self.action = action
+        self.count: int = before.count + 1 if before else 1
 
     def __deepcopy__(self, memo: object) -> _Past:
         return self
 
-
-class _Line(tuple[tuple[int, int], ...]):
-    """Moves that are copied as themselves."""
-
-    __slots__ = ()
-
-    def __deepcopy__(self, memo: object) -> _Line:
-        return self
+    def moves(self) -> list[tuple[int, int]]:
+        """(player, action) of each move, the first one first."""
+        found = []
+        past: _Past | None = self
+        while past is not None:
+            found.append((past.player, past.action))
+            past = past.before
+        return found[::-1]
 
 
 class _Moment:
@@ -56,10 +68,10 @@ class _Moment:
 class LudiiState(pyspiel.State):
     """A state of a `LudiiGame`."""
 
-    _untold: _Past | None = None
-    """The past where OpenSpiel has no record of it yet."""
-    _line: _Line | None = None
-    """All moves so far, where they are known already."""
+    _past: _Past | None = None
+    """The moves so far, where they are known here."""
+    _untold = False
+    """OpenSpiel has no record of them yet."""
     _telling = False
 
     def __init__(self, game: LudiiGame, position: Position) -> None:
@@ -72,35 +84,52 @@ class LudiiState(pyspiel.State):
         Raises:
             LudiiError: the action is not legal.
         """
-        position = self.position
         self._require_legal(action)
-        if self._line is None:
-            past = self._untold
-            told = ((x.player, x.action) for x in super().full_history()) if past is None else (*past.before, past.last)
-            self._line = _Line(told)
-        state = LudiiState(self.get_game(), position.child(action))
-        state._untold = _Past(self._line, (position.mover, action))
-        return state
+        position = self.position
+        return _child(self.get_game(), self._known_past(), position.mover, action, position.child(action))
+
+    def children(self, actions: Sequence[int]) -> LudiiChildren:
+        """The states after these legal actions, in their order: as `child` for each, and several times as fast.
+
+        Raises:
+            LudiiError: an action is not legal.
+        """
+        meant: Sequence[int] = range(self.position.moves)
+        if actions != list(meant):
+            meant = actions
+            for action in actions:
+                self._require_legal(action)
+        position = self.position
+        make = functools.partial(_child, self.get_game(), self._known_past(), position.mover)
+        return LudiiChildren(make, position.children(), meant)
+
+    def _known_past(self) -> _Past | None:
+        """The moves so far."""
+        if self._past is None and super().move_number():
+            for move in super().full_history():
+                self._past = _Past(self._past, move.player, move.action)
+        return self._past
+
+    def _forget_past(self) -> None:
+        """Leave it to OpenSpiel's record: a state that is written has no more attributes than it needs."""
+        self._tell()
+        self.__dict__.pop("_past", None)
 
     def _tell(self) -> None:
         """Let OpenSpiel record the moves that led here."""
-        past = self._untold
-        if past is None:
+        if not self._untold or self._past is None:
             return
-        del self._untold  # a state that is written has no more attributes than it needs
+        del self._untold
         position, self._telling = self._position, True
-        for player, action in (*past.before, past.last):
+        for player, action in self._past.moves():
             self._position = _Moment(player)
             super().apply_action(action)
         del self._telling
         self._position = position
 
-    def _forget_line(self) -> None:
-        self.__dict__.pop("_line", None)
-
     def move_number(self) -> int:
         """How many moves were made."""
-        number: int = super().move_number() if self._untold is None else len(self._untold.before) + 1
+        number: int = self._past.count if self._past is not None else super().move_number()
         return number
 
     def history(self) -> list[int]:
@@ -131,8 +160,7 @@ class LudiiState(pyspiel.State):
 
     def serialize(self) -> str:
         """The state as text; see `pyspiel.Game.deserialize_state`."""
-        self._tell()
-        self._forget_line()
+        self._forget_past()
         return str(super().serialize())
 
     def undo_action(self, player: int, action: int) -> None:
@@ -175,6 +203,13 @@ class LudiiState(pyspiel.State):
         gain = (first - second) / 2
         return [gain, -gain or 0.0]
 
+    def legal_actions(self, *player: int) -> list[int]:
+        """The actions of the player to move, or those of one player: none for who is not to move."""
+        position = self.position
+        if position.over or (player and player[0] != position.mover):
+            return []
+        return self._legal_actions(position.mover)
+
     def _legal_actions(self, player: int) -> list[int]:
         count = self.position.moves
         most = self.num_distinct_actions()
@@ -195,8 +230,8 @@ class LudiiState(pyspiel.State):
             return
         self._require_legal(action)
         self._tell()
-        self._forget_line()
         position = self.position
+        self._past = _Past(self._known_past(), position.mover, action)
         self._position = position.child(action) if position.shared else position.advance(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
@@ -251,6 +286,14 @@ class LudiiState(pyspiel.State):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _after, (self.get_game(), self.history())
+
+
+def _child(game: LudiiGame, before: _Past | None, player: int, action: int, position: Position) -> LudiiState:
+    """The state of a position after a move that OpenSpiel has no record of."""
+    state = LudiiState(game, position)
+    state._past = _Past(before, player, action)
+    state._untold = True
+    return state
 
 
 def _after(game: LudiiGame, history: list[int]) -> LudiiState:

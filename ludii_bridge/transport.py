@@ -12,9 +12,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, overload
 
 import numpy as np
+import pyspiel
 from numpy.typing import NDArray
 
 from ludii_bridge.catalogue import Catalogue, Menu, Source
@@ -45,6 +46,9 @@ class Traits:
     distinct_moves: int = 0
     hashed: bool = False
     scored: bool = False
+
+
+TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 
 class Position(ABC):
@@ -89,6 +93,10 @@ class Position(ABC):
     def child(self, move: int) -> Position:
         """The position after the legal move with that number; this one stays as it is."""
 
+    def children(self) -> Siblings:
+        """The positions after all legal moves, in their order; sooner had than one by one."""
+        return Siblings([self.child(move) for move in range(self.moves)])
+
     @abstractmethod
     def advance(self, move: int) -> Position:
         """As `child`, but this position may be used up."""
@@ -116,6 +124,35 @@ class Position(ABC):
     @abstractmethod
     def pieces(self) -> tuple[int, ...]:
         """How many pieces each player has on the board and in hand."""
+
+
+class Siblings(Sequence[Position]):
+    """The positions after the legal moves of one position, in their order.
+
+    Attributes:
+        players: for each OpenSpiel's `current_player`: the player to move, or `TERMINAL`.
+    """
+
+    players: list[int]
+
+    def __init__(self, positions: Sequence[Position]) -> None:
+        self._positions = positions
+        self.players = [TERMINAL if position.over else position.mover for position in positions]
+
+    def __len__(self) -> int:
+        return len(self.players)
+
+    @overload
+    def __getitem__(self, index: int) -> Position: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Position]: ...
+    def __getitem__(self, index: int | slice) -> Position | Sequence[Position]:
+        return self._positions[index]
+
+    def observe(self, numbers: Sequence[int], out: NDArray[np.float32]) -> None:
+        """Write the tensors of those positions into `out`, float32 [n, channels * x * y]."""
+        for number, row in zip(numbers, out, strict=True):
+            self[number].observe(row)
 
 
 class Thinker(Protocol):

@@ -146,8 +146,9 @@ def expand(tree: Tree, game: FakeGame, *names: str) -> Node:
     """Add the state reached through `names` to `tree`, its children valued as written in the game."""
     state = game.state(*names)
     children = [state.child(action) for action in state.legal_actions()]
-    estimates = [child.value for child in children if not child.is_terminal()]
-    return tree.add(tree.key(state), state, state.legal_actions(), children, estimates)
+    ended = [child.is_terminal() for child in children]
+    estimates = [child.value for child, end in zip(children, ended, strict=True) if not end]
+    return tree.add(tree.key(state), state, state.legal_actions(), children, ended, estimates)
 
 
 WON, DRAWN, LOST = Arc(1, 3), Arc(0, 0, r=True), Arc(-1, -3)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 import pyspiel
@@ -24,6 +25,7 @@ from open_spiel.python.observation import make_observation
 from athenan_spiel.encoding.edges import framed_board
 from athenan_spiel.encoding.morpion import observe_morpion
 from athenan_spiel.errors import EncodingError, UnsupportedGameError
+from athenan_spiel.games.children import Children, Joined
 
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
 """Writes what is to be seen of a state into an array that still holds the state before: every number, each time."""
@@ -55,6 +57,7 @@ class Encoder:
 
     def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
         shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
+        self._plain = not edges and game.get_type().short_name not in OBSERVERS  # OpenSpiel's observation, no more
         turn = int(game.num_players() > 1)
         self.shape = (shape[0] + turn, *shape[1:])
         self.size = math.prod(self.shape)
@@ -74,8 +77,22 @@ class Encoder:
         elif out.shape != expected or out.dtype != np.float32 or not out.flags.c_contiguous:
             got = f"{out.dtype} {out.shape}"
             raise EncodingError(f"out must be a C-contiguous float32 array of shape {expected}, got {got}")
-        self._fill(states, out.reshape(-1).data)
+        at = 0
+        for part in states.parts if isinstance(states, Joined) else (states,):
+            rows = out[at : at + len(part)].reshape(-1)
+            if self._plain and hasattr(part, "observe"):
+                self._fill_at_once(cast(Children, part), rows)
+            else:
+                self._fill(part, rows.data)
+            at += len(part)
         return out
+
+    def _fill_at_once(self, children: Children, out: NDArray[np.float32]) -> None:
+        """As `_fill`, for what a game made at once."""
+        rows = out.reshape(-1, self.size)
+        observed = len(self._observed)
+        children.observe(rows[:, :observed])
+        rows[:, observed:] = np.equal(children.players, 1)[:, None]
 
     def encode_into(self, state: pyspiel.State, row: NDArray[np.float32]) -> None:
         """Encode one state into `row`, float32 [size] and contiguous."""

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import pyspiel
 
+from athenan_spiel.games.children import ends_of
 from athenan_spiel.outcomes import gain
 from athenan_spiel.resolved import Proof
 
@@ -72,9 +73,8 @@ class WinsAhead:
         actions = state.legal_actions()
         if self._won_before in actions:
             actions.insert(0, self._won_before)
-        for action in actions:
-            child = state.child(action)
-            if child.is_terminal() and child.player_return(mover) > 0:
+        for action, end in ends_of(state, actions):
+            if end.player_return(mover) > 0:
                 self._won_before = action
-                return child
+                return end
         return None

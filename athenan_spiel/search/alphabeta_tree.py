@@ -131,13 +131,14 @@ class AlphaBetaTree(Tree):
         state: pyspiel.State,
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
         estimates: list[float],
         proofs: Mapping[int, Proof] = NO_PROOFS,
     ) -> AlphaBetaNode:
         """As `Tree.add`; what is terminal is final."""
-        node = cast(AlphaBetaNode, super().add(key, state, actions, children, estimates, proofs))
+        node = cast(AlphaBetaNode, super().add(key, state, actions, children, ended, estimates, proofs))
         if len(estimates) < len(children):
-            node.final = bytearray(child.is_terminal() for child in children)
+            node.final = bytearray(ended)
             if node.resolved or all(node.final):
                 node.floor = node.ceiling = (node.completion, node.value)
         return node

@@ -7,16 +7,17 @@ player's view in the same order. All children of a state make one batch; termina
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Hashable, Sequence
 from typing import TypeVar
 
 import pyspiel
 
+from athenan_spiel.games.children import children_of, ended_of, some_of
 from athenan_spiel.tree import NO_PROOFS, Node, Tree
 
 T = TypeVar("T")
 
-Questions = Generator[list[pyspiel.State], list[float], T]
+Questions = Generator[Sequence[pyspiel.State], list[float], T]
 """Yields states to be valued, is sent their values, returns a T in the end."""
 
 
@@ -26,14 +27,14 @@ def expand(tree: Tree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
     Children that the tree knows to be proven are not asked about.
     """
     actions = state.legal_actions()
-    children = list(map(state.child, actions))
-    ended = [child.is_terminal() for child in children]
-    unknown = [child for child, end in zip(children, ended, strict=True) if not end] if any(ended) else children
+    children = children_of(state, actions)
+    ended = ended_of(children)
     proofs = tree.known.known(children, ended, tree.key) if tree.known is not None else NO_PROOFS
-    if proofs:
-        unknown = [child for i, child in enumerate(children) if not ended[i] and i not in proofs]
+    unknown = children
+    if proofs or any(ended):
+        unknown = some_of(children, [i for i, end in enumerate(ended) if not end and i not in proofs])
     estimates = (yield unknown) if unknown else []
-    return tree.add(key, state, actions, children, estimates, proofs)
+    return tree.add(key, state, actions, children, ended, estimates, proofs)
 
 
 class Walk:

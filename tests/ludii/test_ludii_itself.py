@@ -89,27 +89,33 @@ def test_random_matches_are_as_ludii_plays_them(name: str) -> None:
         assert state.returns() == {0: [0, 0], 1: [1, -1], 2: [-1, 1]}[int(winner)]
 
 
+@pytest.mark.parametrize("threads", [False, True])
 @pytest.mark.parametrize("rows", [1024, 5])
 @pytest.mark.parametrize("name", SOME)
-def test_children_made_together_are_those_made_alone(name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_children_made_together_are_those_made_alone(
+    name: str, rows: int, threads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     game = load(name)
     monkeypatch.setattr(game.rules.operations, "rows", rows)
+    monkeypatch.setattr(game.rules.operations, "_seconds", 1.0 if threads else 0.0)
     observation = make_observation(game)
     state = game.new_initial_state()
     rng = random.Random(5)
     for _ in range(4):
-        observation.set_from(state, 0)  # from now on children come with their tensors
-        together = list(map(state.child, state.legal_actions()))
+        together = state.children(state.legal_actions())
+        tensors = np.empty((len(together), observation.tensor.size), np.float32)
+        together.observe(tensors)
         for action, child in [*enumerate(together)][:: max(len(together) // 8, 1)]:
             alone = game.new_initial_state()
             for past in [*state.history(), action]:
                 alone.apply_action(past)
             assert str(child) == str(alone)
             assert child.legal_actions() == alone.legal_actions()
-            observation.set_from(child, 0)
-            seen = observation.tensor.copy()
-            observation.set_from(alone, 0)
-            np.testing.assert_array_equal(seen, observation.tensor)
+            assert child.key() == alone.key()
+            assert together.players[action] == alone.current_player()
+            for one in (child, alone):
+                observation.set_from(one, 0)
+                np.testing.assert_array_equal(tensors[action], observation.tensor)
         state.apply_action(rng.choice(state.legal_actions()))
         if state.is_terminal():
             break

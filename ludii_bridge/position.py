@@ -1,0 +1,254 @@
+"""A state of Ludii's as the bridge holds it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludii_bridge import jvm
+from ludii_bridge.picture import Stack, draw
+from ludii_bridge.transport import TERMINAL, Position, Siblings
+
+if TYPE_CHECKING:
+    from ludii_bridge.java import JavaRules
+
+
+class JavaPosition(Position):
+    """One of Ludii's contexts, and what is known of it already.
+
+    Args:
+        rules: the game.
+        contexts: Ludii's states of the position and of those that were made with it.
+        row: its index among them.
+        facts: what `Operations.facts` says of it.
+    """
+
+    _moves: Any = None
+    _count: int | None = None
+    _found: Any = None
+
+    def __init__(self, rules: JavaRules, contexts: Any, row: int, facts: int) -> None:
+        self._rules = rules
+        self._contexts = contexts
+        self._row = row
+        self._facts = facts
+
+    @classmethod
+    def of(cls, rules: JavaRules, context: Any) -> Self:
+        """The position of a context."""
+        return cls(rules, rules.jpype.JArray(rules.jpype.JObject)([context]), 0, rules.operations.facts(context))
+
+    @property
+    def _context(self) -> Any:
+        """Ludii's state."""
+        if self._found is None:
+            self._found = self._contexts[self._row]
+        return self._found
+
+    @property
+    def over(self) -> bool:
+        """The match has ended."""
+        return self._facts & 1 == 1
+
+    @property
+    def mover(self) -> int:
+        """The player to move."""
+        return self._facts >> 1
+
+    @property
+    def utilities(self) -> tuple[float, ...]:
+        """1 for a win, -1 for a loss, for each player."""
+        if not self.over:
+            return (0.0,) * self._rules.traits.players
+        ranks = self._rules.jpype.JClass("other.RankUtils").agentUtilities(self._context)
+        return tuple(float(x) for x in ranks[1:])
+
+    @property
+    def moves(self) -> int:
+        """How many moves are legal."""
+        if self._count is None:
+            self._count = 0 if self.over else len(self._legal())
+        return self._count
+
+    @jvm.translated
+    def _legal(self) -> Any:
+        if self._moves is None:
+            self._moves = self._rules.operations.ordered_moves(self._context)
+        return self._moves
+
+    @property
+    def context(self) -> Any:
+        """Ludii's state; it must not be changed."""
+        return self._context
+
+    @jvm.translated
+    def number_of(self, move: Any) -> int | None:
+        """The number of the legal move that does what `move` does, a move of Ludii's; None if there is none."""
+        words = move.toTrialFormat(None)
+        same = (i for i, legal in enumerate(self._legal()) if legal.toTrialFormat(None).equals(words))
+        return next(same, None)
+
+    @jvm.translated
+    def child(self, move: int) -> JavaPosition:
+        """The position after a legal move."""
+        self.shared = True
+        if self._rules.moves_wear_out:
+            return self._child_of_fresh_move(move)
+        return self.of(self._rules, self._rules.operations.child(self._context, self._legal()[move]))
+
+    @jvm.translated
+    def children(self) -> Siblings:
+        """The positions after all legal moves."""
+        if self.over or self._rules.moves_wear_out:
+            return super().children()
+        self.shared = True
+        rules = self._rules
+        return JavaSiblings(rules, *rules.operations.children(self._context, self._legal()))
+
+    @jvm.translated
+    def advance(self, move: int) -> JavaPosition:
+        """The position after a legal move, made of this one."""
+        if self._rules.moves_wear_out:
+            return self._child_of_fresh_move(move)
+        return self.of(self._rules, self._rules.operations.advance(self._context, self._legal()[move]))
+
+    def _child_of_fresh_move(self, move: int) -> JavaPosition:
+        context = self._rules.jpype.JClass("other.context.Context")(self._context)
+        context.trial().clearLegalMoves()
+        moves = self._rules.operations.ordered_moves(context)
+        return self.of(self._rules, self._rules.operations.advance(context, moves[move]))
+
+    @jvm.translated
+    def observe(self, out: NDArray[np.float32]) -> None:
+        """Write the tensor into `out`."""
+        self._rules.operations.observe(self._contexts, [self._row], out[None])
+
+    @jvm.translated
+    def describe_moves(self) -> list[str]:
+        """The legal moves in Ludii's notation."""
+        if self.over:
+            return []
+        legal = list(self._legal())
+        texts = [self._text(move, decisions=True) for move in legal]
+        often = Counter(texts)
+        return [
+            text if often[text] == 1 else self._text(move, decisions=False)
+            for text, move in zip(texts, legal, strict=True)
+        ]
+
+    def _text(self, move: Any, *, decisions: bool) -> str:
+        """What a move does, in words: only what the player decides, or all."""
+        actions = list(_single_actions(move))
+        chosen = [action for action in actions if action.isDecision()] if decisions else []
+        return ", ".join(dict.fromkeys(str(x.toTurnFormat(self._context, True)) for x in chosen or actions))
+
+    @jvm.translated
+    def describe(self) -> str:
+        """The position for a person."""
+        layout = self._rules.layout
+        picture = draw(self._stacks(), layout.places, layout.width, layout.height, self._rules.components)
+        scores = self.scores()
+        return "\n".join([picture, f"score {' : '.join(f'{x:g}' for x in scores)}"] if scores else [picture])
+
+    def _stacks(self) -> dict[int, Stack]:
+        """What stands on each site that is not empty, from the bottom."""
+        found = self._rules.sites(self._context)
+        there = {site: int(found["what"][site]) for site in self._rules.layout.places if found["what"][site]}
+        return {
+            site: Stack(self._levels(site, top, found), int(found["count"][site]), int(found["state"][site]))
+            for site, top in there.items()
+        }
+
+    def _levels(self, site: int, top: int, found: Mapping[str, NDArray[np.int32]]) -> tuple[int, ...]:
+        """The pieces on a site from the bottom up."""
+        levels = int(found["sizeStack"][site]) if "sizeStack" in found else 1
+        if levels <= 1:
+            return (top,)
+        number = next(i for i, (first, n) in enumerate(self._rules.layout.containers) if first <= site < first + n)
+        game = self._rules.game
+        kind = game.board().defaultSite() if number == 0 else self._rules.jpype.JClass("game.types.board.SiteType").Cell
+        container = self._context.containerState(number)
+        return tuple(int(container.what(site, level, kind)) for level in range(levels))
+
+    @jvm.translated
+    def key(self) -> tuple[int, ...]:
+        """Ludii's hash of the state, and what else decides what comes or is seen."""
+        context = self._context
+        state, trial = context.state(), context.trial()
+        players = range(1, self._rules.traits.players + 1)
+        numbers = [
+            int(state.fullHash(context)),
+            self._facts,
+            int(state.counter()),
+            int(state.numTurn()),
+        ]
+        numbers += [int(state.currentPhase(player)) for player in players]
+        numbers += [int(state.playerToAgent(player)) for player in players]
+        numbers += map(int, self.scores() or ())
+        for back in range(1, min(2, int(trial.numMoves()) - int(trial.numInitialPlacementMoves())) + 1):
+            move = trial.getMove(int(trial.numMoves()) - back)
+            numbers += [int(move.fromNonDecision()), int(move.toNonDecision())]
+        for earlier in (trial.previousState(), trial.previousStateWithinATurn()):
+            numbers.append(int(earlier.size()))
+            numbers += sorted(int(x) for x in earlier.toArray())
+        return tuple(numbers)
+
+    def scores(self) -> tuple[float, ...] | None:
+        """The points of each player, or None where the game keeps none."""
+        if not self._rules.traits.scored:
+            return None
+        return tuple(float(self._context.score(player)) for player in self._colours())
+
+    @jvm.translated
+    def pieces(self) -> tuple[int, ...]:
+        """How many pieces each player has."""
+        if self._rules.game.isStacking():
+            owned = self._context.state().owned()
+            return tuple(sum(map(len, filter(None, owned.positions(player)))) for player in self._colours())
+        found = self._rules.sites(self._context)
+        there = list(self._rules.layout.places)
+        who, count = found["who"][there], np.maximum(found["count"][there], 1)
+        return tuple(int(count[who == player].sum()) for player in self._colours())
+
+    def _colours(self) -> list[int]:
+        """For each player Ludii's number of the side that is theirs now."""
+        agents = [int(self._context.state().playerToAgent(i + 1)) for i in range(self._rules.traits.players)]
+        return [agents.index(player + 1) + 1 for player in range(len(agents))]
+
+
+class JavaSiblings(Siblings):
+    """Positions that were made together, of each of which the object is made when it is asked for."""
+
+    def __init__(self, rules: JavaRules, contexts: Any, facts: NDArray[np.int32]) -> None:
+        self._rules = rules
+        self._contexts = contexts
+        self._facts: list[int] = facts.tolist()
+        self.players = [TERMINAL if fact & 1 else fact >> 1 for fact in self._facts]
+
+    @overload
+    def __getitem__(self, index: int) -> JavaPosition: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[JavaPosition]: ...
+    def __getitem__(self, index: int | slice) -> JavaPosition | list[JavaPosition]:
+        if isinstance(index, slice):
+            return [self[row] for row in range(len(self))[index]]
+        row = range(len(self))[index]
+        return JavaPosition(self._rules, self._contexts, row, self._facts[row])
+
+    @jvm.translated
+    def observe(self, numbers: Sequence[int], out: NDArray[np.float32]) -> None:
+        """Write the tensors of those positions into `out`."""
+        self._rules.operations.observe(self._contexts, numbers, out)
+
+
+def _single_actions(move: Any) -> Iterator[Any]:
+    """The actions of a move, those of the moves inside it included."""
+    for action in move.actions():
+        if hasattr(action, "actions"):
+            yield from _single_actions(action)
+        else:
+            yield action

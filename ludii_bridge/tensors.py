@@ -1,0 +1,184 @@
+"""What a learner sees of a Ludii state: Ludii's own tensor, or one of the bridge's where that does not suit the game.
+
+Ludii's fails, or shows two sites in one place, on some games: boards whose pieces stand on vertices beside hands,
+stacks on vertices, several hands, boards with two sites above one another. Either is made for many states in one
+crossing: a program writes a row for each.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludii_bridge.programs import Programs, Types, float_buffer, mover_of
+from ludii_bridge.sites import Layout, for_sites, site_type
+
+_STATES = 6
+"""Local states told apart, the last one and all above it together; as many as in Ludii's tensor."""
+
+
+class Tensor(Protocol):
+    """How the states of one game are seen."""
+
+    shape: tuple[int, int, int]
+    """(channels, x, y)."""
+    channels: tuple[str, ...]
+    """What each channel means, in words."""
+
+    def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
+        """(int row, Context)void, which writes the tensor of a state into that row; and the rows, [rows, size]."""
+
+
+class LudiiTensor:
+    """The tensor that Ludii's wrapper for learners makes.
+
+    Args:
+        jpype: the module, with Java started.
+        wrapper: the game's `LudiiGameWrapper`.
+    """
+
+    def __init__(self, jpype: Any, wrapper: Any) -> None:
+        self._jpype = jpype
+        self._wrapper = wrapper
+        self.shape = cast(tuple[int, int, int], tuple(map(int, wrapper.stateTensorsShape())))
+        self.channels = tuple(map(str, wrapper.stateTensorChannelNames()))
+
+    def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
+        """See `Tensor`."""
+        size = math.prod(self.shape)
+        buffer = float_buffer(self._jpype, rows * size)
+        wrap = p.bound(p.constructor(t.state_wrapper, t.game_wrapper, t.context), self._wrapper)
+        tensor = p.piped(p.method(t.state_wrapper, "toTensorFlat", t.floats), 0, wrap)
+        put = p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.floats), buffer)
+        write = p.typed(p.piped(put, 0, p.times(size), tensor), t.void, t.int, t.context)
+        return write, np.asarray(buffer).reshape(rows, size)
+
+
+class SiteTensor:
+    """The bridge's own tensor.
+
+    Channels: for each kind of piece where it is (in games with stacks: on top), then the height of the stacks, where
+    there are stacks; how many pieces are on a site, where they are counted; local states, where there are some; who
+    is to move, two channels; whether sides were swapped; which places exist.
+
+    Args:
+        jpype: the module, with Java started.
+        game: Ludii's compiled game.
+        layout: its sites.
+        names: of the kinds of pieces.
+    """
+
+    def __init__(self, jpype: Any, game: Any, layout: Layout, names: Sequence[str]) -> None:
+        self._jpype = jpype
+        self._game = game
+        self._layout = layout
+        self._kinds = len(names)
+        self._stated = bool(game.requiresLocalState())
+        self._amounts = [
+            field
+            for field, present in (("sizeStack", game.isStacking()), ("count", game.requiresCount()))
+            if bool(present)
+        ]
+        self._places = np.zeros(1 + max(layout.places), np.int32)
+        for site, (column, line) in layout.places.items():
+            self._places[site] = column * layout.height + line
+        self.channels = self._names(names)
+        self.shape = (len(self.channels), layout.width, layout.height)
+
+    def _names(self, names: Sequence[str]) -> tuple[str, ...]:
+        words = {"sizeStack": "height of the stack", "count": "how many pieces"}
+        channels = [f"{name} on top" if "sizeStack" in self._amounts else name for name in names]
+        channels += [words[field] for field in self._amounts]
+        channels += [f"local state {i}{' or more' if i == _STATES - 1 else ''}" for i in range(_STATES) if self._stated]
+        return (*channels, "player 0 to move", "player 1 to move", "sides were swapped", "the place exists")
+
+    def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
+        """See `Tensor`.
+
+        A row has one plane more in front, which takes what is written of empty sites (they hold piece 0) and of sides
+        that were not swapped: so nothing here asks whether to write.
+        """
+        plane = self.shape[1] * self.shape[2]
+        stride = plane + math.prod(self.shape)
+        buffer = float_buffer(self._jpype, rows * stride)
+        floats = self._jpype.JArray(self._jpype.JFloat)
+        template = np.zeros((1 + self.shape[0], plane), np.float32)
+        template[-1, self._places[list(self._layout.places)]] = 1
+        put_all = p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.floats), buffer)
+        clear = p.typed(p.bound(put_all, floats(template.reshape(-1)), at=1), t.void, t.int)
+        fill = p.typed(p.bound(put_all, floats(np.ones(plane, np.float32)), at=1), t.void, t.int)
+
+        after_pieces = 1 + self._kinds + len(self._amounts) + (_STATES if self._stated else 0)
+        mover = p.piped(p.plus(after_pieces * plane), 0, p.piped(p.times(plane), 0, mover_of(p, t)))
+        state = p.method(t.context, "state", t.state)
+        swapped = p.piped(p.as_int(), 0, p.piped(p.method(t.state, "orderHasChanged", t.boolean), 0, state))
+        swapped = p.piped(p.times((after_pieces + 2) * plane), 0, swapped)
+        marks = [p.fed(fill, 0, p.piped(p.sum, 1, offset)) for offset in (mover, swapped)]
+        sites = [self._container(p, t, number, buffer, plane) for number in range(len(self._layout.containers))]
+        whole = functools.reduce(p.then, [p.ordered(clear, [t.int, t.context], [0]), *sites, *marks])
+        return p.piped(whole, 0, p.times(stride)), np.asarray(buffer).reshape(rows, stride)[:, plane:]
+
+    def _container(self, p: Programs, t: Types, number: int, buffer: Any, plane: int) -> Any:
+        """(int start, Context)void: write what stands on the sites of a container into the row that starts there."""
+        first, size = self._layout.containers[number]
+        put = p.typed(
+            p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.float), buffer), t.void, t.int, t.float
+        )
+        fields = [self._mark(p, t, put, p.fed(p.times(plane), 0, self._field(p, t, "what", number)))]
+        channel = 1 + self._kinds
+        for field in self._amounts:
+            amount = p.typed(self._field(p, t, field, number), t.float, t.container, t.int)
+            fields.append(self._amount(p, t, put, amount, channel * plane))
+            channel += 1
+        if self._stated:
+            state = self._field(p, t, "state", number)
+            for step in (p.at_least(0), p.at_most(_STATES - 1), p.times(plane), p.plus(channel * plane)):
+                state = p.fed(step, 0, state)
+            fields.append(self._mark(p, t, put, state))
+        body = p.piped(functools.reduce(p.then, fields), 0, p.plus(first))
+        container = p.bound(p.method(t.context, "containerState", t.container, t.int), number, at=1)
+        return p.piped(for_sites(p, t, body, size), 1, container)
+
+    def _field(self, p: Programs, t: Types, field: str, number: int) -> Any:
+        """(ContainerState, int site)int."""
+        kind = site_type(self._jpype, self._game, number)
+        return p.bound(p.method(t.container, field, t.int, t.int, t.site_type), kind, at=2)
+
+    def _mark(self, p: Programs, t: Types, put: Any, offset: Any) -> Any:
+        """(int site, int start, ContainerState)void: write 1 at the site's place in the plane that begins at `offset`,
+        (ContainerState, int site)int."""
+        mark = p.fed(p.bound(put, 1.0, at=1), 0, p.sum)
+        mark = p.fed(p.piped(mark, 0, self._place(p, t)), 1, p.fed(p.sum, 1, offset))
+        return p.ordered(mark, [t.int, t.int, t.container], [0, 1, 2, 0])
+
+    def _amount(self, p: Programs, t: Types, put: Any, amount: Any, offset: int) -> Any:
+        """(int site, int start, ContainerState)void: write `amount`, (ContainerState, int site)float, at the site's
+        place in the plane that begins at `offset`."""
+        note = p.fed(p.fed(put, 1, amount), 0, p.piped(p.sum, 0, self._place(p, t), p.plus(offset)))
+        return p.ordered(note, [t.int, t.int, t.container], [0, 1, 2, 0])
+
+    def _place(self, p: Programs, t: Types) -> Any:
+        """(int site)int: where a site is in a plane."""
+        return p.bound(p.element(t.ints), self._jpype.JArray(self._jpype.JInt)(self._places))
+
+
+def suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
+    """Ludii's tensor shows each site of the game in a place of its own, and does not fail.
+
+    It counts the board's cells where pieces stand on vertices or edges, and puts all hands but the last one into the
+    board's corner where they are columns.
+    """
+    board = game.board()
+    on_cells = str(board.defaultSite()) == "Cell"
+    hands = len(layout.containers) - 1
+    several = sum(map(bool, (game.isCellGame(), game.isVertexGame(), game.isEdgeGame()))) > 1
+    counted = on_cells or (
+        hands == 0 and not game.isStacking() and not game.requiresCount() and not game.requiresLocalState()
+    )
+    same = int(board.numSites()) == len(layout.centres)
+    return counted and same and hands <= 1 and not several and layout.flat
