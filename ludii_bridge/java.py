@@ -18,6 +18,7 @@ from ludii_bridge.catalogue import Catalogue, Menu, Source
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
 from ludii_bridge.java_ai import JavaThinker
+from ludii_bridge.keys import Keys
 from ludii_bridge.operations import Operations
 from ludii_bridge.position import JavaPosition
 from ludii_bridge.programs import Programs, Types
@@ -124,6 +125,7 @@ class JavaRules:
             self.wrapper = self.jpype.JClass("utils.LudiiGameWrapper")(game)
             tensor = LudiiTensor(self.jpype, self.wrapper)
         self.operations = Operations(self.jpype, game, tensor)
+        self._keys = Keys(self.jpype, players, scored=bool(game.requiresScore()))
         self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
         self.components = tuple(
             (str(component.name()), int(component.owner())) for component in list(game.equipment().components())[1:]
@@ -164,6 +166,11 @@ class JavaRules:
         with self._reading:
             self._read(context)
             return {field: rows[0].copy() for field, rows in self._reader.found.items()}
+
+    def key(self, context: Any) -> tuple[int, ...]:
+        """What `JavaPosition.key` says."""
+        with self._reading:
+            return self._keys.key(context)
 
     def limit(self, moves: int) -> None:
         """End every match after that many moves as a draw."""

@@ -48,7 +48,8 @@ class Operations:
         self._lock = threading.Lock()
         self._programs = p = Programs(jpype)
         t = Types(jpype)
-        self._ints = functools.lru_cache(maxsize=1024)(jpype.JArray(jpype.JInt))
+        self._ints = jpype.JArray(jpype.JInt)
+        self._all = functools.lru_cache(maxsize=1024)(self._ints)
         self.rows = min(max(_BUFFER // (4 * math.prod(tensor.shape)), 1), _MOST_ROWS)
         facts_buffer = int_buffer(jpype, _MOST_CHILDREN)
         self._facts = np.asarray(facts_buffer)
@@ -72,6 +73,7 @@ class Operations:
         )
         self._seconds = 0.0
         self._observe = p.face(t.bi_consumer, _observe(p, t, write)).accept
+        self._observe_one = p.face(t.consumer, p.bound(write, 0)).accept
 
     def children(self, context: Any, moves: Any) -> tuple[Any, NDArray[np.int32]]:
         """The states after `moves`, a Java array of n, in one crossing: an array of them, and their facts, int32 [n].
@@ -92,13 +94,20 @@ class Operations:
                 self._seconds += _NEWS * ((time.perf_counter() - start) / count - self._seconds)
             return contexts, self._facts[:count].copy()
 
+    def observe_one(self, context: Any, out: NDArray[np.float32]) -> None:
+        """Write the tensor of a state into `out`, float32 [size]."""
+        self._programs.keep_reserve()
+        with self._lock:
+            self._observe_one(context)
+            out[:] = self._tensors[0]
+
     def observe(self, contexts: Any, numbers: Sequence[int], out: NDArray[np.float32]) -> None:
         """Write the tensors of these elements of a Java array of states into `out`, float32 [n, size]."""
         self._programs.keep_reserve()
         for first in range(0, len(numbers), self.rows):
             some = numbers[first : first + self.rows]
             with self._lock:
-                self._observe(contexts, self._ints(some if isinstance(some, range) else tuple(some)))
+                self._observe(contexts, self._all(some) if isinstance(some, range) else self._ints(some))
                 out[first : first + len(some)] = self._tensors[: len(some)]
 
 

@@ -22,7 +22,7 @@ class JavaPosition(Position):
 
     Args:
         rules: the game.
-        contexts: Ludii's states of the position and of those that were made with it.
+        contexts: Ludii's states of the position and of those that were made with it, a Java array.
         row: its index among them.
         facts: what `Operations.facts` says of it.
     """
@@ -40,7 +40,9 @@ class JavaPosition(Position):
     @classmethod
     def of(cls, rules: JavaRules, context: Any) -> Self:
         """The position of a context."""
-        return cls(rules, rules.jpype.JArray(rules.jpype.JObject)([context]), 0, rules.operations.facts(context))
+        position = cls(rules, None, 0, rules.operations.facts(context))
+        position._found = context
+        return position
 
     @property
     def _context(self) -> Any:
@@ -95,7 +97,6 @@ class JavaPosition(Position):
     @jvm.translated
     def child(self, move: int) -> JavaPosition:
         """The position after a legal move."""
-        self.shared = True
         if self._rules.moves_wear_out:
             return self._child_of_fresh_move(move)
         return self.of(self._rules, self._rules.operations.child(self._context, self._legal()[move]))
@@ -105,7 +106,6 @@ class JavaPosition(Position):
         """The positions after all legal moves."""
         if self.over or self._rules.moves_wear_out:
             return super().children()
-        self.shared = True
         rules = self._rules
         return JavaSiblings(rules, *rules.operations.children(self._context, self._legal()))
 
@@ -125,7 +125,7 @@ class JavaPosition(Position):
     @jvm.translated
     def observe(self, out: NDArray[np.float32]) -> None:
         """Write the tensor into `out`."""
-        self._rules.operations.observe(self._contexts, [self._row], out[None])
+        self._rules.operations.observe_one(self._context, out)
 
     @jvm.translated
     def describe_moves(self) -> list[str]:
@@ -177,25 +177,7 @@ class JavaPosition(Position):
     @jvm.translated
     def key(self) -> tuple[int, ...]:
         """Ludii's hash of the state, and what else decides what comes or is seen."""
-        context = self._context
-        state, trial = context.state(), context.trial()
-        players = range(1, self._rules.traits.players + 1)
-        numbers = [
-            int(state.fullHash(context)),
-            self._facts,
-            int(state.counter()),
-            int(state.numTurn()),
-        ]
-        numbers += [int(state.currentPhase(player)) for player in players]
-        numbers += [int(state.playerToAgent(player)) for player in players]
-        numbers += map(int, self.scores() or ())
-        for back in range(1, min(2, int(trial.numMoves()) - int(trial.numInitialPlacementMoves())) + 1):
-            move = trial.getMove(int(trial.numMoves()) - back)
-            numbers += [int(move.fromNonDecision()), int(move.toNonDecision())]
-        for earlier in (trial.previousState(), trial.previousStateWithinATurn()):
-            numbers.append(int(earlier.size()))
-            numbers += sorted(int(x) for x in earlier.toArray())
-        return tuple(numbers)
+        return self._rules.key(self._context)
 
     def scores(self) -> tuple[float, ...] | None:
         """The points of each player, or None where the game keeps none."""

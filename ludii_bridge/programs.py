@@ -209,6 +209,7 @@ class Types:
         self.int = jpype.JClass("java.lang.Integer").TYPE
         self.boolean = jpype.JClass("java.lang.Boolean").TYPE
         self.void = jpype.JClass("java.lang.Void").TYPE
+        self.long = jpype.JClass("java.lang.Long").TYPE
         self.float = jpype.JClass("java.lang.Float").TYPE
         self.ints = jpype.JArray(jpype.JInt).class_
         self.floats = jpype.JArray(jpype.JFloat).class_
@@ -227,6 +228,8 @@ class Types:
         self.site_type = named("game.types.board.SiteType")
         self.float_buffer = named("java.nio.FloatBuffer")
         self.int_buffer = named("java.nio.IntBuffer")
+        self.long_buffer = named("java.nio.LongBuffer")
+        self.longs = named("gnu.trove.list.array.TLongArrayList")
         self.game = named("game.Game")
         self.context = named("other.context.Context")
         self.trial = named("other.trial.Trial")
@@ -248,6 +251,11 @@ def mover_of(p: Programs, t: Types) -> Any:
 def int_buffer(jpype: Any, count: int) -> Any:
     """That many ints, an IntBuffer that numpy sees without copying."""
     return _direct(jpype, 4 * count).asIntBuffer()
+
+
+def long_buffer(jpype: Any, count: int) -> Any:
+    """That many longs, a LongBuffer that numpy sees without copying."""
+    return _direct(jpype, 8 * count).asLongBuffer()
 
 
 def float_buffer(jpype: Any, count: int) -> Any:

@@ -58,7 +58,7 @@ class Position(ABC):
     """
 
     shared: bool = False
-    """More than one holder, or a child that may look back at it: not to be changed."""
+    """It has more than one holder: not to be changed."""
 
     def __deepcopy__(self, memo: object) -> Self:
         """The position itself: OpenSpiel copies a state by copying its attributes."""
