@@ -26,7 +26,14 @@ import agents
 import athenan_spiel as ath
 from athenan_spiel.arena import Comparison
 
-OUTCOMES = {"Surakarta": "presence", "Ataxx": "presence", "Santorini": "additive_depth"}
+OUTCOMES = {
+    "Surakarta": "presence",
+    "Ataxx": "presence",
+    "Santorini": "additive_depth",
+    "Konane": "additive_depth",
+    "Yavalath": "additive_depth",
+    "Dodo": "additive_depth",
+}
 """What a match is worth in training, for each game; additive depth is the preset's own."""
 EVALUATIONS = 200
 """States valued for a move in training. The preset's own 2,000 would make a round of 16 matches of these games, which

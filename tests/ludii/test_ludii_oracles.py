@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,6 +76,49 @@ def test_the_second_player_wins_hex_with_the_swap() -> None:
     budget = ath.Budget(iterations=200_000, seconds=120)
     result = ath.think(ath.UBFM(game), game.new_initial_state(), budget, lambda states: np.zeros(len(states)))
     assert (result.value, result.is_resolved) == (-1, True)
+
+
+SMALL_CONNECT_FOUR = """
+(game "Small Connect Four" (players 2)
+    (equipment {(board (rectangle ROWS COLUMNS)) (piece "Disc" Each)})
+    (rules
+        (play (move Add (to (forEach (sites Empty)
+            if:(or (is In (site) (sites Bottom)) (is Occupied (ahead (site) S)))))))
+        (end (if (is Line LENGTH) (result Mover Win)))))
+"""
+"""Our own description: Ludii's has one size of board."""
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "length", "value"),
+    [
+        (3, 3, 3, 0),
+        (3, 4, 3, 1),
+        (4, 4, 3, 1),
+        pytest.param(3, 4, 4, 0, marks=pytest.mark.slow(reason="a draw: ten thousands of states, each one Java's")),
+    ],
+)
+def test_connect_four_on_a_small_board_is_worth_what_openspiels_is(
+    tmp_path: Path, rows: int, columns: int, length: int, value: int
+) -> None:
+    file = tmp_path / "Small.lud"
+    text = SMALL_CONNECT_FOUR.replace("ROWS", str(rows)).replace("COLUMNS", str(columns))
+    file.write_text(text.replace("LENGTH", str(length)), encoding="utf-8")
+    bridged = ath.load_game(str(pyspiel.load_game("ludii", {"file": str(file)})))
+    native = ath.load_game(f"connect_four(rows={rows},columns={columns},x_in_row={length})")
+    assert histories(bridged.new_initial_state(), 4) == histories(native.new_initial_state(), 4)
+    proofs = [ath.solve(game) for game in (bridged, native)]
+    assert [(proof.proven, proof.value) for proof in proofs] == [(True, value)] * 2
+
+
+@pytest.mark.slow(reason="trains for a minute; without a network the proof takes a million states")
+def test_the_first_player_wins_hex_4x4(tmp_path: Path) -> None:
+    game = ath.load_game("ludii(game=Hex,options=Board Size/4x4;Swap Rules/Off)")
+    config = dataclasses.replace(ath.preset("quick"), outcome="gain", seconds=60.0, seed=1)
+    ath.train(game, config, tmp_path / "run")
+    evaluator = ath.load_agent(tmp_path / "run").evaluator
+    proof = ath.solve(game, evaluator=evaluator, bounds=ath.ProofBounds(seconds=300))
+    assert (proof.proven, proof.value) == (True, 1)
 
 
 def sample() -> list[str]:
