@@ -77,6 +77,12 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
     return key
 
 
+def end_text(state: pyspiel.State) -> Hashable:
+    """What finished states that look alike have in common: a key that the state says itself, or what it prints."""
+    own = getattr(state, "key", None)
+    return str(state) if own is None else own()
+
+
 def history_key(game: pyspiel.Game) -> Key:
     """The key function that keeps all histories of `game` apart: for worths that depend on the whole match."""
     return _start_and_history if game.get_type().short_name in TRANSPOSITIONS else _history

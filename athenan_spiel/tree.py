@@ -27,7 +27,7 @@ import pyspiel
 
 from athenan_spiel.outcomes import gain
 from athenan_spiel.resolved import Known, Proof
-from athenan_spiel.transpositions import Key
+from athenan_spiel.transpositions import Key, end_text
 
 NO_PROOFS: Mapping[int, Proof] = MappingProxyType({})
 """What is known of the children where nothing is."""
@@ -230,7 +230,7 @@ class Tree:
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
         self.leaves: dict[Hashable, Leaf] = {}
-        self._terminal_pairs: set[tuple[str, float]] = set()
+        self._terminal_pairs: set[tuple[Hashable, float]] = set()
         self._plies: list[int] = []
 
     @property
@@ -328,7 +328,7 @@ class Tree:
         """The worth of a terminal state, which is kept in `terminals` if it will be learned."""
         value = self.outcome(state)
         if self.store is not None:
-            pair = (str(state), value)
+            pair = (end_text(state), value)
             if pair not in self._terminal_pairs:
                 self._terminal_pairs.add(pair)
                 self.terminals.append((self.store.append(state), value))

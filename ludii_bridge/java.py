@@ -101,6 +101,8 @@ class JavaRules:
         self.wrapper: Any = None
         """Ludii's `LudiiGameWrapper`, where its tensor suits the game."""
         self.operations: Any = None
+        self.utilities = jpype.JClass("other.RankUtils").agentUtilities
+        """context -> the utility of each agent, after a 0."""
         self._reading = threading.Lock()
         self.moves_wear_out = False
         """The meta-rules of a few games change a move as they apply it: it can be applied only once."""

@@ -30,6 +30,7 @@ class JavaPosition(Position):
     _moves: Any = None
     _count: int | None = None
     _found: Any = None
+    _utilities: tuple[float, ...] | None = None
 
     def __init__(self, rules: JavaRules, contexts: Any, row: int, facts: int) -> None:
         self._rules = rules
@@ -64,10 +65,11 @@ class JavaPosition(Position):
     @property
     def utilities(self) -> tuple[float, ...]:
         """1 for a win, -1 for a loss, for each player."""
-        if not self.over:
-            return (0.0,) * self._rules.traits.players
-        ranks = self._rules.jpype.JClass("other.RankUtils").agentUtilities(self._context)
-        return tuple(float(x) for x in ranks[1:])
+        if self._utilities is None:
+            self._utilities = (0.0,) * self._rules.traits.players
+            if self.over:
+                self._utilities = tuple(map(float, self._rules.utilities(self._context)))[1:]
+        return self._utilities
 
     @property
     def moves(self) -> int:
