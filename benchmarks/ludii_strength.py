@@ -1,15 +1,15 @@
 """How strong a short training makes an agent in games that OpenSpiel lacks, measured against Ludii's own UCT.
 
-Trains Surakarta, Ataxx and Santorini by the preset `quick` for ten minutes each. Then each plays 100 matches against
+Trains Ataxx, Santorini and Squava by the preset `quick` for ten minutes each. Then each plays 100 matches against
 `ludii:UCT@0.1s`: 50 random openings of two plies, both colours, 0.1 s a move. Prints the points with their 95 %
 interval. The numbers of matches are fixed beforehand; nothing stops early. The figure to reach is above 60 % of the
 points in at least two of the games.
 
-A match of Surakarta between beginners hardly ever ends by itself, so its gain teaches nothing: the presence of pieces
-is learned there, and in Ataxx, where the gain is a count of pieces. Matches end as draws after 200 moves, or they
+Where the gain teaches nothing, the presence of pieces is learned: in Ataxx, where it is a count of pieces, and in
+Surakarta, where a match between beginners hardly ever ends by itself. Matches end as draws after 200 moves, or they
 would last up to 1,000.
 
-    python benchmarks/ludii_strength.py                       # some two hours on two cores
+    python benchmarks/ludii_strength.py                       # an hour on two cores
     python benchmarks/ludii_strength.py --games Ataxx --keep runs
     python benchmarks/ludii_strength.py --dry-run             # some seconds, to see that it works
 """
@@ -20,31 +20,43 @@ import argparse
 import dataclasses
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import agents
 import athenan_spiel as ath
 from athenan_spiel.arena import Comparison
 
-OUTCOMES = {
-    "Surakarta": "presence",
-    "Ataxx": "presence",
-    "Santorini": "additive_depth",
-    "Konane": "additive_depth",
-    "Yavalath": "additive_depth",
-    "Dodo": "additive_depth",
+
+@dataclass(frozen=True)
+class Training:
+    """What a game's training has of its own, beside the preset `quick`.
+
+    Attributes:
+        outcome: what a match is worth.
+        evaluations: states valued for a move. The preset's 2,000 would make a round of 16 long matches take minutes.
+        filters: of the network's convolutions.
+    """
+
+    outcome: str = "additive_depth"
+    evaluations: int = 200
+    filters: int = 64
+
+
+TRAININGS = {
+    "Ataxx": Training(outcome="presence"),
+    "Santorini": Training(filters=32),
+    "Squava": Training(evaluations=2000),
+    "Surakarta": Training(outcome="presence"),
 }
-"""What a match is worth in training, for each game; additive depth is the preset's own."""
-EVALUATIONS = 200
-"""States valued for a move in training. The preset's own 2,000 would make a round of 16 matches of these games, which
-last a hundred moves and more, take minutes."""
+GAMES = ["Ataxx", "Santorini", "Squava"]
 AGENT_SEED, OPENINGS_SEED = 1, 3
 
 
 def read_arguments() -> argparse.Namespace:
     """The command line, with every count's default declared."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="+", choices=list(OUTCOMES), default=list(OUTCOMES), help="default: all")
+    parser.add_argument("--games", nargs="+", choices=list(TRAININGS), default=GAMES, help=f"default {' '.join(GAMES)}")
     parser.add_argument("--train-seconds", type=float, default=600.0, help="length of each training (default 600)")
     parser.add_argument("--train-seed", type=int, default=0, help="seed of the training (default 0)")
     parser.add_argument("--max-length", type=int, default=200, help="moves after which a match is drawn (default 200)")
@@ -64,10 +76,15 @@ def train(name: str, arguments: argparse.Namespace, folder: Path) -> Path:
     if folder.exists():
         print(f"{name}: the run {folder} is taken as it is", flush=True)
         return folder
-    changes = {"seconds": arguments.train_seconds, "seed": arguments.train_seed, "outcome": OUTCOMES[name]}
-    quick = ath.preset("quick")
-    search = dataclasses.replace(quick.search, evaluations=EVALUATIONS)
-    config = dataclasses.replace(quick, search=search, **changes)
+    own, quick = TRAININGS[name], ath.preset("quick")
+    config = dataclasses.replace(
+        quick,
+        seconds=arguments.train_seconds,
+        seed=arguments.train_seed,
+        outcome=own.outcome,
+        search=dataclasses.replace(quick.search, evaluations=own.evaluations),
+        network=dataclasses.replace(quick.network, filters=own.filters),
+    )
     if arguments.dry_run:
         config = dataclasses.replace(config, matches=2, matches_at_once=2, search=ath.SearchConfig(iterations=1))
     run = ath.train(ath.load_game(game_string(name, arguments)), config, folder)

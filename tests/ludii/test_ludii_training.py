@@ -14,7 +14,7 @@ from training_runs import TINY
 import athenan_spiel as ath
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.opponents import mcts_bot
-from athenan_spiel.transpositions import key_function
+from athenan_spiel.transpositions import end_text, key_function
 
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
 
@@ -97,6 +97,20 @@ def test_equal_states_share_a_key_if_the_game_remembers_no_more(fake: FakeTransp
     one, same, other = keys(TIC_TAC_TOE)
     assert one == same != other
     assert len(set(keys("ludii(game=Twice,max_actions=9)"))) == 3
+
+
+def test_finished_states_are_known_by_their_keys(fake: FakeTransport) -> None:
+    """Not by their pictures, which take long; two matches that end alike are one to a learner."""
+    game = ath.load_game("ludii(game=Tic-Tac-Toe,max_length=3)")
+    ends = []
+    for actions in ((0, 7, 0), (1, 7, 0), (0, 6, 0)):
+        state = game.new_initial_state()
+        for action in actions:
+            state.apply_action(action)
+        assert state.is_terminal()
+        ends.append(end_text(state))
+        assert ends[-1] == state.key()
+    assert ends[0] != ends[2]
 
 
 def test_a_small_game_is_solved_without_java(fake: FakeTransport) -> None:
