@@ -22,8 +22,8 @@ OLDEST_JAVA = 17
 _starting = threading.Lock()
 _started_by: int | None = None
 """The process that started Java."""
-memory_ran_out = False
-"""Java said so, and gave away the reserve that it keeps for saying so; see `programs`."""
+has_reserve = False
+"""Java keeps some memory back, for telling that it has run out; it gives it away in telling so. See `programs`."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -119,8 +119,8 @@ def explain(error: BaseException, what: str) -> str:
     except Exception:  # writing the trace takes memory, too
         trace = str(error)
     if "OutOfMemoryError" in trace or _is_lost(error):
-        global memory_ran_out
-        memory_ran_out = True
+        global has_reserve
+        has_reserve = False
         return "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
     if "StackOverflowError" in trace:
         return f"{what}: its rules call themselves without end"

@@ -53,14 +53,13 @@ class Programs:
         """(int, int)int: what they make together."""
         self._error = jpype.JClass("java.lang.OutOfMemoryError").class_
         self._reserve = _reserve(jpype)
-        jvm.memory_ran_out = True
         self.keep_reserve()
 
     def keep_reserve(self) -> None:
-        """Keep memory back again, where it was given away because memory had run out."""
-        if jvm.memory_ran_out:
+        """Keep memory back, at first and where it was given away because memory had run out."""
+        if not jvm.has_reserve:
             self._reserve[0] = self._jpype.JArray(self._jpype.JByte)(_RESERVE)
-            jvm.memory_ran_out = False
+            jvm.has_reserve = True
 
     def method(self, owner: Any, name: str, result: Any, *parameters: Any) -> Any:
         """`owner.name`, an instance's method: (owner, *parameters)result."""
@@ -109,10 +108,6 @@ class Programs:
 
     def _of_ints(self, name: str) -> Any:
         return self.static(self._math, name, self._int, self._int, self._int)
-
-    def constant(self, kind: Any, value: Any) -> Any:
-        """()kind: always `value`."""
-        return self._handles.constant(kind, value)
 
     def bound(self, handle: Any, value: Any, at: int = 0) -> Any:
         """`handle` with the parameter numbered `at` given; numbers and truth values become Java's int, float
