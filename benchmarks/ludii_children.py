@@ -45,7 +45,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--games", nargs="+", default=GAMES, help=f"Ludii's names (default {' '.join(GAMES)})")
     parser.add_argument("--states", type=int, default=100, help="in a round (default 100)")
     parser.add_argument("--rounds", type=int, default=9, help="counted rounds of each (default 9)")
-    parser.add_argument("--warm-up", type=int, default=5, help="rounds before these, for Java's compiler (default 5)")
+    parser.add_argument("--warm-up", type=float, default=10.0, help="seconds before, for Java's compiler (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="of the random matches (default 0)")
     parser.add_argument("--dry-run", action="store_true", help="all counts at their least")
     arguments = parser.parse_args()
@@ -128,16 +128,20 @@ def rates(game: Any, arguments: argparse.Namespace) -> list[tuple[float, float]]
     """Children a second in each counted round, of the bridge and of the loop."""
     rng = random.Random(arguments.seed)
     ways = (bridge(game), wrapper_loop(game))
-    found = []
-    for number in range(arguments.warm_up + arguments.rounds):
-        seed, pair = rng.getrandbits(32), []
+
+    def pair() -> tuple[float, float]:
+        """One round of each."""
+        seed, timed = rng.getrandbits(32), []
         for way in ways:
             states = states_of(game, arguments.states, random.Random(seed))
             start = time.perf_counter()
-            pair.append(way(states) / (time.perf_counter() - start))
-        if number >= arguments.warm_up:
-            found.append((pair[0], pair[1]))
-    return found
+            timed.append(way(states) / (time.perf_counter() - start))
+        return timed[0], timed[1]
+
+    warm = time.perf_counter() + arguments.warm_up
+    while time.perf_counter() < warm:
+        pair()
+    return [pair() for _ in range(arguments.rounds)]
 
 
 def main() -> None:

@@ -71,7 +71,8 @@ class Operations:
             p.face(t.bi_function, _children(p, t, child, facts, facts_buffer, parallel=parallel)).apply
             for parallel in (False, True)
         )
-        self._seconds = 0.0
+        self._seconds = 0.0  # that a child takes on one thread, about
+        self._threads = int(jpype.JClass("java.lang.Runtime").getRuntime().availableProcessors())
         self._observe = p.face(t.bi_consumer, _observe(p, t, write)).accept
         self._observe_one = p.face(t.consumer, p.bound(write, 0)).accept
 
@@ -90,8 +91,9 @@ class Operations:
         with self._lock:
             start = time.perf_counter()
             contexts = make(context, moves)
-            if not together and count:
-                self._seconds += _NEWS * ((time.perf_counter() - start) / count - self._seconds)
+            took = time.perf_counter() - start
+            if count:  # Java is slow at first, so what was once worth several threads may not stay so
+                self._seconds += _NEWS * (took * (self._threads if together else 1) / count - self._seconds)
             return contexts, self._facts[:count].copy()
 
     def observe_one(self, context: Any, out: NDArray[np.float32]) -> None:
