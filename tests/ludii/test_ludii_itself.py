@@ -121,6 +121,16 @@ def test_children_made_together_are_those_made_alone(
             break
 
 
+def test_threads_are_given_up_again_where_they_do_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java is slow at first, and then a few children of a small state are made sooner by one thread."""
+    state = load("Tic-Tac-Toe").new_initial_state()
+    operations = state.get_game().rules.operations
+    monkeypatch.setattr(operations, "_seconds", 1.0)
+    for _ in range(1000):
+        state.children(state.legal_actions())
+    assert 9 * operations._seconds < 1e-3
+
+
 @pytest.mark.parametrize("name", ["Altan Xaraacaj", "Agilidade", "ConHex", "Baghchal"])
 def test_a_game_that_ludiis_tensor_does_not_suit_has_one_of_its_own(name: str) -> None:
     """Vertices beside hands, stacks on vertices, several kinds of sites: what stands is seen."""
