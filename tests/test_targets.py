@@ -41,8 +41,9 @@ def expand(tree: Tree, state: pyspiel.State, rng: random.Random) -> Node:
     """Add `state` to the tree; its non-terminal children have random values."""
     actions = state.legal_actions()
     children = [state.child(action) for action in actions]
-    estimates = [rng.uniform(-1, 1) for child in children if not child.is_terminal()]
-    return tree.add(str(state), state, actions, children, estimates)
+    ended = [child.is_terminal() for child in children]
+    estimates = [rng.uniform(-1, 1) for end in ended if not end]
+    return tree.add(str(state), state, actions, children, ended, estimates)
 
 
 def random_match(store: Any, seed: int) -> tuple[Tree, dict[str, pyspiel.State]]:
@@ -166,8 +167,9 @@ def match_by_hand(method: TargetsConfig) -> tuple[HandMade, Any]:
     path = [GAME.state(*["A", "C", "F"][:i]) for i in range(4)]
     for state in path[:3]:
         children = [state.child(action) for action in state.legal_actions()]
-        estimates = [child.value for child in children if not child.is_terminal()]
-        tree.add(str(state), state, state.legal_actions(), children, estimates)
+        ended = [child.is_terminal() for child in children]
+        estimates = [child.value for child, end in zip(children, ended, strict=True) if not end]
+        tree.add(str(state), state, state.legal_actions(), children, ended, estimates)
     root, a, c = tree.nodes
     root.value, a.value, c.value = 0.7, 0.25, 3.0
     root.visits, a.visits, c.visits = {0: 2, 1: 1}, {0: 1}, {}
