@@ -221,7 +221,9 @@ class JavaSiblings(Siblings):
         if isinstance(index, slice):
             return [self[row] for row in range(len(self))[index]]
         row = range(len(self))[index]
-        return JavaPosition(self._rules, self._contexts, row, self._facts[row])
+        position = JavaPosition(self._rules, self._contexts, row, self._facts[row])
+        position.shared = True  # others may be made of the same context
+        return position
 
     @jvm.translated
     def observe(self, numbers: Sequence[int], out: NDArray[np.float32]) -> None:

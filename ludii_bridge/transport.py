@@ -137,6 +137,8 @@ class Siblings(Sequence[Position]):
 
     def __init__(self, positions: Sequence[Position]) -> None:
         self._positions = positions
+        for position in positions:  # which are handed out as often as they are asked for
+            position.shared = True
         self.players = [TERMINAL if position.over else position.mover for position in positions]
 
     def __len__(self) -> int:

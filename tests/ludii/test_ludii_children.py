@@ -161,6 +161,24 @@ def test_children_stay_as_they_are_when_the_state_goes_on(game: Any) -> None:
     assert [*map(moves, children)] == [[(0, 4), (0, 0)], [(0, 4), (0, 1)]]
 
 
+def goes_on_without_its_siblings(game: Any) -> None:
+    children = game.new_initial_state().children([0, 1])
+    before = str(children[0]), children[0].legal_actions()
+    for child in children:
+        child.apply_action(child.legal_actions()[-1])
+    assert (str(children[0]), children[0].legal_actions()) == before
+
+
+def test_a_child_that_goes_on_leaves_those_asked_for_later_as_they_are(game: Any) -> None:
+    goes_on_without_its_siblings(game)
+
+
+@pytest.mark.usefixtures("ludii")
+@pytest.mark.parametrize("name", ["Breakthrough", "Santorini"])
+def test_a_child_that_goes_on_leaves_ludiis_as_they_are(name: str) -> None:
+    goes_on_without_its_siblings(pyspiel.load_game("ludii", {"game": name}))
+
+
 @pytest.mark.parametrize("actions", [[9], [0, -1]])
 def test_an_illegal_action_has_no_child_among_others(game: Any, actions: list[int]) -> None:
     with pytest.raises(LudiiError, match="expected a legal action, 0 to 8, got"):
