@@ -163,10 +163,14 @@ def test_children_stay_as_they_are_when_the_state_goes_on(game: Any) -> None:
 
 def goes_on_without_its_siblings(game: Any) -> None:
     children = game.new_initial_state().children([0, 1])
-    before = str(children[0]), children[0].legal_actions()
+
+    def first() -> tuple[Any, ...]:
+        return str(children[0]), children[0].legal_actions(), str(children[0].child(0))
+
+    before = first()
     for child in children:
         child.apply_action(child.legal_actions()[-1])
-    assert (str(children[0]), children[0].legal_actions()) == before
+    assert first() == before
 
 
 def test_a_child_that_goes_on_leaves_those_asked_for_later_as_they_are(game: Any) -> None:
