@@ -173,7 +173,6 @@ class FakePosition(Position):
 
     def child(self, move: int) -> FakePosition:
         assert not self.used_up
-        self.shared = True
         return FakePosition(self.rules, self._after(move))
 
     def advance(self, move: int) -> FakePosition:
