@@ -121,17 +121,16 @@ class JavaRules:
         self._reader = SiteReader(self.jpype, game, self.layout, fields, 1)
         programs, types = Programs(self.jpype), Types(self.jpype)
         self._read = programs.face(types.consumer, programs.bound(self._reader.program(programs, types), 0)).accept
-        names = [str(component.name()) for component in list(game.equipment().components())[1:]]
-        tensor: Tensor = SiteTensor(self.jpype, game, self.layout, names)
-        if suits_ludiis_tensor(game, self.layout):
-            self.wrapper = self.jpype.JClass("utils.LudiiGameWrapper")(game)
-            tensor = LudiiTensor(self.jpype, self.wrapper)
-        self.operations = Operations(self.jpype, game, tensor)
-        self._keys = Keys(self.jpype, players, scored=bool(game.requiresScore()))
-        self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
         self.components = tuple(
             (str(component.name()), int(component.owner())) for component in list(game.equipment().components())[1:]
         )
+        tensor: Tensor = SiteTensor(self.jpype, game, self.layout, [name for name, _ in self.components])
+        if suits_ludiis_tensor(game, self.layout):
+            self.wrapper = self.jpype.JClass("utils.LudiiGameWrapper")(game)
+            tensor = LudiiTensor(self.jpype, self.wrapper)
+        self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
+        self.operations = Operations(self.jpype, game, tensor, whole_moves=self.moves_wear_out or bool(game.usesVote()))
+        self._keys = Keys(self.jpype, players, scored=bool(game.requiresScore()))
         return Traits(
             name=name,
             players=players,

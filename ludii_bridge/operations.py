@@ -42,9 +42,10 @@ class Operations:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
         tensor: how its states are seen.
+        whole_moves: the game has meta-rules that change a move, or votes.
     """
 
-    def __init__(self, jpype: Any, game: Any, tensor: Tensor) -> None:
+    def __init__(self, jpype: Any, game: Any, tensor: Tensor, *, whole_moves: bool) -> None:
         self._lock = threading.Lock()
         self._programs = p = Programs(jpype)
         t = Types(jpype)
@@ -55,7 +56,7 @@ class Operations:
         self._facts = np.asarray(facts_buffer)
         write, self._tensors = tensor.program(p, t, self.rows)
 
-        advance = _advance(p, t, game)
+        advance = _advance(p, t, game, whole=whole_moves)
         child = p.piped(advance, 0, p.constructor(t.context, t.context))
         facts = _facts(p, t)
 
@@ -113,15 +114,14 @@ class Operations:
                 out[first : first + len(some)] = self._tensors[: len(some)]
 
 
-def _advance(p: Programs, t: Types, game: Any) -> Any:
+def _advance(p: Programs, t: Types, game: Any, *, whole: bool) -> Any:
     """(Context, Move)Context: apply the move, forget what only undoing needs, give the context.
 
     `Game.apply` keeps a copy of much of the state for undoing, applies two meta-rules and takes back what was voted;
-    where a game has none of these three, `applyInternal`, which it calls then, is enough.
+    where a game has none of these, `applyInternal`, which it calls then, is enough.
     """
     apply = p.method(t.game, "apply", t.move, t.context, t.move)
-    metas = game.metaRules()
-    if not (metas.automove() or metas.gravityType() is not None or game.usesVote()):
+    if not whole:
         apply = p.bound(p.method(t.game, "applyInternal", t.move, t.context, t.move, t.boolean), False, at=3)
     apply = p.bound(apply, game)
     trial = p.method(t.context, "trial", t.trial)

@@ -209,7 +209,6 @@ class Types:
         self.ints = jpype.JArray(jpype.JInt).class_
         self.floats = jpype.JArray(jpype.JFloat).class_
         self.objects = jpype.JArray(jpype.JObject).class_
-        self.object = named("java.lang.Object")
         self.string = named("java.lang.String")
         self.list = named("java.util.List")
         self.arrays = named("java.util.Arrays")

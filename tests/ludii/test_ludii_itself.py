@@ -121,6 +121,14 @@ def test_children_made_together_are_those_made_alone(
             break
 
 
+def test_more_children_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = load("Tic-Tac-Toe").new_initial_state()
+    operations = state.get_game().rules.operations
+    monkeypatch.setattr(operations, "_facts", operations._facts[:5])
+    with pytest.raises(LudiiError, match="9 children at once are too many, at most 5 are possible"):
+        state.children(state.legal_actions())
+
+
 def test_threads_are_given_up_again_where_they_do_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Java is slow at first, and then a few children of a small state are made sooner by one thread."""
     state = load("Tic-Tac-Toe").new_initial_state()
