@@ -6,6 +6,7 @@ at the path given, then where the environment variable `LUDII_JAR` says, then in
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import shutil
@@ -21,7 +22,9 @@ from typing import BinaryIO
 from ludii_bridge.errors import LudiiError
 
 DOWNLOAD_PAGE = "https://ludii.games/download.php"
-DOWNLOAD = "https://ludii.games/downloads/Ludii-1.3.14.jar"
+TESTED = "1.3.12"
+"""The version of Ludii that the bridge is tested with, on every game of its list."""
+DOWNLOAD = f"https://ludii.games/downloads/Ludii-{TESTED}.jar"
 LICENCE = "CC BY-NC-ND 4.0: free to use, not for commercial purposes, not to be changed and passed on"
 REMEDY = f"`athenan ludii install` fetches it, or download it from {DOWNLOAD_PAGE} and set LUDII_JAR to its path"
 
@@ -68,8 +71,11 @@ def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
     return read_jar(own)
 
 
-def read_jar(path: Path) -> Jar:
+def read_jar(path: Path, *, called: str | None = None) -> Jar:
     """Look into a jar, without Java.
+
+    Args:
+        called: what an error calls it, in place of its path.
 
     Raises:
         LudiiError: no such file, no jar, not Ludii's, or another version than 1.3.
@@ -78,29 +84,29 @@ def read_jar(path: Path) -> Jar:
         stamp = path.stat()
     except OSError as error:
         raise LudiiError(f"expected Ludii's jar at {str(path)!r}, but there is no such file: {REMEDY}") from error
-    return _read_jar(path.absolute(), stamp.st_mtime_ns, stamp.st_size)
+    return _read_jar(path.absolute(), stamp.st_mtime_ns, stamp.st_size, called or str(path))
 
 
 @lru_cache(maxsize=8)
-def _read_jar(path: Path, _modified: int, _size: int) -> Jar:
+def _read_jar(path: Path, _modified: int, _size: int, called: str) -> Jar:
     try:
         with zipfile.ZipFile(path) as jar:
             names = jar.namelist()
             missing = [name for name in _NEEDED if name not in names]
             constants = b"" if missing else jar.read(_NEEDED[0])
     except (OSError, zipfile.BadZipFile) as error:
-        raise LudiiError(f"expected Ludii's jar, but {str(path)!r} is no jar ({error}): {REMEDY}") from error
+        raise LudiiError(f"expected Ludii's jar, but {called!r} is no jar ({error}): {REMEDY}") from error
     if missing:
-        raise LudiiError(f"{str(path)!r} is a jar, but not Ludii's (it lacks {missing[0]}): {REMEDY}")
+        raise LudiiError(f"{called!r} is a jar, but not Ludii's (it lacks {missing[0]}): {REMEDY}")
     versions = re.findall(rb"\d+\.\d+\.\d+", constants)
     version = versions[0].decode() if versions else "unknown"
     if not version.startswith(_VERSIONS):
-        raise LudiiError(f"expected Ludii {_VERSIONS}x, {str(path)!r} is version {version}: {REMEDY}")
+        raise LudiiError(f"expected Ludii {_VERSIONS}x, {called!r} is version {version}: {REMEDY}")
     return Jar(path, version, tuple(sorted(name for name in names if name.endswith(".lud"))))
 
 
-def install(file: str | os.PathLike[str] | None = None, *, url: str = DOWNLOAD) -> Jar:
-    """Put Ludii's jar into `user_folder()`: a copy of `file`, or else what `url` gives.
+def install(file: str | os.PathLike[str] | None = None, *, url: str | None = None) -> Jar:
+    """Put Ludii's jar into `user_folder()`: a copy of `file`, or else what `url` gives (`DOWNLOAD`).
 
     The jar is looked into before it replaces one that is there.
 
@@ -108,6 +114,7 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str = DOWNLOAD) 
         LudiiError: the file or the download is missing, not Ludii's jar, or cannot be written.
     """
     target = user_folder() / "Ludii.jar"
+    url = url or DOWNLOAD
     if file is not None:
         read_jar(Path(file))
     try:
@@ -119,7 +126,7 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str = DOWNLOAD) 
     try:
         with os.fdopen(handle, "wb") as out:
             _copy(file, url, out)
-        read_jar(part)
+        read_jar(part, called=str(file or url))
         part.chmod(0o644)
         part.replace(target)
     finally:
@@ -135,10 +142,13 @@ def _copy(file: str | os.PathLike[str] | None, url: str, out: BinaryIO) -> None:
         else:
             with urllib.request.urlopen(url, timeout=60) as answer:
                 shutil.copyfileobj(answer, out)
-    except OSError as error:
+                if missing := getattr(answer, "length", None):
+                    raise http.client.IncompleteRead(b"", missing)
+    except (OSError, http.client.HTTPException) as error:
         what = str(file) if file is not None else url
+        reason = " ".join(str(error).split())
         raise LudiiError(
-            f"cannot read {what!r} ({error}): download Ludii's jar from {DOWNLOAD_PAGE} and give it by --file"
+            f"cannot read {what!r} ({reason}): download Ludii's jar from {DOWNLOAD_PAGE} and give it by --file"
         ) from error
 
 

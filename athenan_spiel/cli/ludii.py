@@ -19,7 +19,7 @@ from athenan_spiel.errors import ConfigError
 class LudiiArguments:
     """Say whether Java and Ludii are found and what to do otherwise, or install Ludii's jar.
 
-    Example: athenan ludii install --file Ludii-1.3.14.jar
+    Example: athenan ludii install --file Ludii-1.3.12.jar
     """
 
     action: Annotated[Literal["show", "install"], tyro.conf.Positional, tyro.conf.arg(metavar="show|install")] = "show"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import re
 import subprocess
 import sys
+import threading
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +104,64 @@ def test_a_download_is_looked_into_before_it_replaces_anything(home: Path) -> No
     with pytest.raises(LudiiError, match=r"cannot read 'file:.*download.php and give it by --file"):
         install(url=(home / "nowhere.jar").as_uri())
     assert [path.name for path in user_folder().iterdir()] == ["Ludii.jar"]
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    """A site with a jar at /Ludii.jar, of which /half gives a half; /garbage is no HTTP, and /page is no jar."""
+
+    jar = b""
+
+    def do_GET(self) -> None:
+        if self.path == "/garbage":
+            self.wfile.write(b"no such thing\r\n\r\n")
+            return
+        if self.path == "/nothing":
+            self.send_error(404)
+            return
+        answer = b"<html>" if self.path == "/page" else self.jar
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer[: len(answer) // 2] if self.path == "/half" else answer)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def site(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a site that has a jar, on this machine."""
+    monkeypatch.setattr(Site, "jar", jar_at(home / "site.jar").read_bytes())
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_jar_is_fetched_from_a_site(site: str, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr(installation, "DOWNLOAD", f"{site}/Ludii.jar")
+    assert athenan(["ludii", "install"]) == 0
+    assert find_jar().version == installation.TESTED
+    out = capsys.readouterr().out
+    assert f"Ludii 1.3.12 is installed at {find_jar().path}; its licence is CC BY-NC-ND" in out
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("/nothing", r"cannot read 'http:.*404.*give it by --file"),
+        ("/garbage", r"cannot read 'http:.*no such thing.*give it by --file"),
+        ("/half", r"cannot read 'http:.*more expected.*give it by --file"),
+        ("/page", r"expected Ludii's jar, but 'http:.*/page' is no jar"),
+    ],
+)
+def test_a_site_that_fails_is_one_line_and_leaves_nothing(site: str, place: str, message: str) -> None:
+    with pytest.raises(LudiiError, match=message) as caught:
+        install(url=site + place)
+    assert "\n" not in str(caught.value)
+    assert list(user_folder().iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
