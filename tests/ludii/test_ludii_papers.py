@@ -12,6 +12,7 @@ import athenan_spiel as ath
 
 pytestmark = pytest.mark.usefixtures("ludii")
 
+DESCRIPTIONS = Path(__file__).parents[2] / "examples" / "ludii"
 GAMES = [
     "game=Amazons",
     "game=Arimaa",
@@ -39,8 +40,8 @@ GAMES = [
     "game=Surakarta",
     "game=Xiangqi",
     "game=Go,options=Board Size/9x9",
+    f"file={DESCRIPTIONS / 'go_11.lud'}",
 ]
-"""Go 11 and Morpion Solitaire 5D are not among Ludii's."""
 SHORT = dataclasses.replace(TINY, matches=2, matches_at_once=2, search=dataclasses.replace(TINY.search, iterations=1))
 
 
@@ -54,9 +55,16 @@ def test_a_game_of_the_papers_is_trained(tmp_path: Path, parameters: str) -> Non
     assert ath.load_agent(tmp_path / "run").step(game.new_initial_state()) in game.new_initial_state().legal_actions()
 
 
-@pytest.mark.slow(reason="Ludii takes a tenth of a second for a move of Morpion Solitaire")
-def test_morpion_solitaire_is_for_one_player_and_trained_by_its_score(tmp_path: Path) -> None:
-    game = ath.load_game("ludii(game=Morpion Solitaire,max_length=4)")
+@pytest.mark.slow(reason="Ludii takes up to a tenth of a second for a move of Morpion Solitaire")
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "game=Morpion Solitaire",
+        *(f"file={DESCRIPTIONS / 'morpion_solitaire.lud'},options=Lines/{lines}" for lines in ("Disjoint", "Touching")),
+    ],
+)
+def test_morpion_solitaire_is_for_one_player_and_trained_by_its_score(tmp_path: Path, parameters: str) -> None:
+    game = ath.load_game(f"ludii({parameters},max_length=4)")
     assert game.num_players() == 1
     state = game.new_initial_state()
     while not state.is_terminal():
