@@ -77,8 +77,8 @@ class Operations:
         self._observe = p.face(t.bi_consumer, _observe(p, t, write)).accept
         self._observe_one = p.face(t.consumer, p.bound(write, 0)).accept
 
-    def children(self, context: Any, moves: Any) -> tuple[Any, NDArray[np.int32]]:
-        """The states after `moves`, a Java array of n, in one crossing: an array of them, and their facts, int32 [n].
+    def children(self, context: Any, moves: Any) -> tuple[Any, list[int]]:
+        """The states after `moves`, a Java array, in one crossing: an array of them, and the facts of each.
 
         Raises:
             LudiiError: there are too many moves.
@@ -95,7 +95,7 @@ class Operations:
             took = time.perf_counter() - start
             if count:  # Java is slow at first, so what was once worth several threads may not stay so
                 self._seconds += _NEWS * (took * (self._threads if together else 1) / count - self._seconds)
-            return contexts, self._facts[:count].copy()
+            return contexts, self._facts[:count].tolist()
 
     def observe_one(self, context: Any, out: NDArray[np.float32]) -> None:
         """Write the tensor of a state into `out`, float32 [size]."""

@@ -207,10 +207,10 @@ class JavaPosition(Position):
 class JavaSiblings(Siblings):
     """Positions that were made together, of each of which the object is made when it is asked for."""
 
-    def __init__(self, rules: JavaRules, contexts: Any, facts: NDArray[np.int32]) -> None:
+    def __init__(self, rules: JavaRules, contexts: Any, facts: Sequence[int]) -> None:
         self._rules = rules
         self._contexts = contexts
-        self._facts: list[int] = facts.tolist()
+        self._facts = facts
         self.players = [TERMINAL if fact & 1 else fact >> 1 for fact in self._facts]
 
     @overload

@@ -94,12 +94,12 @@ class LudiiState(pyspiel.State):
         Raises:
             LudiiError: an action is not legal.
         """
-        meant: Sequence[int] = range(self.position.moves)
+        position = self.position
+        meant: Sequence[int] = range(position.moves)
         if actions != list(meant):
             meant = actions
             for action in actions:
                 self._require_legal(action)
-        position = self.position
         make = functools.partial(_child, self.get_game(), self._known_past(), position.mover)
         return LudiiChildren(make, position.children(), meant)
 

@@ -77,22 +77,24 @@ class Encoder:
         elif out.shape != expected or out.dtype != np.float32 or not out.flags.c_contiguous:
             got = f"{out.dtype} {out.shape}"
             raise EncodingError(f"out must be a C-contiguous float32 array of shape {expected}, got {got}")
+        all_rows = out.reshape(len(states), self.size)
         at = 0
         for part in states.parts if isinstance(states, Joined) else (states,):
-            rows = out[at : at + len(part)].reshape(-1)
+            end = at + len(part)
+            rows = all_rows[at:end]
             if self._plain and hasattr(part, "observe"):
                 self._fill_at_once(cast(Children, part), rows)
             else:
-                self._fill(part, rows.data)
-            at += len(part)
+                self._fill(part, rows.reshape(-1).data)
+            at = end
         return out
 
-    def _fill_at_once(self, children: Children, out: NDArray[np.float32]) -> None:
-        """As `_fill`, for what a game made at once."""
-        rows = out.reshape(-1, self.size)
-        observed = len(self._observed)
+    def _fill_at_once(self, children: Children, rows: NDArray[np.float32]) -> None:
+        """Write what a game made at once into `rows`, [n, size]."""
+        observed, players = len(self._observed), children.players
         children.observe(rows[:, :observed])
-        rows[:, observed:] = np.equal(children.players, 1)[:, None]
+        turns = players.count(1)
+        rows[:, observed:] = np.equal(players, 1)[:, None] if 0 < turns < len(players) else turns > 0
 
     def encode_into(self, state: pyspiel.State, row: NDArray[np.float32]) -> None:
         """Encode one state into `row`, float32 [size] and contiguous."""
