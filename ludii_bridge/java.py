@@ -22,7 +22,7 @@ from ludii_bridge.keys import Keys
 from ludii_bridge.operations import Operations
 from ludii_bridge.position import JavaPosition
 from ludii_bridge.programs import Programs, Types
-from ludii_bridge.sites import Layout, SiteReader
+from ludii_bridge.sites import Layout, SiteReader, other_kinds
 from ludii_bridge.tensors import LudiiTensor, SiteTensor, Tensor, suits_ludiis_tensor
 from ludii_bridge.transport import Traits
 
@@ -116,7 +116,7 @@ class JavaRules:
         faults = _faults(game)
         if faults:  # some such games have no board to make tensors of
             return Traits(name=name, players=players, faults=faults, longest=longest)
-        self.layout = Layout(game)
+        self.layout = Layout(game, other_kinds(self.jpype, game))
         fields = ["what", "who", "count", "state", *(["sizeStack"] if game.isStacking() else [])]
         self._reader = SiteReader(self.jpype, game, self.layout, fields, 1)
         programs, types = Programs(self.jpype), Types(self.jpype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -29,6 +29,7 @@ def draw(
     width: int,
     height: int,
     components: Sequence[tuple[str, int]],
+    between: Collection[int] = (),
 ) -> str:
     """The board, the top row first, and below it what the letters mean.
 
@@ -38,14 +39,16 @@ def draw(
         width: columns.
         height: rows.
         components: the name and the owner of each component, from number 1; owner 1 has capital letters.
+        between: sites that are marked more faintly where they are empty, as the edges of a board's cells.
     """
     letters = _letters(components)
     texts = {places[site]: _text(stack, letters) for site, stack in stacks.items()}
-    real = set(places.values())
+    empty = {places[site]: "\N{MIDDLE DOT}" for site in between}
+    empty.update((place, ".") for site, place in places.items() if site not in between)
     wide = max((len(text) for text in texts.values()), default=1)
     rows = []
     for y in reversed(range(height)):
-        cells = [texts.get((x, y), "." if (x, y) in real else "").rjust(wide) for x in range(width)]
+        cells = [texts.get((x, y), empty.get((x, y), "")).rjust(wide) for x in range(width)]
         rows.append(" ".join(cells).rstrip())
     used = {piece for stack in stacks.values() for piece in stack.pieces}
     legend = ", ".join(f"{letters[piece]} {components[piece - 1][0]}" for piece in sorted(used))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ludii_bridge import jvm
 from ludii_bridge.picture import Stack, draw
+from ludii_bridge.sites import site_type
 from ludii_bridge.transport import TERMINAL, Position, Siblings
 
 if TYPE_CHECKING:
@@ -152,7 +153,9 @@ class JavaPosition(Position):
     def describe(self) -> str:
         """The position for a person."""
         layout = self._rules.layout
-        picture = draw(self._stacks(), layout.places, layout.width, layout.height, self._rules.components)
+        picture = draw(
+            self._stacks(), layout.places, layout.width, layout.height, self._rules.components, layout.further
+        )
         scores = self.scores()
         return "\n".join([picture, f"score {' : '.join(f'{x:g}' for x in scores)}"] if scores else [picture])
 
@@ -170,11 +173,10 @@ class JavaPosition(Position):
         levels = int(found["sizeStack"][site]) if "sizeStack" in found else 1
         if levels <= 1:
             return (top,)
-        number = next(i for i, (first, n) in enumerate(self._rules.layout.containers) if first <= site < first + n)
-        game = self._rules.game
-        kind = game.board().defaultSite() if number == 0 else self._rules.jpype.JClass("game.types.board.SiteType").Cell
-        container = self._context.containerState(number)
-        return tuple(int(container.what(site, level, kind)) for level in range(levels))
+        area = self._rules.layout.area(site)
+        number, kind = area.numbers[site - area.first], site_type(self._rules.game, area.kind)
+        container = self._context.containerState(area.container)
+        return tuple(int(container.what(number, level, kind)) for level in range(levels))
 
     @jvm.translated
     def key(self) -> tuple[int, ...]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,41 +16,108 @@ from ludii_bridge.programs import Programs, Types, int_buffer
 
 _EPSILON = 1e-5
 """Coordinates nearer than this are equal, as for Ludii's tensor."""
+_KINDS = ("Cell", "Edge", "Vertex")
+_PROBED_PLIES = 20
+"""Of the match that shows on which kinds of sites pieces stand."""
+
+
+class Area(NamedTuple):
+    """Sites of one kind in one of a game's containers.
+
+    Attributes:
+        container: its number; the board is 0, then come the hands.
+        kind: of its sites, as Ludii's `SiteType` calls it.
+        first: the bridge's number of the first site. The others follow; on the board's main kind of site and in hands
+            they are Ludii's numbers, too.
+        numbers: Ludii's numbers of the sites, which count each kind from 0.
+        slot: how many sites of this kind have the same place and come before.
+    """
+
+    container: int
+    kind: str
+    first: int
+    numbers: Sequence[int]
+    slot: int = 0
 
 
 class Layout:
     """Columns and rows for all sites.
 
     The board's sites are ranked by the coordinates of their centres, as Ludii ranks them; where two would share a
-    place, all stand in one row. Each hand is a column to the right of the board, after an empty one.
+    place, all stand in one row. Each hand is a column to the right of the board, after an empty one. Where pieces stand
+    on a second kind of the board's sites, too, both kinds are ranked together: so the edges of a square board lie
+    between its vertices.
+
+    Args:
+        game: Ludii's compiled game.
+        others: the board's kinds of sites, besides its main one, that hold pieces.
 
     Attributes:
-        containers: for each container, the board first, the number of its first site and how many it has.
+        areas: the board's sites of its main kind, the hands, then the board's other sites.
         places: the column and the row of each site, by its number.
         width, height: columns and rows.
-        flat: the board's sites have places of their own by their coordinates.
-        centres: float64 [n, 2], Ludii's coordinates of the board's sites.
+        further: the numbers of the board's sites that are not of its main kind.
+        flat: the board's main sites have places of their own by their coordinates.
+        centres: float64 [n, 2], Ludii's coordinates of the board's main sites.
     """
 
-    def __init__(self, game: Any) -> None:
-        elements = list(game.graphPlayElements())
-        self.centres = np.array([[e.centroid().getX(), e.centroid().getY()] for e in elements], np.float64)
+    def __init__(self, game: Any, others: Sequence[str] = ()) -> None:
+        topology = game.board().topology()
+        main = str(game.board().defaultSite())
+        elements = {main: list(game.graphPlayElements())}
+        elements.update((kind, list(topology.getGraphElements(site_type(game, kind)))) for kind in others)
+        centres = {kind: _centres(found) for kind, found in elements.items()}
+        self.centres = centres[main]
+        board = _places(centres)
+        self.flat = len(set(board[main])) == len(board[main])
+        if not self.flat:
+            board = {kind: [(i, row) for i in range(len(board[kind]))] for row, kind in enumerate(board)}
+        self.places = dict(enumerate(board[main]))
+        self.areas = [Area(0, main, 0, range(len(board[main])))]
+        self.width = max(column for places in board.values() for column, _ in places) + 1
+        self.height = max(row for places in board.values() for _, row in places) + 1
+        self._add_hands(game)
+        first = 1 + max(self.places)
+        for kind in others:
+            self._add_kind(kind, board[kind])
+        self.further = range(first, 1 + max(self.places))
+
+    def _add_hands(self, game: Any) -> None:
         firsts = [int(first) for first in game.equipment().sitesFrom()]
         sizes = [int(container.numSites()) for container in game.equipment().containers()]
-        self.containers = [(0, len(elements)), *zip(firsts[1:], sizes[1:], strict=True)]
-        x, y = _ranks(self.centres[:, 0]), _ranks(self.centres[:, 1])
-        places = list(zip(x, y, strict=True))
-        self.flat = len(set(places)) == len(places)
-        if not self.flat:
-            places = [(site, 0) for site in range(len(places))]
-        self.places = dict(enumerate(places))
-        self.width = max(column for column, _ in places) + 1
-        self.height = max(row for _, row in places) + 1
-        hands = self.containers[1:]
-        for column, (first, size) in enumerate(hands, start=self.width + 1):
-            self.places.update({first + i: (column, i) for i in range(size)})
+        hands = list(zip(firsts, sizes, strict=True))[1:]
+        for number, (first, size) in enumerate(hands, start=1):
+            self.areas.append(Area(number, "Cell", first, range(first, first + size)))
+            self.places.update({first + i: (self.width + number, i) for i in range(size)})
             self.height = max(self.height, size)
         self.width += len(hands) + 1 if hands else 0
+
+    def _add_kind(self, kind: str, places: Sequence[tuple[int, int]]) -> None:
+        slots: dict[int, list[int]] = {}
+        often: Counter[tuple[int, int]] = Counter()
+        for number, place in enumerate(places):
+            slots.setdefault(often[place], []).append(number)
+            often[place] += 1
+        for slot, numbers in slots.items():
+            first = 1 + max(self.places)
+            self.areas.append(Area(0, kind, first, numbers, slot))
+            self.places.update((first + i, places[number]) for i, number in enumerate(numbers))
+
+    def area(self, site: int) -> Area:
+        """The area that a site is in."""
+        return next(area for area in self.areas if 0 <= site - area.first < len(area.numbers))
+
+
+def _centres(elements: Sequence[Any]) -> NDArray[np.float64]:
+    return np.array([[e.centroid().getX(), e.centroid().getY()] for e in elements], np.float64)
+
+
+def _places(centres: Mapping[str, NDArray[np.float64]]) -> dict[str, list[tuple[int, int]]]:
+    """The column and the row of each centre, all kinds ranked together."""
+    together = np.concatenate(list(centres.values()))
+    ranked = list(zip(_ranks(together[:, 0]), _ranks(together[:, 1]), strict=True))
+    ends = np.cumsum([len(some) for some in centres.values()])
+    return {kind: ranked[end - len(some) : end] for (kind, some), end in zip(centres.items(), ends, strict=True)}
 
 
 def _ranks(values: NDArray[np.float64]) -> list[int]:
@@ -75,9 +145,10 @@ class SiteReader:
     """
 
     def __init__(self, jpype: Any, game: Any, layout: Layout, fields: Sequence[str], rows: int) -> None:
+        self._game = game
+        self._jpype = jpype
         self._layout = layout
-        self._sites = max(first + size for first, size in layout.containers)
-        self._kinds = [site_type(jpype, game, number) for number in range(len(layout.containers))]
+        self._sites = 1 + max(layout.places)
         self._buffers = {field: int_buffer(jpype, rows * self._sites) for field in fields}
         self.found: dict[str, NDArray[np.int32]] = {
             field: np.asarray(buffer).reshape(rows, self._sites) for field, buffer in self._buffers.items()
@@ -85,34 +156,66 @@ class SiteReader:
 
     def program(self, p: Programs, t: Types) -> Any:
         """(int row, Context)void: read all sites of a state into that row."""
-        readers = [self._container(p, t, number) for number in range(len(self._layout.containers))]
-        return functools.reduce(p.then, readers)
+        return functools.reduce(p.then, [self._area(p, t, area) for area in self._layout.areas])
 
-    def _container(self, p: Programs, t: Types, number: int) -> Any:
-        """(int row, Context)void: read the sites of a container."""
-        first, size = self._layout.containers[number]
-        fields = [self._field(p, t, field, self._kinds[number]) for field in self._buffers]
-        body = p.piped(functools.reduce(p.then, fields), 0, p.plus(first))
-        container = p.bound(p.method(t.context, "containerState", t.container, t.int), number, at=1)
-        return p.piped(for_sites(p, t, body, size), 0, p.times(self._sites), container)
+    def _area(self, p: Programs, t: Types, area: Area) -> Any:
+        """(int row, Context)void: read the sites of an area."""
+        body = functools.reduce(p.then, [self._field(p, t, field, area) for field in self._buffers])
+        return p.piped(for_sites(p, t, body, area), 0, p.times(self._sites))
 
-    def _field(self, p: Programs, t: Types, field: str, kind: Any) -> Any:
-        """(int site, int start, ContainerState)void: read a field of a site into the place that is `site` after
-        `start`."""
+    def _field(self, p: Programs, t: Types, field: str, area: Area) -> Any:
+        """(int i, int start, ContainerState)void: read a field of the i-th site into its place after `start`."""
         put = p.bound(p.method(t.int_buffer, "put", t.int_buffer, t.int, t.int), self._buffers[field])
-        read = p.bound(p.method(t.container, field, t.int, t.int, t.site_type), kind, at=2)
-        note = p.fed(p.fed(put, 1, read), 0, p.sum)
+        note = p.fed(p.fed(put, 1, field_of(p, t, self._jpype, self._game, field, area)), 0, p.sum)
+        note = p.piped(note, 0, p.plus(area.first))
         return p.typed(p.ordered(note, [t.int, t.int, t.container], [0, 1, 2, 0]), t.void, t.int, t.int, t.container)
 
 
-def site_type(jpype: Any, game: Any, number: int) -> Any:
-    """What the sites of a container are: the board's pieces stand on its main kind of site, hands have cells."""
-    return game.board().defaultSite() if number == 0 else jpype.JClass("game.types.board.SiteType").Cell
+def site_type(game: Any, kind: str) -> Any:
+    """Ludii's `SiteType` of that name."""
+    return type(game.board().defaultSite()).valueOf(kind)
 
 
-def for_sites(p: Programs, t: Types, body: Any, size: int) -> Any:
-    """(int start, ContainerState)void: `body`, (int i, int start, ContainerState)void, for each i below `size`."""
+def field_of(p: Programs, t: Types, jpype: Any, game: Any, field: str, area: Area) -> Any:
+    """(ContainerState, int i)int: a field of the i-th site of an area."""
+    read = p.bound(p.method(t.container, field, t.int, t.int, t.site_type), site_type(game, area.kind), at=2)
+    numbers = area.numbers
+    if isinstance(numbers, range):
+        return p.piped(read, 1, p.plus(numbers.start))
+    return p.piped(read, 1, p.bound(p.element(t.ints), jpype.JArray(jpype.JInt)(numbers)))
+
+
+def for_sites(p: Programs, t: Types, body: Any, area: Area) -> Any:
+    """(int start, Context)void: `body`, (int i, int start, ContainerState)void, for the i-th site of an area, each."""
     start, container = p.register(t.int), p.register(t.container)
     each = p.ordered(p.fed(p.fed(body, 2, container.get), 1, start.get), [t.int], [0])
     steps = [p.ordered(start.set, [t.int, t.container], [0]), p.ordered(container.set, [t.int, t.container], [1])]
-    return p.then(p.then(*steps), p.ordered(p.bound(p.for_each(each), size), [t.int, t.container], []))
+    loop = p.ordered(p.bound(p.for_each(each), len(area.numbers)), [t.int, t.container], [])
+    of_context = p.bound(p.method(t.context, "containerState", t.container, t.int), area.container, at=1)
+    return p.piped(p.then(p.then(*steps), loop), 1, of_context)
+
+
+def other_kinds(jpype: Any, game: Any) -> list[str]:
+    """The board's kinds of sites, besides its main one, on which pieces stand within some plies of a random match.
+
+    Ludii's flags do not tell: they name a kind that only hands have, and may miss one that moves put pieces on. A kind
+    that the description never names is left out.
+    """
+    main, text = str(game.board().defaultSite()), str(game.description().expanded())
+    left = [kind for kind in _KINDS if kind != main and re.search(rf"\b{kind}\b", text)]
+    found: set[str] = set()
+    if not left or not game.isGraphGame():
+        return []
+    kinds = {kind: site_type(game, kind) for kind in left}
+    sizes = {kind: len(game.board().topology().getGraphElements(kinds[kind])) for kind in left}
+    context = jpype.JClass("other.context.Context")(game, jpype.JClass("other.trial.Trial")(game))
+    game.start(context)
+    rng = random.Random(0)
+    for _ in range(_PROBED_PLIES):
+        state = context.containerState(0)
+        found.update(kind for kind in left if int(state.emptyRegion(kinds[kind]).count()) < sizes[kind])
+        moves = game.moves(context).moves()
+        if found.issuperset(left) or context.trial().over() or moves.isEmpty():
+            break
+        game.apply(context, moves.get(rng.randrange(moves.size())))
+    return sorted(found)

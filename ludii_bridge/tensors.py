@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludii_bridge.programs import Programs, Types, float_buffer, mover_of
-from ludii_bridge.sites import Layout, for_sites, site_type
+from ludii_bridge.sites import Area, Layout, field_of, for_sites
 
 _STATES = 6
 """Local states told apart, the last one and all above it together; as many as in Ludii's tensor."""
@@ -63,8 +63,9 @@ class SiteTensor:
     """The bridge's own tensor.
 
     Channels: for each kind of piece where it is (in games with stacks: on top), then the height of the stacks, where
-    there are stacks; how many pieces are on a site, where they are counted; local states, where there are some; who
-    is to move, two channels; whether sides were swapped; which places exist.
+    there are stacks; how many pieces are on a site, where they are counted; local states, where there are some; for
+    each further kind of the board's sites that holds pieces, and each kind of piece, where it is there; who is to move,
+    two channels; whether sides were swapped; which places exist.
 
     Args:
         jpype: the module, with Java started.
@@ -84,9 +85,8 @@ class SiteTensor:
             for field, present in (("sizeStack", game.isStacking()), ("count", game.requiresCount()))
             if bool(present)
         ]
-        self._places = np.zeros(1 + max(layout.places), np.int32)
-        for site, (column, line) in layout.places.items():
-            self._places[site] = column * layout.height + line
+        self._others = [area for area in layout.areas[1:] if area.container == 0]
+        self._own = [area for area in layout.areas if area not in self._others]
         self.channels = self._names(names)
         self.shape = (len(self.channels), layout.width, layout.height)
 
@@ -95,6 +95,9 @@ class SiteTensor:
         channels = [f"{name} on top" if "sizeStack" in self._amounts else name for name in names]
         channels += [words[field] for field in self._amounts]
         channels += [f"local state {i}{' or more' if i == _STATES - 1 else ''}" for i in range(_STATES) if self._stated]
+        for area in self._others:
+            where = f"{area.kind.lower()}{f' ({area.slot + 1})' if area.slot else ''}"
+            channels += [f"{name} on the {where}" for name in names]
         return (*channels, "player 0 to move", "player 1 to move", "sides were swapped", "the place exists")
 
     def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
@@ -108,63 +111,76 @@ class SiteTensor:
         buffer = float_buffer(self._jpype, rows * stride)
         floats = self._jpype.JArray(self._jpype.JFloat)
         template = np.zeros((1 + self.shape[0], plane), np.float32)
-        template[-1, self._places[list(self._layout.places)]] = 1
+        for area in self._layout.areas:
+            template[-1, self._places(area)] = 1
         put_all = p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.floats), buffer)
         clear = p.typed(p.bound(put_all, floats(template.reshape(-1)), at=1), t.void, t.int)
         fill = p.typed(p.bound(put_all, floats(np.ones(plane, np.float32)), at=1), t.void, t.int)
 
-        after_pieces = 1 + self._kinds + len(self._amounts) + (_STATES if self._stated else 0)
+        after_sites = 1 + self._kinds + len(self._amounts) + (_STATES if self._stated else 0)
+        after_pieces = after_sites + self._kinds * len(self._others)
         mover = p.piped(p.plus(after_pieces * plane), 0, p.piped(p.times(plane), 0, mover_of(p, t)))
         state = p.method(t.context, "state", t.state)
         swapped = p.piped(p.as_int(), 0, p.piped(p.method(t.state, "orderHasChanged", t.boolean), 0, state))
         swapped = p.piped(p.times((after_pieces + 2) * plane), 0, swapped)
         marks = [p.fed(fill, 0, p.piped(p.sum, 1, offset)) for offset in (mover, swapped)]
-        sites = [self._container(p, t, number, buffer, plane) for number in range(len(self._layout.containers))]
+        put = p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.float), buffer)
+        put = p.typed(put, t.void, t.int, t.float)
+        sites = [self._area(p, t, area, put, plane) for area in self._own]
+        sites += [
+            self._other(p, t, area, put, plane, after_sites + i * self._kinds) for i, area in enumerate(self._others)
+        ]
         whole = functools.reduce(p.then, [p.ordered(clear, [t.int, t.context], [0]), *sites, *marks])
         return p.piped(whole, 0, p.times(stride)), np.asarray(buffer).reshape(rows, stride)[:, plane:]
 
-    def _container(self, p: Programs, t: Types, number: int, buffer: Any, plane: int) -> Any:
-        """(int start, Context)void: write what stands on the sites of a container into the row that starts there."""
-        first, size = self._layout.containers[number]
-        put = p.typed(
-            p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.float), buffer), t.void, t.int, t.float
-        )
-        fields = [self._mark(p, t, put, p.fed(p.times(plane), 0, self._field(p, t, "what", number)))]
+    def _area(self, p: Programs, t: Types, area: Area, put: Any, plane: int) -> Any:
+        """(int start, Context)void: write what stands on the sites of an area into the row that starts there."""
+        fields = [self._mark(p, t, area, put, p.fed(p.times(plane), 0, self._field(p, t, "what", area)))]
         channel = 1 + self._kinds
         for field in self._amounts:
-            amount = p.typed(self._field(p, t, field, number), t.float, t.container, t.int)
-            fields.append(self._amount(p, t, put, amount, channel * plane))
+            amount = p.typed(self._field(p, t, field, area), t.float, t.container, t.int)
+            fields.append(self._amount(p, t, area, put, amount, channel * plane))
             channel += 1
         if self._stated:
-            state = self._field(p, t, "state", number)
+            state = self._field(p, t, "state", area)
             for step in (p.at_least(0), p.at_most(_STATES - 1), p.times(plane), p.plus(channel * plane)):
                 state = p.fed(step, 0, state)
-            fields.append(self._mark(p, t, put, state))
-        body = p.piped(functools.reduce(p.then, fields), 0, p.plus(first))
-        container = p.bound(p.method(t.context, "containerState", t.container, t.int), number, at=1)
-        return p.piped(for_sites(p, t, body, size), 1, container)
+            fields.append(self._mark(p, t, area, put, state))
+        return for_sites(p, t, functools.reduce(p.then, fields), area)
 
-    def _field(self, p: Programs, t: Types, field: str, number: int) -> Any:
-        """(ContainerState, int site)int."""
-        kind = site_type(self._jpype, self._game, number)
-        return p.bound(p.method(t.container, field, t.int, t.int, t.site_type), kind, at=2)
+    def _other(self, p: Programs, t: Types, area: Area, put: Any, plane: int, channel: int) -> Any:
+        """The same for a further kind of sites, whose pieces are in the planes from `channel` on."""
+        what = self._field(p, t, "what", area)
+        before = p.fed(p.times((channel - 1) * plane), 0, p.fed(p.at_most(1), 0, what))  # none for an empty site
+        offset = p.fed(p.fed(p.sum, 1, before), 0, p.fed(p.times(plane), 0, what))
+        offset = p.ordered(offset, [t.container, t.int], [0, 1, 0, 1])
+        return for_sites(p, t, self._mark(p, t, area, put, offset), area)
 
-    def _mark(self, p: Programs, t: Types, put: Any, offset: Any) -> Any:
-        """(int site, int start, ContainerState)void: write 1 at the site's place in the plane that begins at `offset`,
-        (ContainerState, int site)int."""
+    def _field(self, p: Programs, t: Types, field: str, area: Area) -> Any:
+        """(ContainerState, int i)int"""
+        return field_of(p, t, self._jpype, self._game, field, area)
+
+    def _mark(self, p: Programs, t: Types, area: Area, put: Any, offset: Any) -> Any:
+        """(int i, int start, ContainerState)void: write 1 at the i-th site's place in the plane that begins at
+        `offset`, (ContainerState, int i)int."""
         mark = p.fed(p.bound(put, 1.0, at=1), 0, p.sum)
-        mark = p.fed(p.piped(mark, 0, self._place(p, t)), 1, p.fed(p.sum, 1, offset))
+        mark = p.fed(p.piped(mark, 0, self._place(p, t, area)), 1, p.fed(p.sum, 1, offset))
         return p.ordered(mark, [t.int, t.int, t.container], [0, 1, 2, 0])
 
-    def _amount(self, p: Programs, t: Types, put: Any, amount: Any, offset: int) -> Any:
-        """(int site, int start, ContainerState)void: write `amount`, (ContainerState, int site)float, at the site's
+    def _amount(self, p: Programs, t: Types, area: Area, put: Any, amount: Any, offset: int) -> Any:
+        """(int i, int start, ContainerState)void: write `amount`, (ContainerState, int i)float, at the i-th site's
         place in the plane that begins at `offset`."""
-        note = p.fed(p.fed(put, 1, amount), 0, p.piped(p.sum, 0, self._place(p, t), p.plus(offset)))
+        note = p.fed(p.fed(put, 1, amount), 0, p.piped(p.sum, 0, self._place(p, t, area), p.plus(offset)))
         return p.ordered(note, [t.int, t.int, t.container], [0, 1, 2, 0])
 
-    def _place(self, p: Programs, t: Types) -> Any:
-        """(int site)int: where a site is in a plane."""
-        return p.bound(p.element(t.ints), self._jpype.JArray(self._jpype.JInt)(self._places))
+    def _place(self, p: Programs, t: Types, area: Area) -> Any:
+        """(int i)int: where the i-th site of an area is in a plane."""
+        return p.bound(p.element(t.ints), self._jpype.JArray(self._jpype.JInt)(self._places(area)))
+
+    def _places(self, area: Area) -> list[int]:
+        """Where the sites of an area are in a plane."""
+        places = [self._layout.places[area.first + i] for i in range(len(area.numbers))]
+        return [column * self._layout.height + row for column, row in places]
 
 
 def suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
@@ -175,8 +191,9 @@ def suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
     """
     board = game.board()
     on_cells = str(board.defaultSite()) == "Cell"
-    hands = len(layout.containers) - 1
-    several = sum(map(bool, (game.isCellGame(), game.isVertexGame(), game.isEdgeGame()))) > 1
+    hands = sum(area.container > 0 for area in layout.areas)
+    kinds = {area.kind for area in layout.areas if area.container == 0}
+    several = len(kinds) > 1 or sum(map(bool, (game.isCellGame(), game.isVertexGame(), game.isEdgeGame()))) > 1
     counted = on_cells or (
         hands == 0 and not game.isStacking() and not game.requiresCount() and not game.requiresLocalState()
     )
