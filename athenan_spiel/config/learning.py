@@ -1,0 +1,102 @@
+"""What is learned of the matches, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from athenan_spiel.config.network import Precision
+from athenan_spiel.config.settings import Settings
+
+TargetsName = Literal["tree", "root", "terminal"]
+ReplayName = Literal["stratified", "plain", "per_match", "none"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetsConfig(Settings):
+    """What of a match is learned, and as worth what (Sections 2.2 and 3.1)."""
+
+    table: ClassVar[str] = "targets."
+
+    method: TargetsName = "tree"
+    """`tree`: every searched state with its value (Algorithm 3); `root`: the states of the match with theirs
+    (Algorithm 4); `terminal`: the states of the match with the worth of its end (Algorithm 5)."""
+    coefficients: bool = False
+    """Coefficiented tree learning (the 2019 article): a state updated n times weighs 1 + ⌊log2(n + 1)⌋."""
+    leaves: bool = False
+    """Tree learning with the non-terminal leaves, which the article leaves out (Remark 3)."""
+
+    def check(self) -> None:
+        """Coefficients and leaves belong to trees."""
+        if self.method != "tree":
+            self.require(not self.coefficients, "coefficients", "false, as only 'tree' has them")
+            self.require(not self.leaves, "leaves", "false, as only 'tree' has them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmUpConfig(Settings):
+    """Learning the values of random terminal states before the first match (the article, Section 8.4.3)."""
+
+    table: ClassVar[str] = "warm_up."
+
+    states: int | None = None
+    """How many; none: no warm-up. Its time is not counted in `seconds`. The article: of the order of 10,000,000."""
+    processes: int | None = None
+    """That play the random matches; none: one for each core. What is learned does not depend on it."""
+
+    def check(self) -> None:
+        """There is something to learn and someone to play it."""
+        self.require_some(1, "states", "processes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayConfig(Settings):
+    """Which data of past matches is learned again after a match."""
+
+    table: ClassVar[str] = "replay."
+
+    method: ReplayName = "stratified"
+    """`stratified` over matches (Algorithm 8); `plain`: a random sample of the last states (Algorithm 6); `per_match`:
+    a random sample of the states of the last matches (Section 9.3.1, footnote 8); `none`: the match just played."""
+    matches: int = 100
+    """μ of `stratified` and `per_match`, the number of matches kept. The article: 100."""
+    duplication: float = 3.0
+    """δ of `stratified`, how many times each state is learned on average. The article: 3."""
+    states: int = 1_000_000
+    """μ of `plain`, the number of states kept. The article: 10^6 (Section 3.3.1)."""
+    sampling: float = 0.04
+    """σ of `plain` and `per_match`, the share of the memory that a phase learns. The article: 4 % and 5 %."""
+    megabytes: float = 1000.0
+    """Remark 5's bound: the oldest matches (of `plain`, the oldest blocks of states) leave, as few as possible, when
+    the memory would take more."""
+
+    def check(self) -> None:
+        """There is room for something, and something is learned."""
+        self.require_some(1, "matches", "states")
+        self.require_positive("duplication", "megabytes", "sampling")
+        self.require(self.sampling <= 1, "sampling", "at most 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerConfig(Settings):
+    """Stochastic gradient descent by Adam with L2 regularisation (Algorithm 7)."""
+
+    table: ClassVar[str] = "learner."
+
+    batch_size: int = 128
+    """B. The article: 128 (Section 3.3.1), 3000 (Section 8.4.3)."""
+    learning_rate: float = 1e-3
+    """Adam's step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""
+    l2: float = 1e-3
+    """Weight of the L2 regularisation. The article: 0.001."""
+    precision: Precision = "auto"
+    """Arithmetic of the forward and backward pass; the weights themselves are always float32."""
+    threads: int | None = None
+    """Threads of the learner on a processor; none: one for every two cores, as threads that have to wait for a core
+    cost far more than they bring. Weights are reproducible to the bit only with equal threads."""
+
+    def check(self) -> None:
+        """Each step goes somewhere."""
+        self.require_some(1, "threads", "batch_size")
+        self.require_positive("learning_rate")
+        self.require(self.l2 >= 0, "l2", "zero or more")

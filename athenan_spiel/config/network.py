@@ -1,0 +1,103 @@
+"""What the network is shown, what it is, and what runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from athenan_spiel.config.settings import Settings
+from athenan_spiel.errors import ConfigError, nearest
+
+NetworkName = Literal["auto", "c", "r1", "r2", "r3", "mlp"]
+EngineName = Literal["auto", "openvino", "torch", "cuda"]
+Precision = Literal["auto", "bfloat16", "float32"]
+
+SYMMETRIES = (
+    "rotate_90",
+    "rotate_180",
+    "rotate_270",
+    "flip_horizontal",
+    "flip_vertical",
+    "transpose",
+    "anti_transpose",
+)
+"""The symmetries of a square without the identity; `encoding/board_maps.py` says what each does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodingConfig(Settings):
+    """What the network is shown of a state."""
+
+    table: ClassVar[str] = "encoding."
+
+    edges: bool = False
+    """The board has a margin of one cell with the stones of the players who own the sides, for games such as Hex
+    (the article, Section 9.3.1)."""
+    symmetries: str = "none"
+    """Each learned state is joined by one of its mirror images, drawn at random (Sections 9.3.1 and 10.3): `all` that
+    the game was found to have, `none`, or some by name, such as "rotate_180" or "rotate_180,transpose"."""
+
+    def check(self) -> None:
+        """Symmetries are known, and each is named once."""
+        if self.symmetries in ("none", "all"):
+            return
+        names = self.symmetries.split(",")
+        known = ("none", "all", *SYMMETRIES)
+        for name in names:
+            if name not in SYMMETRIES:
+                raise ConfigError(
+                    "encoding.symmetries must be 'none', 'all' or, with commas between, some of "
+                    f"{', '.join(SYMMETRIES)}, got {self.symmetries!r}{nearest(name, known)}"
+                )
+        self.require(len(set(names)) == len(names), "symmetries", "names of which each is given once")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig(Settings):
+    """The value network."""
+
+    table: ClassVar[str] = "network."
+
+    architecture: NetworkName = "auto"
+    """`c`, `r1`, `r2`: the papers' convolutional and residual networks (Minimax Strikes Back, Table 2); `r3`: residual
+    blocks, a wide 1 x 1 convolution, global sum pooling and a dense layer (the article, Sections 10.3 and 11.4);
+    `mlp`: dense layers, for games without planes; `auto`: chosen by the board's size."""
+    filters: int = 64
+    """Filters of each convolution. The article: 64 (Section 3.3.1), 132 (Section 8.4.1)."""
+    layers: int | None = None
+    """Convolutions of `c` (papers: 3), residual blocks of `r1` (2), `r2` and `r3` (8), hidden layers of `mlp` (3)."""
+    neurons: int = 100
+    """Neurons of a hidden dense layer. The article: 100 (Section 3.3.1)."""
+    squeeze_excitation: int | None = None
+    """Ratio of the squeeze-and-excitation layer that ends each residual block; none: there is no such layer.
+    The article: 16 (Sections 10.3 and 12.4)."""
+    pointwise_filters: int | None = None
+    """Filters of the 1 x 1 convolution of `r3` and of no other, which takes as many as `neurons` where none is given.
+    The article: 4453, as its neurons (Section 10.3)."""
+
+    def check(self) -> None:
+        """There is something of everything, and nothing that the architecture does not have."""
+        self.require_some(1, "filters", "layers", "neurons", "squeeze_excitation", "pointwise_filters")
+        if self.architecture not in ("r1", "r2", "r3"):
+            self.require(self.squeeze_excitation is None, "squeeze_excitation", "none, unless for 'r1', 'r2' or 'r3'")
+        if self.architecture != "r3":
+            self.require(self.pointwise_filters is None, "pointwise_filters", "none, as only 'r3' has them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineConfig(Settings):
+    """What runs the network when the search asks for values."""
+
+    table: ClassVar[str] = "engine."
+
+    name: EngineName = "auto"
+    """`auto` takes CUDA where there is a device, else OpenVINO."""
+    precision: Precision = "auto"
+    """`auto` takes bfloat16 where the processor has instructions for it, else float32."""
+    threads: int | None = None
+    """Threads of the engine on a processor; none: one for every two cores, since the search keeps another one busy, and
+    threads that have to wait for a core cost far more than they bring."""
+
+    def check(self) -> None:
+        """A thread at least."""
+        self.require_some(1, "threads")

@@ -1,0 +1,99 @@
+"""How moves are thought out, and drawn while training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from athenan_spiel.config.settings import Settings
+from athenan_spiel.errors import ConfigError
+
+SearchName = Literal["descent", "ubfm", "alphabeta", "mcts"]
+Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best"]
+ExplorationSchedule = Literal["uniform", "annealed", "constant"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig(Settings):
+    """How a match's moves are thought out."""
+
+    table: ClassVar[str] = "search."
+
+    algorithm: SearchName = "descent"
+    """Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening alpha-beta, or MCTS."""
+    completion: bool = True
+    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS has none."""
+    seconds: float | None = None
+    """Search time per move. The article: 2 s (Section 3.3.1), 3 s (Section 8.4.3)."""
+    iterations: int | None = 20
+    """Search iterations per move; with this limit alone, a run is reproducible to the bit."""
+    evaluations: int | None = None
+    """States valued by the network per move."""
+    resolved_hours: float | None = None
+    """Proven states are kept from match to match, and forgotten every so many hours of training; none: they are not
+    kept. Some 4,000,000 are kept at most, about a gigabyte. The article: 12 (Section 8.4.3), 48 (Section 9.3.1)."""
+    exploration_constant: float | None = None
+    """c of UCT, for MCTS alone, which takes 0.4 where none is given (the article, Section 3.3)."""
+    first_play_urgency: bool = False
+    """MCTS alone: an action that was never tried counts as worth what its parent is, so not every one must be tried
+    first (*Minimax Strikes Back*, first version, Section 3.4)."""
+    rollouts: bool = False
+    """MCTS alone: a leaf is valued by a random playout in place of the network."""
+    virtual_loss_batch: int | None = None
+    """MCTS alone: b, so many leaves are valued at once, chosen one after the other with a virtual loss (first version,
+    Section 3.5); none: one at a time."""
+
+    def check(self) -> None:
+        """The limits are positive, there is one, and nothing is set that the algorithm does not have."""
+        self.require_positive("seconds", "iterations", "evaluations", "resolved_hours")
+        if self.seconds is self.iterations is self.evaluations is None:
+            raise ConfigError("search must be limited by seconds, iterations or evaluations, got none of them")
+        self.require(
+            self.exploration_constant is None or self.exploration_constant >= 0, "exploration_constant", "zero or more"
+        )
+        self.require_some(1, "virtual_loss_batch")
+        if self.algorithm != "mcts":
+            self.require(self.exploration_constant is None, "exploration_constant", "none, as only 'mcts' has it")
+            self.require(self.virtual_loss_batch is None, "virtual_loss_batch", "none, as only 'mcts' has it")
+            self.require(not self.first_play_urgency, "first_play_urgency", "false, as only 'mcts' has it")
+            self.require(not self.rollouts, "rollouts", "false, as only 'mcts' has them")
+        if self.algorithm not in ("descent", "ubfm") or not self.completion:
+            self.require(
+                self.resolved_hours is None,
+                "resolved_hours",
+                "none, unless Descent or UBFM proves states by completion",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorationConfig(Settings):
+    """The distribution that a move is drawn from (Sections 2.3 and 7)."""
+
+    table: ClassVar[str] = "exploration."
+
+    distribution: Distribution = "ordinal"
+    """The ordinal distribution (Algorithm 14), ε-greedy (Algorithm 2), softmax (Section 2.3), or always the best."""
+    completed: bool = True
+    """Completed action selection around it (Section 5.2): a proven win is played, a proven loss is not."""
+    schedule: ExplorationSchedule = "uniform"
+    """`uniform`: the exploitation parameter is drawn from [0, 1] for each move (the article, Section 8.4.3);
+    `annealed`: it grows from 0 to 1 over the run (Algorithms 2 and 14); `constant`: always `exploitation`.
+    The distribution `best` has no parameter."""
+    exploitation: float | None = None
+    """ε' of the `constant` schedule, and of no other: 0 plays uniformly at random, 1 plays the best action."""
+    temperature: float | None = None
+    """Of softmax alone, which takes 0.1 where none is given: τ at ε' = 1/2, as a share of the outcome's scale.
+    τ = temperature · scale · (1 - ε') / ε', so ε' means the same to every distribution."""
+
+    def check(self) -> None:
+        """The parameter is a probability, given for `constant` and nothing else; softmax alone has a temperature."""
+        given = self.exploitation is not None
+        if given != (self.schedule == "constant"):
+            raise ConfigError(
+                f"exploration.exploitation must be given for schedule 'constant' and no other, "
+                f"got {self.exploitation!r} with {self.schedule!r}"
+            )
+        self.require(self.exploitation is None or 0.0 <= self.exploitation <= 1.0, "exploitation", "in [0, 1]")
+        self.require_positive("temperature")
+        if self.distribution != "softmax":
+            self.require(self.temperature is None, "temperature", "none, as only 'softmax' has one")

@@ -1,0 +1,68 @@
+"""What all dataclasses of settings share: their values are checked when they are made."""
+
+from __future__ import annotations
+
+import math
+import types
+import typing
+from dataclasses import fields
+from typing import Any, ClassVar, Literal
+
+from athenan_spiel.errors import ConfigError, nearest
+
+NONE = "none"
+"""What is written for a setting without a value, in `config.toml` and on the command line."""
+
+
+class Settings:
+    """What the dataclasses below share: a value of a wrong type, or a number that is not finite, is refused."""
+
+    table: ClassVar[str] = ""
+    """Where these settings stand in `config.toml`, with a dot behind it; empty for the outermost."""
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for field_ in fields(self):  # type: ignore[arg-type]
+            _check_type(self.table + field_.name, hints[field_.name], getattr(self, field_.name))
+        self.check()
+
+    def check(self) -> None:
+        """Raise `ConfigError` for a value out of range or a contradiction."""
+
+    def require(self, condition: bool, name: str, expected: str) -> None:
+        """Raise `ConfigError` naming the setting, what it must be and what it is, unless `condition` holds."""
+        if not condition:
+            raise ConfigError(f"{self.table}{name} must be {expected}, got {getattr(self, name)!r}")
+
+    def require_some(self, least: int, *names: str) -> None:
+        """`require` that each of these numbers, where it is given, is at least `least`."""
+        for name in names:
+            value = getattr(self, name)
+            self.require(value is None or value >= least, name, f"at least {least}")
+
+    def require_positive(self, *names: str) -> None:
+        """`require` that each of these numbers, where it is given, is more than zero."""
+        for name in names:
+            value = getattr(self, name)
+            self.require(value is None or value > 0, name, "more than zero")
+
+
+def _check_type(name: str, hint: Any, value: object) -> None:
+    """Raise `ConfigError` unless `value` is what the field's annotation says; a whole number is a number, too."""
+    or_none = ""
+    if isinstance(hint, types.UnionType):  # X | None
+        if value is None:
+            return
+        (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
+        or_none = " or none"
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            listed = ", ".join(map(repr, choices))
+            raise ConfigError(f"{name} must be one of {listed}{or_none}, got {value!r}{nearest(value, choices)}")
+        return
+    kinds = {bool: "true or false", int: "a whole number", float: "a finite number"}
+    expected = kinds.get(hint, f"of {hint.__name__}")
+    of_kind = type(value) is hint or (hint is float and type(value) is int)
+    if not of_kind or (hint is float and not math.isfinite(typing.cast(float, value))):
+        raise ConfigError(f"{name} must be {expected}{or_none}, got {value!r}")

@@ -1,0 +1,75 @@
+"""A whole run, of all the other settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
+from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
+from athenan_spiel.config.search import ExplorationConfig, SearchConfig
+from athenan_spiel.config.settings import Settings
+from athenan_spiel.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationConfig(Settings):
+    """Matches against OpenSpiel's own MCTS from time to time while training."""
+
+    table: ClassVar[str] = "evaluation."
+
+    every_matches: int | None = None
+    """Training matches between two evaluations; none: no evaluation."""
+    matches: int = 20
+    """Matches of one evaluation, half with each colour."""
+    simulations: int = 100
+    """Simulations a move of `pyspiel.MCTSBot` (random rollouts, UCT constant 2)."""
+    seconds: float = 0.1
+    """Thinking time a move of the trained agent."""
+
+    def check(self) -> None:
+        """Both colours are played."""
+        self.require_some(1, "every_matches", "simulations")
+        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
+        self.require_positive("seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig(Settings):
+    """A training run. It ends at `matches` or `seconds`, whichever comes first."""
+
+    matches: int | None = None
+    """Matches to play in all; none: no limit."""
+    seconds: float | None = None
+    """Training time in all, summed over resumptions; none: no limit."""
+    matches_at_once: int = 8
+    """K matches advance together, half of them sharing each network call. 1 is the papers' setting."""
+    outcome: str = "additive_depth"
+    """What a finished match is worth (Section 6): gain, additive_depth, multiplicative_depth, score, mobility,
+    presence, or "module:name" for one of your own. The article prefers score where there is one, else depth."""
+    checkpoint_seconds: float = 60.0
+    """Time between two checkpoints at least; one is also written at the end and on Ctrl-C."""
+    seed: int = 0
+    """Seed of everything random in the run."""
+    search: SearchConfig = field(default_factory=SearchConfig)
+    exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
+    targets: TargetsConfig = field(default_factory=TargetsConfig)
+    encoding: EncodingConfig = field(default_factory=EncodingConfig)
+    warm_up: WarmUpConfig = field(default_factory=WarmUpConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def check(self) -> None:
+        """The limits are positive, and what anneals has an end."""
+        self.require_some(1, "matches", "matches_at_once")
+        self.require_positive("seconds")
+        self.require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more")
+        self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
+        if self.exploration.schedule == "annealed" and self.matches is None and self.seconds is None:
+            raise ConfigError(
+                "exploration.schedule must be 'uniform' or 'constant' in a run without an end, got 'annealed': "
+                "set matches or seconds"
+            )
