@@ -10,10 +10,12 @@ import http.client
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import urllib.request
 import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +32,8 @@ REMEDY = f"`athenan ludii install` fetches it, or download it from {DOWNLOAD_PAG
 
 _NEEDED = ("main/Constants.class", "other/GameLoader.class", "utils/LudiiStateWrapper.class")
 """The classes that carry the version, load a game, and make tensors; a jar of Ludii has them all."""
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+"""What reading a file raises that is no whole and plain jar: RuntimeError where it is encrypted or packed otherwise."""
 _VERSIONS = "1.3."
 """The wrapper classes as the bridge knows them."""
 
@@ -84,6 +88,8 @@ def read_jar(path: Path, *, called: str | None = None) -> Jar:
         stamp = path.stat()
     except OSError as error:
         raise LudiiError(f"expected Ludii's jar at {str(path)!r}, but there is no such file: {REMEDY}") from error
+    if not stat.S_ISREG(stamp.st_mode):
+        raise LudiiError(f"expected Ludii's jar, but {str(path)!r} is no file: {REMEDY}")
     return _read_jar(path.absolute(), stamp.st_mtime_ns, stamp.st_size, called or str(path))
 
 
@@ -94,7 +100,7 @@ def _read_jar(path: Path, _modified: int, _size: int, called: str) -> Jar:
             names = jar.namelist()
             missing = [name for name in _NEEDED if name not in names]
             constants = b"" if missing else jar.read(_NEEDED[0])
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, *_DAMAGE) as error:
         raise LudiiError(f"expected Ludii's jar, but {called!r} is no jar ({error}): {REMEDY}") from error
     if missing:
         raise LudiiError(f"{called!r} is a jar, but not Ludii's (it lacks {missing[0]}): {REMEDY}")
@@ -102,7 +108,10 @@ def _read_jar(path: Path, _modified: int, _size: int, called: str) -> Jar:
     version = versions[0].decode() if versions else "unknown"
     if not version.startswith(_VERSIONS):
         raise LudiiError(f"expected Ludii {_VERSIONS}x, {called!r} is version {version}: {REMEDY}")
-    return Jar(path, version, tuple(sorted(name for name in names if name.endswith(".lud"))))
+    games = tuple(sorted(name for name in names if name.endswith(".lud")))
+    if not games:
+        raise LudiiError(f"{called!r} is a jar, but not Ludii's (there is no game in it): {REMEDY}")
+    return Jar(path, version, games)
 
 
 def install(file: str | os.PathLike[str] | None = None, *, url: str | None = None) -> Jar:
@@ -128,7 +137,10 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str | None = Non
             _copy(file, url, out)
         read_jar(part, called=str(file or url))
         part.chmod(0o644)
-        part.replace(target)
+        try:
+            part.replace(target)
+        except OSError as error:
+            raise LudiiError(f"cannot write to {str(target)!r}: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
     return read_jar(target)

@@ -47,7 +47,7 @@ class JavaTransport:
         self.version = jar.version
         self.catalogue = Catalogue(jar.games)
         try:
-            self._loader = self._jpype.JClass("other.GameLoader")
+            self._loader = jvm.translated(self._jpype.JClass, f"{str(jar.path)!r} is damaged")("other.GameLoader")
         except TypeError as error:
             raise LudiiError(
                 "Java was started in this process by something else and cannot see Ludii: load ludii_bridge first"

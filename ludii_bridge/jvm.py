@@ -19,6 +19,8 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Java
 
 OLDEST_JAVA = 17
+_LEAST_MEMORY = 32 << 20
+"""Bytes; with less Ludii does not load."""
 _starting = threading.Lock()
 _started_by: int | None = None
 """The process that started Java."""
@@ -45,6 +47,7 @@ def start(java: Java, jar: Path, memory: str) -> Any:
         import jpype
     except ImportError as error:
         raise LudiiError("the bridge to Ludii needs jpype1: `pip install 'athenan-spiel[ludii]'`") from error
+    _check_memory(memory)
     with _starting:
         if _started_by is not None:
             check_process()
@@ -78,6 +81,20 @@ def _start(jpype: Any, java: Java, jar: Path, memory: str) -> None:
         raise LudiiError(f"Java from {java.origin} does not start with -Xmx{memory}: {_one_line(error)}") from error
 
 
+def _check_memory(memory: str) -> None:
+    """Java ends the process where it cannot have what it was promised, and jpype crashes after a start that failed."""
+    found = re.fullmatch(r"(\d+)([kmgKMG]?)", memory)
+    size = int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2].lower()] if found else 0
+    if size < _LEAST_MEMORY:
+        raise LudiiError(f"expected Java's memory as '512m' or '2g', 32m at least, got {memory!r}")
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return
+    if size > there:
+        raise LudiiError(f"expected no more memory for Java than the {there >> 30} GB of this machine, got {memory!r}")
+
+
 def _silence(jpype: Any) -> None:
     """Drop what Ludii writes to the standard streams; what matters comes as an exception."""
     nothing = jpype.java.io.PrintStream(jpype.java.io.OutputStream.nullOutputStream())
@@ -98,6 +115,7 @@ def translated(function: Callable[_P, _R], what: str = "Ludii failed") -> Callab
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        check_process()
         try:
             return function(*args, **kwargs)
         except Exception as error:

@@ -96,9 +96,9 @@ class LudiiState(pyspiel.State):
         """
         position = self.position
         meant: Sequence[int] = range(position.moves)
-        if actions != list(meant):
-            meant = actions
-            for action in actions:
+        if (given := list(actions)) != list(meant):
+            meant = given
+            for action in given:
                 self._require_legal(action)
         make = functools.partial(_child, self.get_game(), self._known_past(), position.mover)
         return LudiiChildren(make, position.children(), meant)
@@ -222,8 +222,9 @@ class LudiiState(pyspiel.State):
 
     def _require_legal(self, action: int) -> None:
         count = self.position.moves
-        if not 0 <= action < count:
-            raise LudiiError(f"expected a legal action, 0 to {count - 1}, got {action!r}")
+        if action not in range(count):
+            legal = f"a legal action, 0 to {count - 1}" if count else "no action, as the match is over"
+            raise LudiiError(f"expected {legal}, got {action!r}")
 
     def _apply_action(self, action: int) -> None:
         if self._telling:

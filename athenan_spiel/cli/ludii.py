@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
 from athenan_spiel.cli.console import print_json
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, nearest
+
+ACTIONS = ("show", "install")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +24,9 @@ class LudiiArguments:
     Example: athenan ludii install --file Ludii-1.3.12.jar
     """
 
-    action: Annotated[Literal["show", "install"], tyro.conf.Positional, tyro.conf.arg(metavar="show|install")] = "show"
+    action: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="show|install")] = "show"
     """What to do; `install` fetches the jar from Ludii's site, which takes its licence as agreed."""
-    file: Annotated[str, tyro.conf.arg(metavar="JAR")] = ""
+    file: str | None = None
     """A jar that was downloaded already, to be installed."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
@@ -33,7 +35,10 @@ class LudiiArguments:
 def run(words: Sequence[str]) -> int:
     """Run `athenan ludii` with these words; returns the exit code."""
     arguments = parse(LudiiArguments, words, "athenan ludii")
-    if arguments.file and arguments.action != "install":
+    if arguments.action not in ACTIONS:
+        got = f"{arguments.action!r}{nearest(arguments.action, ACTIONS)}"
+        raise ConfigError(f"expected {' or '.join(ACTIONS)}, got {got}")
+    if arguments.file is not None and arguments.action != "install":
         raise ConfigError(f"--file is for `athenan ludii install`, got it with {arguments.action!r}")
     from ludii_bridge.errors import LudiiError
     from ludii_bridge.installation import LICENCE, install
@@ -41,7 +46,7 @@ def run(words: Sequence[str]) -> int:
 
     if arguments.action == "install":
         try:
-            jar = install(arguments.file or None)
+            jar = install(arguments.file)
         except LudiiError as error:
             raise ConfigError(str(error)) from error
         if not arguments.json:

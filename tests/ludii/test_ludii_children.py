@@ -183,10 +183,24 @@ def test_a_child_that_goes_on_leaves_ludiis_as_they_are(name: str) -> None:
     goes_on_without_its_siblings(pyspiel.load_game("ludii", {"game": name}))
 
 
-@pytest.mark.parametrize("actions", [[9], [0, -1]])
-def test_an_illegal_action_has_no_child_among_others(game: Any, actions: list[int]) -> None:
+@pytest.mark.parametrize("actions", [[9], [0, -1], [0.5]])
+def test_an_illegal_action_has_no_child_among_others(game: Any, actions: list[Any]) -> None:
     with pytest.raises(LudiiError, match="expected a legal action, 0 to 8, got"):
         game.new_initial_state().children(actions)
+
+
+def test_a_match_that_is_over_has_no_children(game: Any) -> None:
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        state.apply_action(0)
+    assert len(state.children([])) == 0
+    with pytest.raises(LudiiError, match="expected no action, as the match is over, got 0"):
+        state.children([0])
+
+
+def test_actions_may_come_as_an_array(game: Any) -> None:
+    state = game.new_initial_state()
+    assert [child.history() for child in state.children(np.array([1, 0]))] == [[1], [0]]
 
 
 def test_a_network_sees_of_children_what_it_sees_of_each(fake: FakeTransport) -> None:

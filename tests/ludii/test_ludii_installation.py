@@ -87,6 +87,72 @@ def test_a_wrong_jar_is_one_line(home: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+def damaged(path: Path, offset: int, change: bytes) -> Path:
+    """A jar with some bytes changed, counted from where its first class or the list of its files begins."""
+    data = bytearray(jar_at(path).read_bytes())
+    start = data.index(b"PK\1\2")
+    data[start + offset : start + offset + len(change)] = change
+    path.write_bytes(data)
+    return path
+
+
+def test_a_damaged_jar_is_one_line(home: Path) -> None:
+    packed = home / "packed.jar"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as jar:
+        for name in installation._NEEDED:
+            jar.writestr(name, "1.3.12" * 50)
+    data = packed.read_bytes()
+    name = installation._NEEDED[0].encode()
+    begin = data.index(name) + len(name)
+    packed.write_bytes(data[:begin] + b"\xff" * 4 + data[begin + 4 :])
+    wrong = {
+        packed: "is no jar .Error -3 while decompressing",
+        damaged(home / "locked.jar", 8, b"\1"): "is no jar .*encrypted",
+        damaged(home / "method.jar", 10, b"\x63"): "is no jar .*compression",
+        home: "is no file",
+    }
+    for path, message in wrong.items():
+        with pytest.raises(LudiiError, match=message) as caught:
+            read_jar(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_jar_without_games_takes_nobodys_place(home: Path) -> None:
+    first = install(jar_at(home / "L.jar"))
+    empty = home / "empty.jar"
+    with zipfile.ZipFile(empty, "w") as jar:
+        for name in installation._NEEDED:
+            jar.writestr(name, "1.3.14")
+    with pytest.raises(LudiiError, match=r"empty.jar' is a jar, but not Ludii's \(there is no game in it\)"):
+        install(empty)
+    assert find_jar() == first
+
+
+def test_a_folder_in_the_jars_place_is_said(home: Path) -> None:
+    (user_folder() / "Ludii.jar").mkdir(parents=True)
+    with pytest.raises(LudiiError, match=r"cannot write to '.*/Ludii.jar': Is a directory"):
+        install(jar_at(home / "L.jar"))
+    assert [path.name for path in user_folder().iterdir()] == ["Ludii.jar"]
+
+
+@pytest.mark.parametrize("memory", ["2 gigabytes", "", "0", "1k", "-1g", "9999999g"])
+def test_memory_that_java_cannot_have_is_said_before_java_starts(home: Path, memory: str) -> None:
+    pytest.importorskip("jpype")
+    with pytest.raises(LudiiError, match=rf"^expected .*memory.*, got {memory!r}$"):
+        jvm.start(installation.Java(home / "none", "nowhere", "21"), home / "L.jar", memory)
+
+
+def test_an_unknown_action_or_option_of_the_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, message in (
+        ("instal", "expected show or install, got 'instal'"),
+        ("--bogus", "unknown option '--bogus'"),
+    ):
+        assert athenan(["ludii", word]) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert len(said.splitlines()) == 1
+
+
 def test_a_file_is_installed_and_found(home: Path) -> None:
     jar = install(jar_at(home / "L.jar"))
     assert jar.path == user_folder() / "Ludii.jar"

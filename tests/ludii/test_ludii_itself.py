@@ -286,6 +286,25 @@ def test_another_process_reads_what_this_one_wrote() -> None:
     assert done.stdout.decode().strip() == str(state)
 
 
+def test_a_process_forked_off_is_told_to_spawn_whatever_it_does_with_a_loaded_game() -> None:
+    script = """
+import os, pyspiel, ludii_bridge
+state = pyspiel.load_game("ludii(game=Tic-Tac-Toe)").new_initial_state()
+actions = state.legal_actions()
+child = os.fork()
+if child == 0:
+    for use in (lambda: state.child(0), lambda: state.children(actions), state.observation_tensor, lambda: str(state)):
+        try:
+            use()
+        except ludii_bridge.LudiiError as error:
+            print("told" if "spawn" in str(error) else error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["told"] * 4
+
+
 def test_the_snippets_of_the_page_run() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "ludii.md"
     snippets = re.findall(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
