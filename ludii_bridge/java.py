@@ -26,6 +26,8 @@ from ludii_bridge.sites import Layout, SiteReader, other_kinds
 from ludii_bridge.tensors import LudiiTensor, SiteTensor, Tensor, suits_ludiis_tensor
 from ludii_bridge.transport import Traits
 
+_FULL = 0.99
+"""The share of Java's memory for what lasts that is as good as all."""
 _LEAST_ACTIONS = 2048
 """Declared for any game; the most legal moves that the sweep met on a board of few sites were 864."""
 
@@ -67,10 +69,18 @@ class JavaTransport:
 
     def _load(self, source: Source, options: Sequence[str]) -> Any:
         chosen = self._jpype.java.util.ArrayList(list(options))
-        if source.is_file:
-            game = self._loader.loadGameFromFile(self._jpype.java.io.File(source.path), chosen)
-        else:
-            game = self._loader.loadGameFromName(source.path, chosen)
+        memory = jvm.lasting_memory(self._jpype)
+        memory.resetPeakUsage()
+        try:
+            if source.is_file:
+                game = self._loader.loadGameFromFile(self._jpype.java.io.File(source.path), chosen)
+            else:
+                game = self._loader.loadGameFromName(source.path, chosen)
+        except self._jpype.JException as error:
+            usage = memory.getPeakUsage()
+            if "InvocationTargetException" in str(error) and int(usage.getUsed()) >= _FULL * int(usage.getMax()):
+                raise LudiiError(jvm.OUT_OF_MEMORY) from error  # which Ludii's compiler keeps to itself
+            raise
         if game is None:
             raise LudiiError(f"{source.name} cannot be loaded: Ludii made no game of it")
         return game

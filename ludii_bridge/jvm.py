@@ -19,6 +19,7 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Java
 
 OLDEST_JAVA = 17
+OUT_OF_MEMORY = "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
 _LEAST_MEMORY = 32 << 20
 """Bytes; with less Ludii does not load."""
 _starting = threading.Lock()
@@ -139,10 +140,18 @@ def explain(error: BaseException, what: str) -> str:
     if "OutOfMemoryError" in trace or _is_lost(error):
         global has_reserve
         has_reserve = False
-        return "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
+        return OUT_OF_MEMORY
     if "StackOverflowError" in trace:
         return f"{what}: its rules call themselves without end"
     return f"{what}: {_one_line(error)}"
+
+
+def lasting_memory(jpype: Any) -> Any:
+    """Java's account of its memory for what lasts, a `MemoryPoolMXBean`."""
+    pools = jpype.JClass("java.lang.management.ManagementFactory").getMemoryPoolMXBeans()
+    heap = jpype.JClass("java.lang.management.MemoryType").HEAP
+    (lasting,) = (pool for pool in pools if pool.getType() == heap and pool.isUsageThresholdSupported())
+    return lasting
 
 
 def _is_lost(error: BaseException) -> bool:

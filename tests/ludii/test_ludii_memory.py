@@ -22,8 +22,8 @@ for _ in range(2):
     kept = []
     try:
         while True:
-            kept.append(level)
-            level = [state.child(action) for state in level for action in state.legal_actions()]
+            kept.append([state.children(state.legal_actions()) for state in level])
+            level = [child for children in kept[-1] for child in children]
     except ludii_bridge.LudiiError as error:
         print(error)
     del level, kept
@@ -47,6 +47,34 @@ def test_java_out_of_memory_is_one_line_and_the_process_goes_on() -> None:
     )
     line = "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
     assert done.stdout.splitlines() == [line, "121", line, "121"]
+    assert [text for text in done.stderr.splitlines() if text and QUEUE not in text] == []
+
+
+@pytest.mark.slow("fills Java's memory")
+@pytest.mark.usefixtures("ludii")
+def test_a_board_too_large_for_javas_memory_is_one_line(tmp_path: Path) -> None:
+    board = tmp_path / "board.lud"
+    board.write_text(
+        '(game "Large" (players 2) (equipment { (board (square 1500)) (piece "Disc" Each) })'
+        " (rules (play (move Add (to (sites Empty)))) (end (if (is Line 4) (result Mover Win)))))"
+    )
+    script = f"""
+import pyspiel, ludii_bridge
+ludii_bridge.connect(memory="128m")
+for description in ({str(board)!r}, {str(tmp_path / "error.lud")!r}):
+    try:
+        pyspiel.load_game("ludii(file=" + description + ")")
+    except ludii_bridge.LudiiError as error:
+        print(error)
+print(pyspiel.load_game("ludii(game=Tic-Tac-Toe)"))
+"""
+    (tmp_path / "error.lud").write_text('(game "Error" (players 2) (nonsense))')
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.splitlines() == [
+        "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states",
+        "error cannot be loaded: Couldn't find ludeme class for token 'nonsense'.",
+        "ludii(game=Tic-Tac-Toe)",
+    ]
     assert [text for text in done.stderr.splitlines() if text and QUEUE not in text] == []
 
 
