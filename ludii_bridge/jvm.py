@@ -21,7 +21,7 @@ from ludii_bridge.installation import Java
 OLDEST_JAVA = 17
 OUT_OF_MEMORY = "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
 _LEAST_MEMORY = 32 << 20
-"""Bytes; with less Ludii does not load."""
+"""Bytes; what asks for less is a slip, such as "2" for "2g"."""
 _starting = threading.Lock()
 _started_by: int | None = None
 """The process that started Java."""

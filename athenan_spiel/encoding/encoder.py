@@ -93,7 +93,7 @@ class Encoder:
         """Write what a game made at once into `rows`, [n, size]."""
         observed, players = len(self._observed), children.players
         children.observe(rows[:, :observed])
-        turns = players.count(1)
+        turns = players.count(1)  # of most states' children it is one player's turn
         rows[:, observed:] = np.equal(players, 1)[:, None] if 0 < turns < len(players) else turns > 0
 
     def encode_into(self, state: pyspiel.State, row: NDArray[np.float32]) -> None:
