@@ -19,9 +19,10 @@ from torch import nn
 
 from athenan_spiel.config import EngineConfig, NetworkConfig, NetworkName
 from athenan_spiel.errors import ConfigError, EvaluatorError
-from athenan_spiel.evaluators import Engine, make_engine
+from athenan_spiel.evaluators import Engine, make_engine, openvino_graph
 from athenan_spiel.evaluators.cuda_engine import CudaEngine
-from athenan_spiel.evaluators.openvino_engine import LARGEST_PART, OpenVinoEngine, graph_of
+from athenan_spiel.evaluators.openvino_engine import LARGEST_PART, OpenVinoEngine
+from athenan_spiel.evaluators.openvino_graph import graph_of
 from athenan_spiel.evaluators.torch_engine import TorchEngine
 from athenan_spiel.networks import SqueezeExcitation, ValueNetwork, make_network
 
@@ -177,6 +178,37 @@ def test_each_load_counts(kind: str) -> None:
         assert_close(kind, engine.infer(batch), reference(made, batch))
 
 
+@pytest.mark.parametrize("board", [(6, 7), (8, 8), (13, 13), (10, 5), (5, 10)], ids=str)
+@pytest.mark.parametrize("architecture", ["auto", "r1", "r2", "r3"])
+@pytest.mark.parametrize("most_inputs", [openvino_graph.MOST_INPUTS, 0])
+def test_openvino_knows_boards_of_every_size_with_weights_as_inputs_or_not(
+    monkeypatch: pytest.MonkeyPatch, architecture: NetworkName, board: tuple[int, int], most_inputs: int
+) -> None:
+    monkeypatch.setattr(openvino_graph, "MOST_INPUTS", most_inputs)
+    made = network((4, *board), architecture, squeeze_excitation=None if architecture == "auto" else 4)
+    batch = a_match_of_boards((4, *board), 60)
+    assert_close("float32", loaded("openvino float32", made).infer(batch), reference(made, batch))
+
+
+def test_openvino_compiles_once_for_networks_that_differ_in_weights_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = loaded("openvino float32", network(seed=1))
+    batch = some_batch(CONNECT_FOUR, 30)
+    engine.infer(batch)
+    monkeypatch.setattr(engine, "_core", None)  # which compiles
+    made = network(seed=2)
+    engine.load(made)
+    assert_close("float32", engine.infer(batch), reference(made, batch))
+
+
+@pytest.mark.parametrize("other", [network(scale=5.0), network(architecture="r1")], ids=["linear", "r1"])
+def test_openvino_compiles_again_for_networks_of_another_structure(other: ValueNetwork) -> None:
+    engine = loaded("openvino float32", network())
+    batch = some_batch(CONNECT_FOUR, 30)
+    engine.infer(batch)
+    engine.load(other)
+    assert_close("float32", engine.infer(batch), reference(other, batch))
+
+
 @every_engine
 def test_the_same_batch_has_the_same_bits(kind: str) -> None:
     batch = some_batch(CONNECT_FOUR, 100)
@@ -303,7 +335,7 @@ def test_a_layer_that_openvinos_graph_lacks_is_refused() -> None:
     made = network()
     made.layers.append(OtherLayer())
     with pytest.raises(ConfigError, match=r"knows the layers that networks/ names, got OtherLayer\(\)"):
-        graph_of(made)
+        graph_of(made, board_first=False)
 
 
 # --- the choice of an engine ---

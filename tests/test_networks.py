@@ -58,7 +58,7 @@ def test_one_value_for_each_state(architecture: NetworkName, shape: tuple[int, .
 
 def test_the_c_network_is_the_articles() -> None:
     made = make_network(HEX_11, NetworkConfig(architecture="c"), bounded=True, seed=0)
-    assert kinds(made) == ["Conv2d", "ReLU"] * 3 + ["Flatten", "Linear", "ReLU"]
+    assert kinds(made) == ["Convolution", "ReLU"] * 3 + ["Flatten", "Linear", "ReLU"]
     assert [layer.padding for layer in made.layers if isinstance(layer, nn.Conv2d)] == [(0, 0)] * 3
     convolutions = (10 + 64 + 64) * 9 * 64 + 3 * 64
     dense = 64 * 5 * 5 * 100 + 100 + 100 + 1
@@ -69,10 +69,15 @@ def test_the_c_network_is_the_articles() -> None:
 
 
 def test_the_residual_networks_are_the_tables() -> None:
-    assert kinds(network("r1")) == ["Conv2d"] + ["ResidualBlock"] * 2 + ["Conv2d", "Flatten", "Linear", "ReLU"]
-    assert kinds(network("r2")) == ["Conv2d"] + ["ResidualBlock"] * 8 + ["Flatten"] + ["Linear", "ReLU"] * 2
-    head = ["Conv2d", "ReLU", "GlobalSumPooling", "PreciseLinear", "ReLU"]
-    assert kinds(network("r3")) == ["Conv2d"] + ["ResidualBlock"] * 8 + head
+    assert kinds(network("r1")) == ["Convolution"] + ["ResidualBlock"] * 2 + [
+        "Convolution",
+        "Flatten",
+        "Linear",
+        "ReLU",
+    ]
+    assert kinds(network("r2")) == ["Convolution"] + ["ResidualBlock"] * 8 + ["Flatten"] + ["Linear", "ReLU"] * 2
+    head = ["Convolution", "ReLU", "GlobalSumPooling", "PreciseLinear", "ReLU"]
+    assert kinds(network("r3")) == ["Convolution"] + ["ResidualBlock"] * 8 + head
     pointwise = network("r1").layers[3]
     assert isinstance(pointwise, nn.Conv2d)
     assert pointwise.kernel_size == (1, 1)
@@ -170,7 +175,7 @@ def test_each_residual_block_may_have_squeeze_and_excitation(architecture: Netwo
 
 
 def test_layers_of_each_kind_can_be_chosen() -> None:
-    assert kinds(network("c", HEX_11, layers=5)).count("Conv2d") == 5
+    assert kinds(network("c", HEX_11, layers=5)).count("Convolution") == 5
     assert kinds(network("r1", layers=3)).count("ResidualBlock") == 3
     assert kinds(network("r2", layers=1)).count("ResidualBlock") == 1
     assert kinds(network("mlp", layers=4)).count("Linear") == 4

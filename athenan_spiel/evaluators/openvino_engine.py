@@ -1,38 +1,40 @@
 """The network on a processor through OpenVINO, in bfloat16 where the processor has instructions for it.
 
-New weights come after each learning phase, so refreshing must be cheap: `load` writes OpenVINO's graph straight
-from the network's layers, without a file or an exported model between, and compiles it, some 25 ms in all however
-many weights there are. Weights as inputs of the graph would need no compilation, but then each call would lay
-them out anew: twice the time of a small batch.
+New weights come after each learning phase, so `load` must be cheap. It writes OpenVINO's graph straight from the
+network's layers (`openvino_graph`), without a file or an exported model between. What then happens depends on where the
+graph has its weights from:
 
-The batch dimension is dynamic, and each size met for the first time after `load` costs about half a millisecond.
-A large batch is therefore cut into equal parts of at most `LARGEST_PART` rows: the sizes of the parts repeat where
-those of whole batches would hardly ever, and the parts' activations stay in the cache.
+- As inputs: the graph is compiled for each of `SIZES` when a batch first needs that, and the programs serve as long as
+  networks of the same structure are loaded. A batch is cut into parts of these sizes, the last one filled up with
+  empty rows.
+- As constants: `load` compiles it, some 25 ms for a network that is not large, for any number of rows. Each number that
+  is met for the first time costs about half a millisecond, and large batches are cut into equal parts, since then
+  their sizes repeat.
 
-The last layer is a product and a sum, not a matrix product: OpenVINO computes those in float32 even where the
-rest is in bfloat16. What follows a global sum is in float32, too (`_in_float32`). Threads wait without using the
-processor from about a millisecond after a call on.
+Threads wait without using the processor from about a millisecond after a call on.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import openvino  # type: ignore[import-untyped]
-import torch
 from numpy.typing import NDArray
-from openvino import opset13 as ops
-from torch import nn
 
 from athenan_spiel.config import Precision
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.evaluators.engine import Pending, check_shape, no_network
-from athenan_spiel.networks import GlobalSumPooling, PreciseLinear, ResidualBlock, SqueezeExcitation, ValueNetwork
+from athenan_spiel.evaluators.openvino_graph import Graph, graph_of
+from athenan_spiel.networks import ValueNetwork
 
+SIZES = (1, 4, 7, 12, 20, 28, 36, 44, 52, 60, 76, 92, 108, 124)
+"""Rows that a program with weights as inputs may have. With the usual numbers of filters, boards of 16 rows would lie
+such distances apart that they are in each other's way in the processor's caches; these do not."""
 LARGEST_PART = 256
-"""Rows that are computed together; more are no faster per row."""
+"""Rows that a program with constant weights computes together; more are no faster per row."""
 
 
 @functools.cache
@@ -70,47 +72,58 @@ class OpenVinoEngine:
             "PERFORMANCE_HINT": "LATENCY",
             "ENABLE_CPU_PINNING": False,  # the search and the learner want the same cores
         }
-        self._compiled: openvino.CompiledModel | None = None
-        self._idle: list[openvino.InferRequest] = []
+        self._graph: Graph | None = None
+        self._programs: dict[int | None, _Program] = {}
         self._under_way: set[_Started] = set()
 
     def load(self, network: ValueNetwork) -> None:
-        """Rebuild the network in OpenVINO and compile it; see `Engine.load`."""
+        """Rebuild the network in OpenVINO; see `Engine.load`."""
         check_shape(self.name, self.shape, network)
         for started in tuple(self._under_way):  # with the old weights; a round that was broken off never asks for it
             started.result()
-        self._compiled = self._core.compile_model(graph_of(network), "CPU", self._properties)
-        self._idle = [self._compiled.create_infer_request()]
+        graph = graph_of(network, board_first=self.precision == "float32")
+        if self._graph is None or graph.structure is None or graph.structure != self._graph.structure:
+            self._programs = {}
+        self._graph = graph
+        if graph.structure is None:
+            self._program(None)
+        for program in self._programs.values():
+            program.take(graph.weights)
 
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of a batch; see `Engine.infer`."""
-        if self._compiled is None:
-            raise no_network(self.name)
-        batch = _readable(batch)
         values = np.empty(len(batch), np.float32)
-        request = self._request()
-        for start, end in _parts(len(batch)):
-            request.set_input_tensor(openvino.Tensor(batch[start:end], shared_memory=True))
-            request.infer(share_outputs=True, decode_strings=False)
-            values[start:end] = request.get_output_tensor().data
-        self._idle.append(request)
+        for start, end, program in self._parts(len(batch)):
+            call = program.call(batch[start:end])
+            call.request.infer(share_outputs=True, decode_strings=False)  # this thread computes, too
+            values[start:end] = call.values()
         return values
 
     def start(self, batch: NDArray[np.float32]) -> Pending:
         """Begin to compute in OpenVINO's own threads and return; see `Engine.start`."""
-        if self._compiled is None:
-            raise no_network(self.name)
-        started = _Started(_readable(batch), self._request, self._finish)
+        calls = [(start, end, program.call(batch[start:end])) for start, end, program in self._parts(len(batch))]
+        started = _Started(len(batch), calls, self._under_way.discard)
         self._under_way.add(started)
         return started
 
-    def _request(self) -> openvino.InferRequest:
-        assert self._compiled is not None
-        return self._idle.pop() if self._idle else self._compiled.create_infer_request()
+    def _parts(self, count: int) -> list[tuple[int, int, _Program]]:
+        """How a batch of `count` rows is cut: (first, end, program) each."""
+        if self._graph is None:
+            raise no_network(self.name)
+        if self._graph.structure is None:
+            return [(start, end, self._program(None)) for start, end in _equal_parts(count)]
+        return [(start, end, self._program(rows)) for start, end, rows in _filled_parts(count)]
 
-    def _finish(self, started: _Started) -> None:
-        self._under_way.discard(started)
-        self._idle += started.requests
+    def _program(self, rows: int | None) -> _Program:
+        """The program for so many rows, or for any number of them."""
+        assert self._graph is not None
+        if rows not in self._programs:
+            model = self._graph.model.clone()
+            if rows is not None:
+                model.reshape({model.inputs[0]: [rows, *self.shape]})
+            compiled = self._core.compile_model(model, "CPU", self._properties)
+            self._programs[rows] = _Program(compiled, rows, self._graph.weights)
+        return self._programs[rows]
 
     def _resolve(self, precision: Precision) -> Precision:
         if precision == "auto":
@@ -121,115 +134,100 @@ class OpenVinoEngine:
         return precision
 
 
-class _Started:
-    """A batch under way, in parts; it holds the memory that OpenVINO reads until the last part is done."""
+class _Program:
+    """A compiled graph, and the requests that no batch needs now.
 
-    def __init__(
-        self,
-        batch: NDArray[np.float32],
-        new_request: Callable[[], openvino.InferRequest],
-        on_finish: Callable[[_Started], None],
-    ) -> None:
-        self._batch = batch
+    Args:
+        rows: that each batch of it has; none: any number.
+        weights: its inputs after the first.
+    """
+
+    def __init__(self, compiled: openvino.CompiledModel, rows: int | None, weights: list[NDArray[np.float32]]) -> None:
+        self._compiled = compiled
+        self._rows = rows
+        self._weights = weights
+        self._idle: list[_Call] = []
+
+    def take(self, weights: list[NDArray[np.float32]]) -> None:
+        """Compute with these weights from now on; no call may be under way."""
+        self._weights = weights
+        for call in self._idle:
+            self._give_weights(call.request)
+
+    def call(self, batch: NDArray[np.float32]) -> _Call:
+        """A call with a copy of this batch, to be run."""
+        if self._idle:
+            call = self._idle.pop()
+        else:
+            call = _Call(self._compiled.create_infer_request(), self._idle.append)
+            self._give_weights(call.request)
+        call.give(batch, self._rows or len(batch))
+        return call
+
+    def _give_weights(self, request: openvino.InferRequest) -> None:
+        for index, array in enumerate(self._weights, start=1):
+            request.set_input_tensor(index, openvino.Tensor(array, shared_memory=True))
+
+
+class _Call:
+    """A request, and the memory from which it reads its batch."""
+
+    def __init__(self, request: openvino.InferRequest, leave: Callable[[_Call], None]) -> None:
+        self.request = request
+        self._leave = leave
+        self._memory = np.empty(0, np.float32)
+        self._count = 0
+
+    def give(self, batch: NDArray[np.float32], rows: int) -> None:
+        """Take a copy of the batch, with what was there before, or zeros, in as many more rows as are needed."""
+        self._count = len(batch)
+        if len(self._memory) != rows:
+            self._memory = np.zeros((rows, *batch.shape[1:]), np.float32)
+            self.request.set_input_tensor(0, openvino.Tensor(self._memory, shared_memory=True))
+        self._memory[: len(batch)] = batch
+
+    def values(self) -> NDArray[np.float32]:
+        """What was computed, a copy; the call is another batch's now."""
+        values = np.array(self.request.get_output_tensor().data[: self._count])
+        self._leave(self)
+        return values
+
+
+class _Started:
+    """A batch under way in calls (first row, end, call)."""
+
+    def __init__(self, count: int, calls: list[tuple[int, int, _Call]], on_finish: Callable[[_Started], None]) -> None:
         self._on_finish = on_finish
-        self._values: NDArray[np.float32] | None = None
-        self.requests: list[openvino.InferRequest] = []
-        for start, end in _parts(len(batch)):
-            request = new_request()
-            request.set_input_tensor(openvino.Tensor(batch[start:end], shared_memory=True))
-            request.start_async()
-            self.requests.append(request)
+        self._calls = calls
+        self._values = np.empty(count, np.float32)
+        for _, _, call in calls:
+            call.request.start_async()
 
     def result(self) -> NDArray[np.float32]:
-        """Wait for all parts; see `Pending.result`."""
-        if self._values is None:
-            self._values = np.empty(len(self._batch), np.float32)
-            for request, (start, end) in zip(self.requests, _parts(len(self._batch)), strict=True):
-                request.wait()
-                self._values[start:end] = request.get_output_tensor().data
-            self._on_finish(self)
-            self.requests = []  # they are another batch's now
+        """Wait for all calls; see `Pending.result`."""
+        for start, end, call in self._calls:
+            call.request.wait()
+            self._values[start:end] = call.values()
+        self._calls = []
+        self._on_finish(self)
         return self._values
 
     def __del__(self) -> None:
         """Nobody came back for the values; the memory must stay until OpenVINO has read it all the same."""
-        for request in self.requests:
-            request.wait()
+        for _, _, call in self._calls:
+            call.request.wait()
 
 
-def _readable(batch: NDArray[np.float32]) -> NDArray[np.float32]:
-    """OpenVINO reads rows where they are, and wants them contiguous and writable."""
-    return batch if batch.flags.carray else batch.copy()
-
-
-def _parts(rows: int) -> list[tuple[int, int]]:
+def _equal_parts(count: int) -> list[tuple[int, int]]:
     """Equal parts of at most LARGEST_PART rows, (first, end) each."""
-    count = -(-rows // LARGEST_PART)
-    return [(rows * part // count, rows * (part + 1) // count) for part in range(count)]
+    parts = -(-count // LARGEST_PART)
+    return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
 
 
-def graph_of(network: ValueNetwork) -> openvino.Model:
-    """The network as OpenVINO's graph, [N, *shape] to [N], with the weights copied into it."""
-    observations = ops.parameter([-1, *network.shape], np.float32, "observations")
-    node = observations
-    for layer in network.layers:
-        node = _after(node, layer)
-    output = network.output
-    node = ops.reduce_sum(ops.multiply(node, _constant(output.weight)), _integers([1]), keep_dims=False)
-    node = ops.add(node, _constant(output.bias))
-    node = ops.tanh(node) if output.bounded else ops.multiply(node, _constant(output.scale))
-    return openvino.Model([ops.result(node)], [observations], "value")
-
-
-def _after(node: openvino.Node, layer: nn.Module) -> openvino.Node:
-    """The node that computes `layer` of what `node` computes."""
-    if isinstance(layer, nn.Conv2d):
-        assert layer.bias is not None
-        padding = [int(side) for side in layer.padding]
-        node = ops.convolution(node, _constant(layer.weight), [1, 1], padding, padding, [1, 1])
-        return ops.add(node, _constant(layer.bias.reshape(1, -1, 1, 1)))
-    if isinstance(layer, nn.ReLU):
-        return ops.relu(node)
-    if isinstance(layer, ResidualBlock):
-        change = _after(ops.relu(node), layer.first)
-        change = _after(ops.relu(change), layer.second)
-        if layer.excitation is not None:
-            change = _after(change, layer.excitation)
-        return ops.relu(ops.add(node, change))
-    if isinstance(layer, SqueezeExcitation):
-        means = ops.reduce_mean(node, _integers([2, 3]), keep_dims=False)
-        squeezed = ops.relu(ops.matmul(means, _constant(layer.squeeze.weight), False, True))
-        factors = ops.sigmoid(ops.matmul(squeezed, _constant(layer.excite.weight), False, True))
-        return ops.multiply(node, ops.unsqueeze(factors, _integers([2, 3])))
-    if isinstance(layer, GlobalSumPooling):
-        return ops.reduce_sum(node, _integers([2, 3]), keep_dims=False)
-    if isinstance(layer, nn.Flatten):
-        return ops.reshape(node, _integers([0, -1]), special_zero=True)
-    if isinstance(layer, PreciseLinear):
-        return _in_float32(node, layer)
-    if isinstance(layer, nn.Linear):
-        product = ops.matmul(node, _constant(layer.weight), False, True)
-        return ops.add(product, _constant(layer.bias.reshape(1, -1)))
-    raise ConfigError(f"engine 'openvino' knows the layers that networks/ names, got {layer!r}: take engine 'torch'")
-
-
-def _in_float32(node: openvino.Node, layer: PreciseLinear) -> openvino.Node:
-    """The dense layer as a transposed convolution of one board, whose cells are the rows of the batch.
-
-    In bfloat16 the plugin leaves in float32 what comes behind the last convolution or product of matrices. A transposed
-    convolution does not count as one; with boards of one cell it would take ten times as long.
-    """
-    inputs, neurons = layer.in_features, layer.out_features
-    board = ops.reshape(ops.transpose(node, _integers([1, 0])), _integers([1, inputs, -1, 1]), special_zero=False)
-    weights = _constant(layer.weight.T.reshape(inputs, neurons, 1, 1).contiguous())
-    board = ops.convolution_backprop_data(board, weights, [1, 1], None, [0, 0], [0, 0], [1, 1])
-    rows = ops.transpose(ops.reshape(board, _integers([neurons, -1]), special_zero=False), _integers([1, 0]))
-    return ops.add(rows, _constant(layer.bias.reshape(1, -1)))
-
-
-def _constant(weights: torch.Tensor) -> openvino.Node:
-    return ops.constant(weights.detach().cpu().numpy())
-
-
-def _integers(numbers: Sequence[int]) -> openvino.Node:
-    return ops.constant(np.array(numbers, np.int64))
+def _filled_parts(count: int) -> list[tuple[int, int, int]]:
+    """Parts of the largest of `SIZES`, and the rest in the smallest that holds it: (first, end, size) each."""
+    parts = []
+    for start in range(0, count, SIZES[-1]):
+        end = min(count, start + SIZES[-1])
+        parts.append((start, end, next(size for size in SIZES if size >= end - start)))
+    return parts
