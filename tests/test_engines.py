@@ -58,10 +58,13 @@ def network(
     *,
     scale: float | None = None,
     seed: int = 0,
+    layers: int | None = None,
     squeeze_excitation: int | None = None,
 ) -> ValueNetwork:
     """Bounded if no scale is given."""
-    config = NetworkConfig(architecture=architecture, filters=32, neurons=50, squeeze_excitation=squeeze_excitation)
+    config = NetworkConfig(
+        architecture=architecture, filters=32, layers=layers, neurons=50, squeeze_excitation=squeeze_excitation
+    )
     return make_network(shape, config, bounded=scale is None, scale=scale or 1.0, seed=seed)
 
 
@@ -185,7 +188,10 @@ def test_openvino_knows_boards_of_every_size_with_weights_as_inputs_or_not(
     monkeypatch: pytest.MonkeyPatch, architecture: NetworkName, board: tuple[int, int], most_inputs: int
 ) -> None:
     monkeypatch.setattr(openvino_graph, "MOST_INPUTS", most_inputs)
-    made = network((4, *board), architecture, squeeze_excitation=None if architecture == "auto" else 4)
+    residual = architecture != "auto"
+    made = network(
+        (4, *board), architecture, layers=1 if residual else None, squeeze_excitation=4 if residual else None
+    )
     batch = a_match_of_boards((4, *board), 60)
     assert_close("float32", loaded("openvino float32", made).infer(batch), reference(made, batch))
 

@@ -1,21 +1,19 @@
-"""Winograd's minimal filtering: 3 x 3 convolutions of boards with a third or less of the multiplications.
+"""Winograd's minimal filtering: 3 x 3 convolutions of boards with far fewer multiplications.
 
-Sums y_i = Σ_k g_k d_{i+k} of r weights over cells, m of them, are read off a product of two polynomials, one with the
-weights and one with the sums for coefficients. At n = m + r - 1 points such a product takes n multiplications instead
-of m · r (Winograd 1980; Lavin and Gray 2016, Section 4):
+The m sums y_i = Σ_k g_k d_{i+k} of r weights over cells belong to a product of polynomials, which n = m + r - 1 points
+decide. There it takes n multiplications instead of m · r (Winograd 1980; Lavin and Gray 2016, Section 4):
 
     y = A [(G g) ∘ (B d)]      A: m x n, G: n x r, B: n x n
 
-On a board the matrices act on rows and columns, and with F planes in and F' out each point is a product of matrices
-[N, F] x [F, F']: where a direct convolution of 7 x 7 sums has 9 · 49 of these, there are 81. A is Vₘᵀ, G is Vᵣ and B is
-Vₙ⁻ᵀ, where V_k evaluates a polynomial of k coefficients at the points.
+A is Vₘᵀ, G is Vᵣ and B is Vₙ⁻ᵀ, where V_k evaluates a polynomial of k coefficients at the points. On a board the
+matrices act on rows and on columns. With F planes in and F' out, each point is a product of matrices [N, F] x [F, F']:
+7 x 7 sums take 9 · 49 of these when they are computed directly, and 81 this way.
 
-Points are usually 0, ±1, ±2, ..., ∞, with which errors soon grow. Here they are directions at equal angles, and
-polynomials are homogeneous: Σ_j c_j cos^{k-1-j}θ sin^jθ. In float32 a board of 9 x 9 sums in one piece so has errors of
-some 5e-5 of the sums' spread, a hundredth of bfloat16's (tests/test_winograd.py holds the bounds). Longer sides are cut
-into equal tiles.
+Points are usually 0, ±1, ±2, ..., ∞, with which rounding errors soon grow. Here they are directions at equal angles,
+and polynomials are homogeneous: Σ_j c_j cos^{k-1-j}θ sin^jθ. Then float32 suffices for 9 sums in a row, where errors
+are some 5e-5 of the sums' spread, and those of bfloat16 3e-3. Longer sides are cut into equal tiles.
 
-Boards are [H, W, N, F] here, "board first": then each step is a product of matrices without any copy between.
+Boards are [H, W, N, F] here, "board first": so each step is a product of matrices, with no copy between.
 """
 
 from __future__ import annotations
@@ -30,9 +28,10 @@ from numpy.typing import NDArray
 KERNEL = 3
 """r, cells of a filter's side."""
 LARGEST_TILE = 9
-"""m at most: the error doubles and more with each further sum."""
+"""m at most: each further sum more than doubles the error."""
 WORTH_JOINING = 3.0
-"""A product with both axes at once has more multiplications than one for each axis, but goes through memory once."""
+"""Both axes are transformed at once where that takes at most so many times the multiplications of one after the other:
+it goes through memory once instead of twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class Filtering:
         shape: [H', W'] of the sums.
         grid: [points of rows, tiles of rows, points of columns, tiles of columns], as `spread` leaves them.
         spread: steps from cells to points.
-        filters: from the weights [KERNEL², ...] to those of each point, [points², KERNEL²].
+        filters: from the weights [KERNEL², ...] to those of each point, [points, KERNEL²].
         collect: steps from points to sums.
     """
 
