@@ -1,8 +1,35 @@
-"""What all tests share: tests marked `cuda` are skipped by name where there is no CUDA device."""
+"""What all tests share: small finished runs, and the reason of tests marked `cuda` where there is no such device."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run of Tic-Tac-Toe with the settings `TINY`, to be left as it is."""
+    from training_runs import TIC_TAC_TOE, TINY
+
+    from athenan_spiel.training import train
+
+    return train(TIC_TAC_TOE, TINY, tmp_path_factory.mktemp("run") / "ttt").folder
+
+
+@pytest.fixture(scope="session")
+def tiny_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished experiment of `experiments.TINY`, to be left as it is."""
+    from experiments import MATCHES, TRAININGS, Recorder, run_tiny
+
+    folder = tmp_path_factory.mktemp("experiments") / "tiny"
+    recorder = Recorder()
+    results = run_tiny(folder, recorder=recorder)
+    assert results.complete
+    assert len(recorder.trained) == TRAININGS
+    assert recorder.training_counts[-1] == (TRAININGS, TRAININGS)
+    assert recorder.match_counts[-1] == (MATCHES, MATCHES)
+    return folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

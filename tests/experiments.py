@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from athenan_spiel.arena.experiments import ExperimentFile, Results, run_experiment
 from athenan_spiel.arena.experiments.plan import Training
@@ -69,3 +71,7 @@ def run_tiny(
 ) -> Results:
     """Run it, or what is left of it."""
     return run_experiment(file or tiny_file(), folder, processes=processes, progress=recorder or Recorder())
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "matches.jsonl").read_text().splitlines()]

@@ -1,23 +1,21 @@
-"""Experiments from start to end: what they leave, and that nothing finished is done again after any interruption."""
+"""Experiments from start to end: what they leave, what they refuse, and the command."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from experiments import MATCHES, TINY, TRAININGS, Recorder, run_tiny, tiny_file
+from experiments import MATCHES, TINY, TRAININGS, Recorder, rows, run_tiny, tiny_file
 
 import athenan_spiel
 from athenan_spiel.arena.experiments import ExperimentFile, PlayConfig, read_experiment, report
@@ -25,7 +23,7 @@ from athenan_spiel.arena.experiments.folder import ExperimentFolder, differences
 from athenan_spiel.arena.experiments.matches import player_of
 from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player
 from athenan_spiel.arena.experiments.run import Paths, matchup_of, shared_cores
-from athenan_spiel.arena.experiments.training import TrainingTask, is_finished, stage_path
+from athenan_spiel.arena.experiments.training import TrainingTask, stage_path
 from athenan_spiel.arena.experiments.workers import do_tasks
 from athenan_spiel.cli.main import main
 from athenan_spiel.decisions import best, safest, securest
@@ -33,33 +31,10 @@ from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.training import load_agent
 from athenan_spiel.training.checkpoints import read_header, read_weights
-from athenan_spiel.training.run_folder import RunFolder
 
 Out = pytest.CaptureFixture[str]
 READY = sorted((Path(__file__).resolve().parent.parent / "examples" / "experiments").glob("*.toml"))
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the finished tiny experiment."""
-    folder = tmp_path_factory.mktemp("experiments") / "tiny"
-    recorder = Recorder()
-    results = run_tiny(folder, recorder=recorder)
-    assert results.complete
-    assert len(recorder.trained) == TRAININGS
-    assert recorder.training_counts[-1] == (TRAININGS, TRAININGS)
-    assert recorder.match_counts[-1] == (MATCHES, MATCHES)
-    return folder
-
-
-def rows(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "matches.jsonl").read_text().splitlines()]
-
-
-def sorted_rows(folder: Path) -> list[str]:
-    """The matches without their times, in an order that does not depend on which was played first."""
-    return sorted(json.dumps({k: v for k, v in row.items() if "seconds" not in k}) for row in rows(folder))
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -67,16 +42,9 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def copy_of(folder: Path, to: Path) -> Path:
-    import shutil
-
-    shutil.copytree(folder, to)
-    return to
-
-
-def test_each_stage_leaves_a_network(finished: Path) -> None:
+def test_each_stage_leaves_a_network(tiny_experiment: Path) -> None:
     for training in Plan(tiny_file().experiment).trainings():
-        folder = finished / training.folder
+        folder = tiny_experiment / training.folder
         early, late = (read_header(stage_path(folder, stage)).counters.matches for stage in (1, 2))
         assert (early, late) == (2, 4)
         weights = [read_weights(stage_path(folder, stage)) for stage in (1, 2)]
@@ -85,23 +53,23 @@ def test_each_stage_leaves_a_network(finished: Path) -> None:
         assert not list(folder.rglob("optimizer.pt"))
 
 
-def test_a_finished_training_can_be_played_with(finished: Path) -> None:
+def test_a_finished_training_can_be_played_with(tiny_experiment: Path) -> None:
     training = Plan(tiny_file().experiment).trainings()[0]
-    agent = load_agent(finished / training.folder)
+    agent = load_agent(tiny_experiment / training.folder)
     assert agent.step(agent.game.new_initial_state()) in range(9)
 
 
-def test_a_variant_trains_as_it_says(finished: Path) -> None:
+def test_a_variant_trains_as_it_says(tiny_experiment: Path) -> None:
     plan = Plan(tiny_file().experiment)
     for variant, algorithm in (("descent", "descent"), ("ubfm", "ubfm")):
-        header = read_header(stage_path(finished / plan.training("tic_tac_toe", variant, 2).folder, 2))
+        header = read_header(stage_path(tiny_experiment / plan.training("tic_tac_toe", variant, 2).folder, 2))
         assert header.config.search.algorithm == algorithm
         assert header.game == "tic_tac_toe()"
 
 
-def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(finished: Path) -> None:
+def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(tiny_experiment: Path) -> None:
     plan = Plan(tiny_file().experiment)
-    folder = finished / plan.training("tic_tac_toe", "ubfm", 1).folder
+    folder = tiny_experiment / plan.training("tic_tac_toe", "ubfm", 1).folder
     minimax = player_of(stage_path(folder, 1), PlayConfig(), 0)
     assert isinstance(minimax.search, UBFM)
     assert (minimax.search.completion, minimax.decision, minimax.budget) == (False, best, Budget(iterations=1))
@@ -116,12 +84,12 @@ def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(finish
     assert mcts.evaluator(start) == load_agent(folder).evaluator(start)
 
 
-def test_every_pairing_is_played_with_both_colours_from_the_same_openings(finished: Path) -> None:
+def test_every_pairing_is_played_with_both_colours_from_the_same_openings(tiny_experiment: Path) -> None:
     pairings: dict[Any, list[dict[str, Any]]] = {}
-    for row in rows(finished):
+    for row in rows(tiny_experiment):
         key = tuple(row[f"{name}_{side}"] for side in "ab" for name in ("variant", "repetition", "stage"))
         pairings.setdefault((row["game"], *key), []).append(row)
-    assert len(rows(finished)) == MATCHES
+    assert len(rows(tiny_experiment)) == MATCHES
     assert len(pairings) == MATCHES // 4
     for played in pairings.values():
         assert [row["match"] for row in played] == [1, 2, 3, 4]
@@ -167,214 +135,63 @@ def test_final_networks_may_meet_their_own_repetition_alone() -> None:
     assert all(p.a.repetition == p.b.repetition for p in finals)
 
 
-def test_the_report_is_there(finished: Path) -> None:
-    text = (finished / "report.md").read_text(encoding="utf-8")
+def test_the_report_is_there(tiny_experiment: Path) -> None:
+    text = (tiny_experiment / "report.md").read_text(encoding="utf-8")
     assert text.startswith("# tiny\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 matches.")
     assert "a draw counting half" in text
     assert "Not finished" not in text
-    final = table(finished / "final.csv")
+    final = table(tiny_experiment / "final.csv")
     assert [(line["game"], line["variant"]) for line in final] == [
         (game, variant) for variant in ("descent", "ubfm") for game in ("tic_tac_toe", "mnk(m=3,n=4,k=3)", "mean")
     ]
-    assert {line["stage"] for line in table(finished / "curves.csv")} == {"1", "2"}
-    assert len(table(finished / "head_to_head.csv")) == 2
-    assert [line["matches"] for line in table(finished / "training.csv")] == ["4.0"] * 4
+    assert {line["stage"] for line in table(tiny_experiment / "curves.csv")} == {"1", "2"}
+    assert len(table(tiny_experiment / "head_to_head.csv")) == 2
+    assert [line["matches"] for line in table(tiny_experiment / "training.csv")] == ["4.0"] * 4
     for name in ("final.png", "curves.png"):
-        assert (finished / name).read_bytes().startswith(PNG)
-    assert (finished / "experiment.toml").read_text(encoding="utf-8") == TINY
-    described = json.loads((finished / "experiment.json").read_text(encoding="utf-8"))
+        assert (tiny_experiment / name).read_bytes().startswith(PNG)
+    assert (tiny_experiment / "experiment.toml").read_text(encoding="utf-8") == TINY
+    described = json.loads((tiny_experiment / "experiment.json").read_text(encoding="utf-8"))
     assert described["athenan_spiel"] == athenan_spiel.__version__
     assert described["experiment"]["variants"][1]["training"]["search"]["algorithm"] == "ubfm"
 
 
-def test_points_of_the_report_are_those_of_the_matches(finished: Path) -> None:
+def test_points_of_the_report_are_those_of_the_matches(tiny_experiment: Path) -> None:
     of_descent = [
         row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
-        for row in rows(finished)
+        for row in rows(tiny_experiment)
         if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe"
         for _ in range(1 + (row["variant_a"] == row["variant_b"]))  # of both players' matches, these two share one
         if "descent" in (row["variant_a"], row["variant_b"])
     ]
-    both = [r for r in rows(finished) if r["variant_a"] == r["variant_b"] == "descent" and r["game"] == "tic_tac_toe"]
+    both = [
+        r for r in rows(tiny_experiment) if r["variant_a"] == r["variant_b"] == "descent" and r["game"] == "tic_tac_toe"
+    ]
     inner = sum(r["stage_a"] == r["stage_b"] for r in both)
-    (line,) = [x for x in table(finished / "final.csv") if (x["game"], x["variant"]) == ("tic_tac_toe", "descent")]
+    (line,) = [
+        x for x in table(tiny_experiment / "final.csv") if (x["game"], x["variant"]) == ("tic_tac_toe", "descent")
+    ]
     mixed = [
         row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
-        for row in rows(finished)
+        for row in rows(tiny_experiment)
         if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe" and row["variant_a"] != row["variant_b"]
     ]
     assert int(line["matches"]) == len(of_descent) == len(mixed) + 2 * inner
     assert float(line["points"]) == pytest.approx((sum(mixed) + inner) / (len(mixed) + 2 * inner), abs=1e-6)
 
 
-def test_a_second_start_repeats_nothing(finished: Path, tmp_path: Path) -> None:
-    folder = copy_of(finished, tmp_path / "tiny")
-    before = {path: path.stat().st_mtime_ns for path in (folder / "trainings").rglob("*") if path.is_file()}
-    matches = (folder / "matches.jsonl").read_bytes()
-    (folder / "report.md").unlink()
-    recorder = Recorder()
-    run_tiny(folder, recorder=recorder)
-    assert recorder.trained == []
-    assert recorder.training_counts == [(TRAININGS, TRAININGS)]
-    assert recorder.match_counts == [(MATCHES, MATCHES)]
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert (folder / "matches.jsonl").read_bytes() == matches
-    assert (folder / "report.md").exists()
-
-
-def test_two_processes_give_what_one_gives(finished: Path, tmp_path: Path) -> None:
-    run_tiny(tmp_path / "two", processes=2)
-    assert sorted_rows(tmp_path / "two") == sorted_rows(finished)
-    assert (tmp_path / "two" / "final.csv").read_bytes() == (finished / "final.csv").read_bytes()
-
-
-class StopAfter(Recorder):
-    """Ctrl-C after so many trainings, or after so many matches."""
-
-    def __init__(self, trainings: int | None = None, matches: int | None = None) -> None:
-        super().__init__()
-        self._at = (trainings, matches)
-
-    def finished(self, training: Any) -> None:
-        super().finished(training)
-        if len(self.trained) == self._at[0]:
-            raise KeyboardInterrupt
-
-    def matches(self, done: int, total: int) -> None:
-        super().matches(done, total)
-        if done == self._at[1]:
-            raise KeyboardInterrupt
-
-
-def test_an_interrupted_experiment_goes_on_where_it_was(finished: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "tiny"
-    with pytest.raises(KeyboardInterrupt):
-        run_tiny(folder, recorder=StopAfter(trainings=3))
-    with pytest.raises(KeyboardInterrupt):
-        run_tiny(folder, recorder=(second := StopAfter(matches=20)))
-    assert len(second.trained) == TRAININGS - 3
-    assert len(rows(folder)) == 20
-    third = Recorder()
-    run_tiny(folder, recorder=third)
-    assert third.trained == []
-    assert third.match_counts[0] == (20, MATCHES)
-    assert sorted_rows(folder) == sorted_rows(finished)
-
-
-def test_a_training_that_was_stopped_goes_on_to_the_same_network(finished: Path, tmp_path: Path) -> None:
-    plan = Plan(tiny_file().experiment)
-    training = plan.trainings()[0]
-    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 2)
-    asked = iter([False] * 40)
-    calls = 0
-
-    def stop() -> bool:
-        nonlocal calls
-        calls += 1
-        return next(asked, True)
-
-    assert task.run(lambda share: None, stop) is False
-    assert not is_finished(tmp_path / "run", 2)
-    shares: list[float] = []
-    assert task.run(shares.append, lambda: False) is True
-    assert shares[-1] == 1.0
-    for stage in (1, 2):
-        ours = read_weights(stage_path(tmp_path / "run", stage))
-        theirs = read_weights(stage_path(finished / training.folder, stage))
-        assert all((ours[name] == theirs[name]).all() for name in theirs)
-
-
-def test_a_stage_whose_copy_a_kill_prevented_is_copied_from_the_checkpoint(finished: Path, tmp_path: Path) -> None:
-    training = Plan(tiny_file().experiment).trainings()[0]
-    folder = copy_of(finished / training.folder, tmp_path / "run")
-    for stage in (1, 2):
-        for file in stage_path(folder, stage).iterdir():
-            file.unlink()
-        stage_path(folder, stage).rmdir()
-    task = TrainingTask(folder, training.game, shared_cores(training.config, 1), 2)
-    with pytest.raises(CheckpointError, match="keeps the network alone, as in a finished experiment"):
-        task.run(lambda share: None, lambda: False)
-    assert read_header(stage_path(folder, 1)).counters.matches == 4
-
-
-def test_a_process_that_is_about_to_leave_a_training_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    training = Plan(tiny_file().experiment).trainings()[0]
-    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 2)
-    with RunFolder(tmp_path / "run").locked(), monkeypatch.context() as patience:
-        patience.setattr("athenan_spiel.arena.experiments.training.PATIENCE_SECONDS", 0.2)
-        with pytest.raises(CheckpointError, match="another process is training"):
-            task.run(lambda share: None, lambda: False)
-    locked = threading.Event()
-
-    def other() -> None:
-        with RunFolder(tmp_path / "run").locked():
-            locked.set()
-            time.sleep(0.3)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    locked.wait()
-    assert task.run(lambda share: None, lambda: False)
-    thread.join()
-
-
-def run_in_this_process(folder: str, die_after: int) -> None:
-    class Dying(Recorder):
-        def finished(self, training: Any) -> None:
-            super().finished(training)
-            if len(self.trained) == die_after:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    run_tiny(Path(folder), recorder=Dying())
-
-
-def test_a_killed_experiment_goes_on(finished: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "tiny"
-    process = multiprocessing.get_context("spawn").Process(target=run_in_this_process, args=(str(folder), 2))
-    process.start()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-    recorder = Recorder()
-    run_tiny(folder, recorder=recorder)
-    assert len(recorder.trained) == TRAININGS - 2
-    assert sorted_rows(folder) == sorted_rows(finished)
-
-
-def test_matches_that_a_kill_has_cut_short_are_played_again(finished: Path, tmp_path: Path) -> None:
-    folder = copy_of(finished, tmp_path / "tiny")
-    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
-    (folder / "matches.jsonl").write_text("".join(lines[:10]) + lines[10][:30])
-    assert not report(tiny_file(), folder).complete
-    assert "Not finished" in (folder / "report.md").read_text()
-    recorder = Recorder()
-    run_tiny(folder, recorder=recorder)
-    assert recorder.match_counts[0] == (8, MATCHES)
-    assert sorted_rows(folder) == sorted_rows(finished)
-
-
-def test_a_damaged_line_is_named(finished: Path, tmp_path: Path) -> None:
-    folder = copy_of(finished, tmp_path / "tiny")
-    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
-    (folder / "matches.jsonl").write_text("".join([*lines[:3], "{}\n", *lines[3:]]))
-    with pytest.raises(ExperimentError, match=r"matches.jsonl, line 4 is not a match: '\{\}"):
-        report(tiny_file(), folder)
-
-
-def test_a_folder_of_another_experiment_is_refused(finished: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path, tmp_path: Path) -> None:
     recorder = Recorder()
     other = tiny_file("iterations = 2", "iterations = 3")
     with pytest.raises(ExperimentError) as raised:
-        run_tiny(finished, recorder=recorder, file=other)
+        run_tiny(tiny_experiment, recorder=recorder, file=other)
     assert str(raised.value) == (
-        f"{str(finished)!r} holds the results of another experiment, begun with athenan_spiel "
+        f"{str(tiny_experiment)!r} holds the results of another experiment, begun with athenan_spiel "
         f"{athenan_spiel.__version__}: there variants.descent.training.search.iterations is 2, and here 3; "
         "choose another --folder"
     )
     assert recorder.training_counts == []
     with pytest.raises(ExperimentError, match="there repetitions is 2, and here 3"):
-        report(tiny_file("repetitions = 2", "repetitions = 3"), finished)
+        report(tiny_file("repetitions = 2", "repetitions = 3"), tiny_experiment)
     full = tmp_path / "full"
     full.mkdir()
     (full / "letter.txt").write_text("dear")
@@ -385,8 +202,8 @@ def test_a_folder_of_another_experiment_is_refused(finished: Path, tmp_path: Pat
         run_tiny(full)
 
 
-def test_a_comment_makes_no_other_experiment(finished: Path) -> None:
-    assert report(tiny_file("repetitions = 2", "repetitions = 2  # few"), finished).complete
+def test_a_comment_makes_no_other_experiment(tiny_experiment: Path) -> None:
+    assert report(tiny_file("repetitions = 2", "repetitions = 2  # few"), tiny_experiment).complete
 
 
 def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
@@ -394,9 +211,12 @@ def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
         report(tiny_file(), tmp_path / "none")
 
 
-def test_one_process_at_a_time_works_in_a_folder(finished: Path) -> None:
-    with ExperimentFolder(finished, tiny_file()).locked(), pytest.raises(CheckpointError, match="another process"):
-        run_tiny(finished)
+def test_one_process_at_a_time_works_in_a_folder(tiny_experiment: Path) -> None:
+    with (
+        ExperimentFolder(tiny_experiment, tiny_file()).locked(),
+        pytest.raises(CheckpointError, match="another process"),
+    ):
+        run_tiny(tiny_experiment)
 
 
 def test_at_least_one_process(tmp_path: Path) -> None:
@@ -460,7 +280,7 @@ def test_what_goes_wrong_in_one_process_stops_the_others(what: str, error: type[
     assert done == []
 
 
-def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(finished: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(tiny_experiment: Path, tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY.replace("[training]\nmatches = 4", "[training]\nseconds = 4"))
     command = [sys.executable, "-m", "athenan_spiel", "experiment", "tiny.toml", "--folder", "x", "--processes", "2"]
     root = str(Path(athenan_spiel.__file__).resolve().parent.parent)
@@ -488,13 +308,13 @@ def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(finished: Path, tmp
     assert list((tmp_path / "x").glob("trainings/*/*/*/checkpoints/0*"))
 
 
-def test_the_command_prints_a_table_or_json(finished: Path, tmp_path: Path, capsys: Out) -> None:
+def test_the_command_prints_a_table_or_json(tiny_experiment: Path, tmp_path: Path, capsys: Out) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
-    words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(finished)]
+    words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(tiny_experiment)]
     assert main([*words, "--processes", "1"]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0] == "|  | descent | ubfm |"
-    assert captured.err.splitlines()[-1] == f"report: {finished / 'report.md'}"
+    assert captured.err.splitlines()[-1] == f"report: {tiny_experiment / 'report.md'}"
     assert main([*words, "--report", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["complete"] is True

@@ -1,4 +1,4 @@
-"""The training loop: what a run does, tells and leaves, how it ends, and the agent it makes."""
+"""The training loop: what a run does, tells and leaves, and how it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyspiel
 import pytest
 import torch
-from training_runs import EVALUATED, TINY, state_of
+from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, state_of
 
 from athenan_spiel.config import (
     EngineConfig,
@@ -24,17 +24,9 @@ from athenan_spiel.config import (
     SearchConfig,
     TrainingConfig,
 )
-from athenan_spiel.errors import (
-    BudgetError,
-    CheckpointError,
-    ConfigError,
-    EvaluatorError,
-    LearningError,
-    UnsupportedGameError,
-)
-from athenan_spiel.search import Budget
+from athenan_spiel.errors import CheckpointError, ConfigError, EvaluatorError, LearningError, UnsupportedGameError
 from athenan_spiel.training import load_agent, resume, train
-from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     CheckpointWritten,
     EvaluationFinished,
@@ -49,14 +41,7 @@ from athenan_spiel.training.events import (
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.trainer import Trainer, fraction_done
 
-TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 ENDLESS = dataclasses.replace(TINY, matches=None)
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished run."""
-    return train(TIC_TAC_TOE, TINY, tmp_path_factory.mktemp("run") / "ttt").folder
 
 
 def of_type(events: list[Event], kind: type) -> list[Any]:
@@ -161,26 +146,26 @@ def test_the_last_round_is_as_large_as_the_limit_leaves(tmp_path: Path) -> None:
     assert [event.matches for event in of_type(events, RoundFinished)] == [3, 4]
 
 
-def test_the_folder_holds_a_run(finished: Path) -> None:
-    assert {path.name for path in finished.iterdir()} == {
+def test_the_folder_holds_a_run(tiny_run: Path) -> None:
+    assert {path.name for path in tiny_run.iterdir()} == {
         ".lock",
         "config.toml",
         "metrics.jsonl",
         "tensorboard",
         "checkpoints",
     }
-    header = read_header(finished / "checkpoints" / "000012")
+    header = read_header(tiny_run / "checkpoints" / "000012")
     assert header.game == str(TIC_TAC_TOE)
     assert header.config == TINY
     assert header.outcome == Trainer(TIC_TAC_TOE, TINY).outcome.parameters
     assert (header.counters.matches, header.counters.rounds) == (12, 4)
 
 
-def test_a_run_is_never_trained_over(finished: Path) -> None:
-    before = state_of(finished / "checkpoints" / "000012")
+def test_a_run_is_never_trained_over(tiny_run: Path) -> None:
+    before = state_of(tiny_run / "checkpoints" / "000012")
     with pytest.raises(CheckpointError, match="holds a run already: resume it"):
-        train(TIC_TAC_TOE, TINY, finished)
-    assert state_of(finished / "checkpoints" / "000012") == before
+        train(TIC_TAC_TOE, TINY, tiny_run)
+    assert state_of(tiny_run / "checkpoints" / "000012") == before
 
 
 def test_a_folder_with_other_things_is_left_as_it_is(tmp_path: Path) -> None:
@@ -283,8 +268,8 @@ def test_a_loss_that_is_not_finite_ends_the_run_with_the_last_checkpoint_as_it_w
     learner = dataclasses.replace(TINY.learner, learning_rate=1e30, batch_size=8)
     with pytest.raises(LearningError, match=r"learner.learning_rate"):
         train(TIC_TAC_TOE, dataclasses.replace(TINY, learner=learner), tmp_path / "run")
-    edit(tmp_path / "run", "learning_rate = 1e+30", "learning_rate = 0.001")
-    edit(tmp_path / "run", "batch_size = 8", "batch_size = 32")
+    edit_settings(tmp_path / "run", "learning_rate = 1e+30", "learning_rate = 0.001")
+    edit_settings(tmp_path / "run", "batch_size = 8", "batch_size = 32")
     whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")
     assert state_of(resume(tmp_path / "run").checkpoint) == state_of(whole.checkpoint)
 
@@ -363,97 +348,6 @@ def test_an_evaluation_that_is_broken_off_comes_after_the_resumption(tmp_path: P
     assert [event.matches for event in of_type(events, EvaluationFinished)] == [3, 6, 9, 12]
 
 
-def test_more_matches_take_the_place_of_both_limits(finished: Path, tmp_path: Path) -> None:
-    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3, seconds=500.0), tmp_path / "run")
-    again = resume(run.folder)
-    assert (again.matches, again.reason) == (3, "matches")
-    more = resume(run.folder, more_matches=9)
-    assert (more.matches, more.config.matches, more.config.seconds) == (12, 12, None)
-    assert RunFolder(run.folder).settings()[1] == more.config
-    assert state_of(more.checkpoint) == state_of(finished / "checkpoints" / "000012")
-
-
-@pytest.mark.parametrize("more", [{"more_matches": 0}, {"more_seconds": -1.0}, {"more_seconds": float("nan")}])
-def test_more_must_be_more(finished: Path, more: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=r"more_\w+ must be more than zero"):
-        resume(finished, **more)
-
-
-def edit(folder: Path, old: str, new: str) -> None:
-    path = folder / "config.toml"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
-def test_a_run_can_go_on_with_another_search(tmp_path: Path) -> None:
-    run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
-    edit(run.folder, "iterations = 3", "iterations = 5")
-    more = resume(run.folder, more_matches=3)
-    assert more.config.search.iterations == 5
-    assert read_header(more.checkpoint).config == more.config
-
-
-def test_a_run_can_go_on_with_another_learning_rate_and_memory(tmp_path: Path) -> None:
-    run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
-    edit(run.folder, "learning_rate = 0.001", "learning_rate = 1e-9")
-    edit(run.folder, "matches = 5\nduplication", "matches = 2\nduplication")
-    before = read_weights(run.checkpoint)
-    more = resume(run.folder, more_matches=3)
-    now = read_weights(more.checkpoint)
-    assert all(torch.allclose(before[name], now[name], atol=1e-6) for name in before)
-    checkpoint = RunFolder(run.folder).load()
-    assert checkpoint is not None
-    assert len(checkpoint.replay["drawn"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "name"),
-    [
-        ("neurons = 16", "neurons = 17", "network"),
-        ('method = "stratified"', 'method = "plain"', "replay.method"),
-        ("seed = 0", "seed = 1", "seed"),
-        ('outcome = "additive_depth"', 'outcome = "gain"', "outcome"),
-        ('game = "tic_tac_toe()"', 'game = "connect_four()"', "game"),
-    ],
-)
-def test_what_a_checkpoint_depends_on_must_not_be_edited(tmp_path: Path, old: str, new: str, name: str) -> None:
-    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "run")
-    edit(run.folder, old, new)
-    with pytest.raises(ConfigError, match=rf"config.toml: {name} must stay .* got .*: change it back"):
-        resume(run.folder)
-
-
-def test_only_runs_are_resumed(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="expected the folder of a run"):
-        resume(tmp_path)
-
-
-def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path, finished: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    with folder.locked():
-        folder.write_settings(str(TIC_TAC_TOE), TINY)
-    assert state_of(resume(folder.path).checkpoint) == state_of(finished / "checkpoints" / "000012")
-
-
-def test_a_checkpoint_that_does_not_fit_is_refused(finished: Path) -> None:
-    checkpoint = RunFolder(finished).load()
-    assert checkpoint is not None
-    wider = dataclasses.replace(TINY, network=dataclasses.replace(TINY.network, neurons=17))
-    with pytest.raises(CheckpointError, match="the checkpoint's weights do not fit") as error:
-        Trainer(TIC_TAC_TOE, wider, checkpoint)
-    assert len(str(error.value).splitlines()) == 1
-    for change in ({"matches": {}}, {}):
-        header = dataclasses.replace(checkpoint.header, generators=change)
-        with pytest.raises(CheckpointError, match="the checkpoint does not fit this run"):
-            Trainer(TIC_TAC_TOE, TINY, dataclasses.replace(checkpoint, header=header))
-    sizes = checkpoint.replay["shapes"].copy()
-    sizes[:, 1] -= 1  # as many bytes a row, one number less
-    foreign = dataclasses.replace(checkpoint, replay=checkpoint.replay | {"shapes": sizes})
-    with pytest.raises(CheckpointError, match="its replay holds states of 35 numbers, not of 36"):
-        Trainer(TIC_TAC_TOE, TINY, foreign)
-
-
 def test_how_much_of_a_run_lies_behind() -> None:
     assert fraction_done(TrainingConfig(), 5, 5.0) == 0.0
     assert fraction_done(TrainingConfig(matches=10), 5, 5.0) == 0.5
@@ -491,43 +385,3 @@ def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
     search = SearchConfig(algorithm="ubfm", completion=False, iterations=3)
     config = dataclasses.replace(TINY, search=search, outcome="gain", matches=3)
     assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 3
-
-
-def test_the_trained_agent_plays(finished: Path) -> None:
-    agent = load_agent(finished, budget=Budget(iterations=20), seed=1)
-    twin = load_agent(finished, budget=Budget(iterations=20), seed=1)
-    state = agent.game.new_initial_state()
-    while not state.is_terminal():
-        action = agent.step(state)
-        assert action == twin.step(state)
-        state.apply_action(action)
-    assert load_agent(finished, seconds=0.05).budget == Budget(seconds=0.05)
-
-
-def test_the_trained_agent_is_the_network_of_the_newest_checkpoint(finished: Path) -> None:
-    checkpoint = RunFolder(finished).load()
-    assert checkpoint is not None
-    state = TIC_TAC_TOE.new_initial_state()
-    expected = Trainer(TIC_TAC_TOE, TINY, checkpoint).evaluator([state])
-    assert np.array_equal(load_agent(finished).evaluator([state]), expected)
-
-
-def test_an_agent_can_take_another_engine(finished: Path) -> None:
-    agent = load_agent(finished, seconds=0.05, engine=EngineConfig())
-    assert np.isfinite(agent.think(TIC_TAC_TOE.new_initial_state()).values).all()
-
-
-def test_an_agent_needs_a_run_with_a_whole_checkpoint(tmp_path: Path, finished: Path) -> None:
-    with pytest.raises(CheckpointError, match="expected the folder of a run"):
-        load_agent(tmp_path)
-    with pytest.raises(BudgetError):
-        load_agent(finished, seconds=0.0)
-    folder = RunFolder(tmp_path / "run")
-    with folder.locked():
-        folder.write_settings(str(TIC_TAC_TOE), TINY)
-    with pytest.raises(CheckpointError, match="has no checkpoint yet"):
-        load_agent(folder.path)
-    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "other")
-    os.truncate(run.checkpoint / "weights.safetensors", 100)
-    with pytest.raises(CheckpointError, match=r"weights.safetensors \(100 bytes\) does not match its checksum"):
-        load_agent(run.folder)

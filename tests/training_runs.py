@@ -6,6 +6,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import pyspiel
+
 from athenan_spiel.config import (
     EngineConfig,
     EvaluationConfig,
@@ -17,6 +19,7 @@ from athenan_spiel.config import (
 )
 from athenan_spiel.training.checkpoints import Checkpoint, read_checkpoint
 
+TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 TINY = TrainingConfig(
     matches=12,
     matches_at_once=3,
@@ -53,3 +56,11 @@ def comparable(checkpoint: Checkpoint) -> dict[str, Any]:
         "generators": header.generators,
         "counters": dataclasses.replace(header.counters, seconds=0.0, evaluated_at=0),
     }
+
+
+def edit_settings(folder: Path, old: str, new: str) -> None:
+    """Change the text of a run's `config.toml`."""
+    path = folder / "config.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))

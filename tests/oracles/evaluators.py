@@ -95,3 +95,15 @@ LIARS: dict[str, Callable[[BruteForce], Evaluator]] = {
     "coarse": lambda oracle: coarse(0),
 }
 """Evaluators to mislead a search, each made for the game that an oracle knows."""
+
+
+class Counting:
+    """An evaluator that keeps the questions put to another one."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self.asked: list[int] = []
+
+    def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
+        self.asked.append(len(states))
+        return self._evaluator(states)

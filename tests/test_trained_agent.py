@@ -1,0 +1,58 @@
+"""The agent that a run makes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training_runs import TIC_TAC_TOE, TINY
+
+from athenan_spiel.config import EngineConfig
+from athenan_spiel.errors import BudgetError, CheckpointError
+from athenan_spiel.search import Budget
+from athenan_spiel.training import load_agent, train
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.trainer import Trainer
+
+
+def test_the_trained_agent_plays(tiny_run: Path) -> None:
+    agent = load_agent(tiny_run, budget=Budget(iterations=20), seed=1)
+    twin = load_agent(tiny_run, budget=Budget(iterations=20), seed=1)
+    state = agent.game.new_initial_state()
+    while not state.is_terminal():
+        action = agent.step(state)
+        assert action == twin.step(state)
+        state.apply_action(action)
+    assert load_agent(tiny_run, seconds=0.05).budget == Budget(seconds=0.05)
+
+
+def test_the_trained_agent_is_the_network_of_the_newest_checkpoint(tiny_run: Path) -> None:
+    checkpoint = RunFolder(tiny_run).load()
+    assert checkpoint is not None
+    state = TIC_TAC_TOE.new_initial_state()
+    expected = Trainer(TIC_TAC_TOE, TINY, checkpoint).evaluator([state])
+    assert np.array_equal(load_agent(tiny_run).evaluator([state]), expected)
+
+
+def test_an_agent_can_take_another_engine(tiny_run: Path) -> None:
+    agent = load_agent(tiny_run, seconds=0.05, engine=EngineConfig())
+    assert np.isfinite(agent.think(TIC_TAC_TOE.new_initial_state()).values).all()
+
+
+def test_an_agent_needs_a_run_with_a_whole_checkpoint(tmp_path: Path, tiny_run: Path) -> None:
+    with pytest.raises(CheckpointError, match="expected the folder of a run"):
+        load_agent(tmp_path)
+    with pytest.raises(BudgetError):
+        load_agent(tiny_run, seconds=0.0)
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.write_settings(str(TIC_TAC_TOE), TINY)
+    with pytest.raises(CheckpointError, match="has no checkpoint yet"):
+        load_agent(folder.path)
+    run = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "other")
+    os.truncate(run.checkpoint / "weights.safetensors", 100)
+    with pytest.raises(CheckpointError, match=r"weights.safetensors \(100 bytes\) does not match its checksum"):
+        load_agent(run.folder)
