@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -17,11 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from athenan_spiel.config import EngineConfig, NetworkConfig, NetworkName
+from athenan_spiel.config import EngineConfig, NetworkConfig, NetworkName, Precision
 from athenan_spiel.errors import ConfigError, EvaluatorError
-from athenan_spiel.evaluators import Engine, make_engine, openvino_graph
+from athenan_spiel.evaluators import Engine, make_engine, openvino_engine, openvino_graph
 from athenan_spiel.evaluators.cuda_engine import CudaEngine
-from athenan_spiel.evaluators.openvino_engine import LARGEST_PART, OpenVinoEngine
+from athenan_spiel.evaluators.openvino_engine import LARGEST_PART, SIZES, OpenVinoEngine
 from athenan_spiel.evaluators.openvino_graph import graph_of
 from athenan_spiel.evaluators.torch_engine import TorchEngine
 from athenan_spiel.networks import SqueezeExcitation, ValueNetwork, make_network
@@ -234,6 +235,15 @@ def test_batches_may_have_any_size(kind: str, rows: int) -> None:
     np.testing.assert_allclose(values, reference(made, batch), atol=1e-5 if "float32" in kind else 5e-3)
 
 
+@pytest.mark.parametrize("rows", [1, 2, SIZES[3], SIZES[-1] - 1, SIZES[-1], SIZES[-1] + 1, 2 * SIZES[-1] + SIZES[2]])
+def test_rows_that_openvino_fills_up_change_no_values(rows: int) -> None:
+    made = network()
+    engine = loaded("openvino float32", made)
+    engine.infer(some_batch(CONNECT_FOUR, 300, seed=1))  # rows of which stay in the memory that is filled up
+    batch = some_batch(CONNECT_FOUR, rows)
+    np.testing.assert_allclose(engine.infer(batch), reference(made, batch), atol=1e-5)
+
+
 @every_engine
 @pytest.mark.parametrize("shape", [CONNECT_FOUR, FLAT], ids=str)
 def test_no_rows_have_no_values(kind: str, shape: tuple[int, ...]) -> None:
@@ -276,18 +286,19 @@ def test_a_network_for_another_game_is_refused(kind: str) -> None:
         ENGINES[kind](FLAT).load(network(CONNECT_FOUR))
 
 
-def test_openvino_values_have_the_same_bits_in_another_process() -> None:
+@pytest.mark.parametrize("precision", ["auto", "float32"])
+def test_openvino_values_have_the_same_bits_in_another_process(precision: Precision) -> None:
     program = f"""
         import hashlib, numpy as np
         from athenan_spiel.config import EngineConfig, NetworkConfig
         from athenan_spiel.evaluators import make_engine
         from athenan_spiel.networks import make_network
-        engine = make_engine(EngineConfig(name="openvino", threads=2), {CONNECT_FOUR})
+        engine = make_engine(EngineConfig(name="openvino", precision="{precision}", threads=2), {CONNECT_FOUR})
         engine.load(make_network({CONNECT_FOUR}, NetworkConfig(filters=32, neurons=50), bounded=True, seed=0))
         batch = (np.random.default_rng(0).random((300, *{CONNECT_FOUR})) < 0.3).astype(np.float32)
         print(hashlib.sha256(engine.infer(batch).tobytes()).hexdigest())
     """
-    engine = make_engine(EngineConfig(name="openvino", threads=2), CONNECT_FOUR)
+    engine = make_engine(EngineConfig(name="openvino", precision=precision, threads=2), CONNECT_FOUR)
     engine.load(network())
     here = hashlib.sha256(engine.infer(some_batch(CONNECT_FOUR, 300)).tobytes()).hexdigest()
     there = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
@@ -333,6 +344,73 @@ def test_openvino_values_what_was_started_with_the_weights_of_its_time() -> None
     np.testing.assert_array_equal(engine.start(batch).result(), after)
 
 
+def in_another_process(program: str) -> str:
+    """What a program prints; it has a network `made`, whose batches take a while, a batch of it, and an engine."""
+    begin = f"""
+        import gc, numpy as np
+        from athenan_spiel.config import NetworkConfig
+        from athenan_spiel.evaluators import openvino_engine, openvino_graph
+        from athenan_spiel.evaluators.openvino_engine import OpenVinoEngine
+        from athenan_spiel.networks import make_network
+        made = make_network({HEX_11}, NetworkConfig(architecture="r1"), bounded=True, seed=0)
+        batch = (np.random.default_rng(0).random((124, *{HEX_11})) < 0.3).astype(np.float32)
+        engine = OpenVinoEngine({HEX_11}, "float32", threads=1)
+        gc.disable()
+    """
+    text = textwrap.dedent(begin) + textwrap.dedent(program)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("most_inputs", [1 << 30, 0])
+def test_what_was_started_outlives_its_engine(most_inputs: int) -> None:
+    """OpenVINO reads memory that Python frees, unless somebody holds it: the end would be a segmentation fault."""
+    program = f"""
+        openvino_graph.MOST_INPUTS = {most_inputs}
+        engine.load(made)
+        expected = engine.infer(batch)
+        pending = engine.start(batch)
+        del engine
+        print((pending.result() == expected).all())
+        engine = OpenVinoEngine({HEX_11}, "float32", threads=1)
+        engine.load(made)
+        pending = engine.start(batch)
+        del pending, engine, batch
+        print("well")
+    """
+    assert in_another_process(program).split() == ["True", "well"]
+
+
+def test_a_broken_wait_leaves_the_engine_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with Ctrl-C while the second of three parts is waited for."""
+    made = network()
+    engine = loaded("openvino float32", made)
+    batch = some_batch(CONNECT_FOUR, 3 * SIZES[-1])
+    pending = engine.start(batch)
+    wait, calls = openvino_engine._Call.wait, itertools.count()
+
+    def broken(call: openvino_engine._Call) -> NDArray[np.float32]:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return wait(call)
+
+    monkeypatch.setattr(openvino_engine._Call, "wait", broken)
+    with pytest.raises(KeyboardInterrupt):
+        pending.result()
+    engine.load(made)
+    later = [engine.start(batch) for _ in range(3)]
+    for one in later:
+        np.testing.assert_allclose(one.result(), reference(made, batch), atol=1e-5)
+    assert np.isnan(pending.result()).sum() == SIZES[-1]
+
+
+def test_openvino_refuses_rows_of_another_shape() -> None:
+    engine = loaded("openvino float32", network())
+    engine.infer(some_batch(CONNECT_FOUR, 20))
+    for shape in [(20, 4, 1, 7), (4, 6, 7), (7,)]:
+        with pytest.raises(EvaluatorError, match=r"openvino float32: expected rows of shape \(4, 6, 7\), got"):
+            engine.infer(np.zeros(shape, np.float32))
+
+
 class OtherLayer(nn.Module):
     """What no engine knows."""
 
@@ -342,6 +420,13 @@ def test_a_layer_that_openvinos_graph_lacks_is_refused() -> None:
     made.layers.append(OtherLayer())
     with pytest.raises(ConfigError, match=r"knows the layers that networks/ names, got OtherLayer\(\)"):
         graph_of(made, board_first=False)
+
+
+def test_a_kernel_that_openvinos_graph_lacks_is_refused() -> None:
+    made = network()
+    made.layers[0] = nn.Conv2d(4, 32, 5, padding=2)
+    with pytest.raises(ConfigError, match=r"knows the layers that networks/ names, got Conv2d\(4, 32"):
+        graph_of(made, board_first=True)
 
 
 # --- the choice of an engine ---

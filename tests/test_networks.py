@@ -56,6 +56,10 @@ def test_one_value_for_each_state(architecture: NetworkName, shape: tuple[int, .
     assert values.dtype == torch.float32
 
 
+def test_a_network_is_made_to_evaluate() -> None:
+    assert not network().training
+
+
 def test_the_c_network_is_the_articles() -> None:
     made = make_network(HEX_11, NetworkConfig(architecture="c"), bounded=True, seed=0)
     assert kinds(made) == ["Convolution", "ReLU"] * 3 + ["Flatten", "Linear", "ReLU"]

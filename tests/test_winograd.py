@@ -91,7 +91,7 @@ def test_a_board_of_7_x_7_sums_takes_81_products_of_matrices() -> None:
     assert how.points == 81
 
 
-def test_both_axes_are_transformed_at_once_where_that_is_no_more_work() -> None:
+def test_both_axes_are_transformed_at_once_where_that_is_not_far_more_work() -> None:
     assert len(winograd.filtering(4, 5, 0).spread) == 1
     assert len(winograd.filtering(11, 11, 0).spread) == 2
 
@@ -116,8 +116,11 @@ def test_a_layer_goes_by_it_while_it_learns_in_float32_and_by_torchs_own_sums_el
         assert not torch.equal(layer(planes), direct)
         with torch.autocast("cpu", torch.bfloat16):
             assert layer(planes).dtype == torch.bfloat16
+        assert layer(planes[:0]).shape == (0, 8, 6, 7)
         layer.eval()
         assert torch.equal(layer(planes), direct)
+        layer.train().double()
+        assert layer(planes.double()).dtype == torch.float64
 
 
 def test_a_convolution_of_1_x_1_is_torchs() -> None:

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from athenan_spiel.evaluators.engine import Engine, half_of_the_cores, make_engine
+from athenan_spiel.evaluators.engine import Engine, make_engine
 from athenan_spiel.evaluators.network import NetworkEvaluator
 from athenan_spiel.evaluators.simple import RolloutEvaluator, UniformRandomEvaluator, ZeroEvaluator
+from athenan_spiel.evaluators.threads import half_of_the_cores, torch_threads
 
 __all__ = [
     "Engine",
@@ -18,4 +19,5 @@ __all__ = [
     "ZeroEvaluator",
     "half_of_the_cores",
     "make_engine",
+    "torch_threads",
 ]

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.errors import ConfigError, EvaluatorError
+from athenan_spiel.evaluators.threads import half_of_the_cores
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
@@ -102,16 +102,16 @@ def make_engine(config: EngineConfig, shape: Sequence[int]) -> Engine:
     return OpenVinoEngine(shape, config.precision, config.threads or half_of_the_cores())
 
 
-def half_of_the_cores() -> int:
-    """Half of the processor cores that this process may use, at least one: the default number of threads."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // 2)
-
-
 def check_shape(engine: str, expected: Sequence[int], network: ValueNetwork) -> None:
     """Raise `ConfigError` unless `network` is for encoded states of the `expected` shape."""
     if network.shape != tuple(expected):
         raise ConfigError(f"engine {engine}: expected a network for {tuple(expected)!r}, got one for {network.shape!r}")
+
+
+def check_rows(engine: str, expected: Sequence[int], batch: NDArray[np.float32]) -> None:
+    """Raise `EvaluatorError` unless the rows of `batch` are encoded states of the `expected` shape."""
+    if batch.shape[1:] != tuple(expected):
+        raise EvaluatorError(f"engine {engine}: expected rows of shape {tuple(expected)!r}, got {batch.shape[1:]!r}")
 
 
 def no_network(engine: str) -> EvaluatorError:

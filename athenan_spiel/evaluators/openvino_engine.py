@@ -7,7 +7,7 @@ graph has its weights from:
 - As inputs: the graph is compiled for each of `SIZES` when a batch first needs that, and the programs serve as long as
   networks of the same structure are loaded. A batch is cut into parts of these sizes, the last one filled up with
   empty rows.
-- As constants: `load` compiles it, some 25 ms for a network that is not large, for any number of rows. Each number that
+- As constants: `load` compiles it for any number of rows, some 25 ms for a small network in bfloat16. Each number that
   is met for the first time costs about half a millisecond, and large batches are cut into equal parts, since then
   their sizes repeat.
 
@@ -17,7 +17,8 @@ Threads wait without using the processor from about a millisecond after a call o
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Sequence
 
 import numpy as np
 import openvino  # type: ignore[import-untyped]
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import Precision
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.evaluators.engine import Pending, check_shape, no_network
+from athenan_spiel.evaluators.engine import Pending, check_rows, check_shape, no_network
 from athenan_spiel.evaluators.openvino_graph import Graph, graph_of
+from athenan_spiel.evaluators.threads import torch_threads
 from athenan_spiel.networks import ValueNetwork
 
 SIZES = (1, 4, 7, 12, 20, 28, 36, 44, 52, 60, 76, 92, 108, 124)
@@ -64,6 +66,7 @@ class OpenVinoEngine:
         self._core = core()
         self.precision = self._resolve(precision)
         self.name = f"openvino {self.precision}"
+        self._threads = threads
         self._properties = {
             "INFERENCE_PRECISION_HINT": "bf16" if self.precision == "bfloat16" else "f32",
             "INFERENCE_NUM_THREADS": threads,
@@ -73,14 +76,15 @@ class OpenVinoEngine:
         }
         self._graph: Graph | None = None
         self._programs: dict[int | None, _Program] = {}
-        self._under_way: set[_Started] = set()
+        self._under_way: weakref.WeakSet[_Started] = weakref.WeakSet()
 
     def load(self, network: ValueNetwork) -> None:
         """Rebuild the network in OpenVINO; see `Engine.load`."""
         check_shape(self.name, self.shape, network)
-        for started in tuple(self._under_way):  # with the old weights; a round that was broken off never asks for it
+        for started in list(self._under_way):  # with the old weights
             started.result()
-        graph = graph_of(network, board_first=self.precision == "float32")
+        with torch_threads(self._threads):
+            graph = graph_of(network, board_first=self.precision == "float32")
         if self._graph is None or graph.structure is None or graph.structure != self._graph.structure:
             self._programs = {}
         self._graph = graph
@@ -92,26 +96,29 @@ class OpenVinoEngine:
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of a batch; see `Engine.infer`."""
         values = np.empty(len(batch), np.float32)
-        for start, end, program in self._parts(len(batch)):
+        for start, end, program in self._parts(batch):
             call = program.call(batch[start:end])
-            call.request.infer(share_outputs=True, decode_strings=False)  # this thread computes, too
-            values[start:end] = call.values()
+            values[start:end] = call.infer()
+            program.keep(call)
         return values
 
     def start(self, batch: NDArray[np.float32]) -> Pending:
-        """Begin to compute in OpenVINO's own threads and return; see `Engine.start`."""
-        calls = [(start, end, program.call(batch[start:end])) for start, end, program in self._parts(len(batch))]
-        started = _Started(len(batch), calls, self._under_way.discard)
+        """Begin to compute in OpenVINO's own threads and return; see `Engine.start`.
+
+        The first batch of a size may have to wait until its program is compiled.
+        """
+        started = _Started(batch, self._parts(batch))
         self._under_way.add(started)
         return started
 
-    def _parts(self, count: int) -> list[tuple[int, int, _Program]]:
-        """How a batch of `count` rows is cut: (first, end, program) each."""
+    def _parts(self, batch: NDArray[np.float32]) -> list[tuple[int, int, _Program]]:
+        """How a batch is cut: (first row, end, program) each."""
         if self._graph is None:
             raise no_network(self.name)
+        check_rows(self.name, self.shape, batch)
         if self._graph.structure is None:
-            return [(start, end, self._program(None)) for start, end in _equal_parts(count)]
-        return [(start, end, self._program(rows)) for start, end, rows in _filled_parts(count)]
+            return [(start, end, self._program(None)) for start, end in _equal_parts(len(batch))]
+        return [(start, end, self._program(rows)) for start, end, rows in _filled_parts(len(batch))]
 
     def _program(self, rows: int | None) -> _Program:
         """The program for so many rows, or for any number of them."""
@@ -134,9 +141,10 @@ class OpenVinoEngine:
 
 
 class _Program:
-    """A compiled graph, and the requests that no batch needs now.
+    """A compiled graph, and the calls of it that no batch needs now.
 
     Args:
+        compiled: the graph.
         rows: that each batch of it has; none: any number.
         weights: its inputs after the first.
     """
@@ -151,70 +159,99 @@ class _Program:
         """Compute with these weights from now on; no call may be under way."""
         self._weights = weights
         for call in self._idle:
-            self._give_weights(call.request)
+            call.take(weights)
 
     def call(self, batch: NDArray[np.float32]) -> _Call:
-        """A call with a copy of this batch, to be run."""
+        """A call for this batch, to be run; `keep` takes it back."""
         if self._idle:
             call = self._idle.pop()
         else:
-            call = _Call(self._compiled.create_infer_request(), self._idle.append)
-            self._give_weights(call.request)
-        call.give(batch, self._rows or len(batch))
+            call = _Call(self._compiled.create_infer_request())
+            call.take(self._weights)
+        if self._rows is None:
+            call.read(batch)
+        else:
+            call.fill(batch, self._rows)
         return call
 
-    def _give_weights(self, request: openvino.InferRequest) -> None:
-        for index, array in enumerate(self._weights, start=1):
-            request.set_input_tensor(index, openvino.Tensor(array, shared_memory=True))
+    def keep(self, call: _Call) -> None:
+        """Keep a call, of which the values were taken, for another batch."""
+        self._idle.append(call)
 
 
 class _Call:
-    """A request, and the memory from which it reads its batch."""
+    """A request, and all memory that OpenVINO reads for it: a tensor of OpenVINO's does not hold it by itself."""
 
-    def __init__(self, request: openvino.InferRequest, leave: Callable[[_Call], None]) -> None:
-        self.request = request
-        self._leave = leave
+    def __init__(self, request: openvino.InferRequest) -> None:
+        self._request = request
+        self._weights: list[NDArray[np.float32]] = []
         self._memory = np.empty(0, np.float32)
         self._count = 0
+        self._is_under_way = False
 
-    def give(self, batch: NDArray[np.float32], rows: int) -> None:
-        """Take a copy of the batch, with what was there before, or zeros, in as many more rows as are needed."""
-        self._count = len(batch)
+    def take(self, weights: list[NDArray[np.float32]]) -> None:
+        """Compute with these weights."""
+        for index, array in enumerate(weights, start=1):
+            self._request.set_input_tensor(index, openvino.Tensor(array, shared_memory=True))
+        self._weights = weights
+
+    def read(self, batch: NDArray[np.float32]) -> None:
+        """Take the batch from where it is, or a copy where OpenVINO cannot read that."""
+        memory = batch if batch.flags.carray else batch.copy()
+        self._request.set_input_tensor(0, openvino.Tensor(memory, shared_memory=True))
+        self._memory, self._count = memory, len(batch)
+
+    def fill(self, batch: NDArray[np.float32], rows: int) -> None:
+        """Take a copy of the batch and, in as many more rows as are needed, what was there before, or zeros."""
         if len(self._memory) != rows:
             self._memory = np.zeros((rows, *batch.shape[1:]), np.float32)
-            self.request.set_input_tensor(0, openvino.Tensor(self._memory, shared_memory=True))
+            self._request.set_input_tensor(0, openvino.Tensor(self._memory, shared_memory=True))
         self._memory[: len(batch)] = batch
+        self._count = len(batch)
 
-    def values(self) -> NDArray[np.float32]:
-        """What was computed, a copy; the call is another batch's now."""
-        values = np.array(self.request.get_output_tensor().data[: self._count])
-        self._leave(self)
-        return values
+    def infer(self) -> NDArray[np.float32]:
+        """Compute, in this thread, too; the values are a copy."""
+        self._request.infer(share_outputs=True, decode_strings=False)
+        return self._values()
 
+    def start(self) -> None:
+        """Begin to compute."""
+        self._is_under_way = True
+        self._request.start_async()
 
-class _Started:
-    """A batch under way in calls (first row, end, call)."""
+    def wait(self) -> NDArray[np.float32]:
+        """Wait for the values of what was started; they are a copy."""
+        self._request.wait()
+        self._is_under_way = False
+        return self._values()
 
-    def __init__(self, count: int, calls: list[tuple[int, int, _Call]], on_finish: Callable[[_Started], None]) -> None:
-        self._on_finish = on_finish
-        self._calls = calls
-        self._values = np.empty(count, np.float32)
-        for _, _, call in calls:
-            call.request.start_async()
-
-    def result(self) -> NDArray[np.float32]:
-        """Wait for all calls; see `Pending.result`."""
-        for start, end, call in self._calls:
-            call.request.wait()
-            self._values[start:end] = call.values()
-        self._calls = []
-        self._on_finish(self)
-        return self._values
+    def _values(self) -> NDArray[np.float32]:
+        return np.array(self._request.get_output_tensor().data[: self._count])
 
     def __del__(self) -> None:
         """Nobody came back for the values; the memory must stay until OpenVINO has read it all the same."""
-        for _, _, call in self._calls:
-            call.request.wait()
+        if self._is_under_way:
+            self._request.wait()
+
+
+class _Started:
+    """A batch under way, in parts (first row, end, program)."""
+
+    def __init__(self, batch: NDArray[np.float32], parts: Sequence[tuple[int, int, _Program]]) -> None:
+        self._values = np.full(len(batch), np.nan, np.float32)
+        self._calls: list[tuple[int, int, _Program, _Call]] = []
+        for start, end, program in parts:
+            call = program.call(batch[start:end])
+            call.start()
+            self._calls.append((start, end, program, call))
+
+    def result(self) -> NDArray[np.float32]:
+        """Wait for all parts; see `Pending.result`."""
+        while self._calls:
+            start, end, program, call = self._calls.pop(0)
+            self._values[start:end] = call.wait()
+            program.keep(call)
+        return self._values
 
 
 def _equal_parts(count: int) -> list[tuple[int, int]]:

@@ -35,8 +35,9 @@ from athenan_spiel.networks import (
     winograd,
 )
 
-MOST_INPUTS = 1 << 20
-"""Larger networks have their weights in the graph: to lay them out in each call would take too long."""
+MOST_INPUTS = 1 << 19
+"""Larger networks have their weights in the graph: a program for each size would take too much memory, and to lay the
+weights out in each call too much time."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Graph:
 
     Attributes:
         model: observations [N, *shape] and then the weights that are inputs, to values [N].
-        weights: those, in order.
+        weights: the inputs after the observations, in their order.
         structure: models of equal structure compute the same of their inputs; none where weights are in the model.
     """
 
@@ -72,7 +73,7 @@ def graph_of(network: ValueNetwork, *, board_first: bool) -> Graph:
     if not isinstance(weights, _Inputs):
         return Graph(openvino.Model([ops.result(values)], [observations], "value"), [], None)
     model = openvino.Model([ops.result(values)], [observations, *weights.nodes], "value")
-    return Graph(model, weights.arrays, f"{network.layers!r} {network.output.bounded!r}")
+    return Graph(model, weights.arrays, f"{network.shape!r} {network.layers!r} {network.output.bounded!r}")
 
 
 class _Weights(Protocol):
@@ -147,9 +148,7 @@ class _Writer:
         if isinstance(layer, nn.Linear):
             product = ops.matmul(node, self._weights(layer.weight), False, True)
             return ops.add(product, self._weights(layer.bias.reshape(1, -1)))
-        raise ConfigError(
-            f"engine 'openvino' knows the layers that networks/ names, got {layer!r}: take engine 'torch'"
-        )
+        raise _unknown(layer)
 
     def _in_float32(self, node: openvino.Node, layer: PreciseLinear) -> openvino.Node:
         """The dense layer as a transposed convolution of one board, whose cells are the rows of the batch.
@@ -218,6 +217,8 @@ class _BoardFirst:
         assert layer.bias is not None
         if layer.kernel_size == (1, 1):
             sums = ops.matmul(node, self._weights(layer.weight.flatten(1)), False, True)
+        elif layer.kernel_size != (winograd.KERNEL, winograd.KERNEL):
+            raise _unknown(layer)
         else:
             height, width = self._board
             how = winograd.filtering(height, width, int(layer.padding[0]))
@@ -245,6 +246,10 @@ class _BoardFirst:
 
     def end(self, node: openvino.Node) -> openvino.Node:
         return ops.transpose(node, _integers([2, 3, 0, 1]))
+
+
+def _unknown(layer: nn.Module) -> ConfigError:
+    return ConfigError(f"engine 'openvino' knows the layers that networks/ names, got {layer!r}: take engine 'torch'")
 
 
 def _reshaped(node: openvino.Node, *shape: int) -> openvino.Node:

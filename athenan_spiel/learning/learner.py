@@ -18,11 +18,10 @@ On one processor and with one number of threads, the same weights and minibatche
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.errors import CheckpointError, LearningError
-from athenan_spiel.evaluators import half_of_the_cores
+from athenan_spiel.evaluators import half_of_the_cores, torch_threads
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -86,15 +85,18 @@ class Learner:
         Raises:
             LearningError: the loss became NaN or infinite; the weights are then of no use.
         """
-        with _torch_threads(self._threads):
-            return self._learn(batches)
+        self.network.train()
+        try:
+            with torch_threads(self._threads):
+                return self._learn(batches)
+        finally:
+            self.network.eval()
 
     def _learn(self, batches: Iterable[Batch]) -> LearningReport:
         started = time.perf_counter()
         states = count = 0
         weight = 0.0
         total = torch.zeros((), dtype=torch.float64, device=self._device)
-        self.network.train()
         for batch in batches:
             size = len(batch.values)
             batch_weight = size if batch.weights is None else float(batch.weights.sum(dtype=np.float64))
@@ -102,7 +104,6 @@ class Learner:
             weight += batch_weight
             states += size
             count += 1
-        self.network.eval()
         loss = total.item() / weight if states else None
         if loss is not None and not math.isfinite(loss):
             rate = self._config.learning_rate
@@ -153,17 +154,6 @@ class Learner:
             raise CheckpointError(f"expected Adam's moments of {len(shapes)!r} weights, got {len(moments)!r}")
         groups = self._optimizer.state_dict()["param_groups"]
         self._optimizer.load_state_dict(copy.deepcopy({"state": moments, "param_groups": groups}))
-
-
-@contextlib.contextmanager
-def _torch_threads(count: int) -> Iterator[None]:
-    """Let torch compute with `count` threads within."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:

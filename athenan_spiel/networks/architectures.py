@@ -72,7 +72,7 @@ class ValueNetwork(nn.Module):
 def make_network(
     shape: Sequence[int], config: NetworkConfig, *, bounded: bool, scale: float = 1.0, seed: int
 ) -> ValueNetwork:
-    """Make a network with fresh weights, which depend on the arguments alone.
+    """Make a network with fresh weights, which depend on the arguments alone; it is set to evaluate, not to learn.
 
     `auto` takes `mlp` for observations that are no planes. For planes it takes `c`, and on small boards pads as many
     of its first convolutions as must be for at least 2 x 2 to be left of the board: none from 8 x 8 on.
@@ -112,7 +112,7 @@ def make_network(
         what, layers = _residual_network(name, shape, config, count)
     network = ValueNetwork(shape, layers, Output(config.neurons, bounded=bounded, scale=scale), what)
     _initialise(network, torch.Generator().manual_seed(seed))
-    return network
+    return network.eval()
 
 
 def _padded_convolutions(side: int, count: int) -> int:

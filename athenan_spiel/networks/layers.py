@@ -21,8 +21,8 @@ class Convolution(nn.Conv2d):
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
         """[N, F, H, W] to [N, F', H', W']."""
-        filtered = self.training and self.kernel_size == (winograd.KERNEL, winograd.KERNEL)
-        if filtered and planes.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+        plain = planes.device.type == "cpu" and planes.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+        if self.training and plain and self.kernel_size == (winograd.KERNEL, winograd.KERNEL):
             assert self.bias is not None
             return winograd.convolution(planes, self.weight, self.bias, int(self.padding[0]))
         return super().forward(planes)
