@@ -403,11 +403,12 @@ def test_a_broken_wait_leaves_the_engine_usable(monkeypatch: pytest.MonkeyPatch)
     assert np.isnan(pending.result()).sum() == SIZES[-1]
 
 
-def test_openvino_refuses_rows_of_another_shape() -> None:
-    engine = loaded("openvino float32", network())
+@every_engine
+def test_rows_of_another_shape_are_refused(kind: str) -> None:
+    engine = loaded(kind, network())
     engine.infer(some_batch(CONNECT_FOUR, 20))
     for shape in [(20, 4, 1, 7), (4, 6, 7), (7,)]:
-        with pytest.raises(EvaluatorError, match=r"openvino float32: expected rows of shape \(4, 6, 7\), got"):
+        with pytest.raises(EvaluatorError, match=rf"{kind}: expected rows of shape \(4, 6, 7\), got"):
             engine.infer(np.zeros(shape, np.float32))
 
 

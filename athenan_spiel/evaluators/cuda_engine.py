@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import Precision
-from athenan_spiel.evaluators.engine import Deferred, Pending, check_shape, no_network
+from athenan_spiel.evaluators.engine import Deferred, Pending, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
 FIRST_ROWS = 256
@@ -62,6 +62,7 @@ class CudaEngine:
         """Queue the work on the device and return; see `Engine.start`."""
         if self._network is None:
             raise no_network(self.name)
+        check_rows(self.name, self.shape, batch)
         count = len(batch)
         if count == 0:
             return Deferred(lambda: np.empty(0, np.float32))

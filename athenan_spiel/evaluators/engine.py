@@ -61,14 +61,14 @@ class Engine(Protocol):
         """Encoded states float32 [N, *shape] to values float32 [N].
 
         Raises:
-            EvaluatorError: no network was loaded.
+            EvaluatorError: no network was loaded, or rows have another shape.
         """
 
     def start(self, batch: NDArray[np.float32]) -> Pending:
         """As `infer`, to be waited for later; `batch` must stay as it is until then.
 
         Raises:
-            EvaluatorError: no network was loaded; here or by the result.
+            EvaluatorError: as `infer`; here or by the result.
         """
 
 

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import Precision
-from athenan_spiel.evaluators.engine import Deferred, Pending, check_shape, no_network
+from athenan_spiel.evaluators.engine import Deferred, Pending, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
 
@@ -45,6 +45,7 @@ class TorchEngine:
         """Values of a batch; see `Engine.infer`."""
         if self._network is None:
             raise no_network(self.name)
+        check_rows(self.name, self.shape, batch)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bfloat16"):
             values: NDArray[np.float32] = self._network(torch.from_numpy(batch)).numpy()
         return values
