@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from athenan_spiel.config import (
+    EncodingConfig,
     EngineConfig,
     EvaluationConfig,
     ExplorationConfig,
@@ -21,7 +22,9 @@ from athenan_spiel.config import (
     NetworkConfig,
     ReplayConfig,
     SearchConfig,
+    TargetsConfig,
     TrainingConfig,
+    WarmUpConfig,
 )
 from athenan_spiel.errors import (
     AgentError,
@@ -31,6 +34,7 @@ from athenan_spiel.errors import (
     ConfigError,
     EncodingError,
     EvaluatorError,
+    ExperimentError,
     LearningError,
     MatchAbandonedError,
     SearchError,
@@ -67,11 +71,13 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "Descent",
+    "EncodingConfig",
     "EncodingError",
     "EngineConfig",
     "EvaluationConfig",
     "Evaluator",
     "EvaluatorError",
+    "ExperimentError",
     "ExplorationConfig",
     "LearnerConfig",
     "LearningError",
@@ -87,8 +93,10 @@ __all__ = [
     "SearchError",
     "SearchResult",
     "Series",
+    "TargetsConfig",
     "TrainingConfig",
     "UnsupportedGameError",
+    "WarmUpConfig",
     "check_game",
     "gain",
     "load_agent",

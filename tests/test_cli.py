@@ -208,12 +208,12 @@ def test_a_limit_in_words_takes_the_place_of_both(
 
 
 def test_a_new_run_gets_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from athenan_spiel.cli.train import _new_folder
+    from athenan_spiel.training.new_folder import new_folder
 
     monkeypatch.chdir(tmp_path)
     for name in ("hex", "hex-2"):
         (tmp_path / "runs" / name).mkdir(parents=True)
-    assert _new_folder("hex") == Path("runs/hex-3")
+    assert new_folder("hex") == Path("runs/hex-3")
 
 
 def test_a_folder_that_holds_a_run_is_left_alone(trained: Path, capsys: Out) -> None:

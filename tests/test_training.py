@@ -25,7 +25,7 @@ from athenan_spiel.config import (
     TrainingConfig,
 )
 from athenan_spiel.errors import CheckpointError, ConfigError, EvaluatorError, LearningError, UnsupportedGameError
-from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training import load_agent, preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     CheckpointWritten,
@@ -385,3 +385,10 @@ def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
     search = SearchConfig(algorithm="ubfm", completion=False, iterations=3)
     config = dataclasses.replace(TINY, search=search, outcome="gain", matches=3)
     assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 3
+
+
+def test_without_settings_it_is_the_preset_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = [train(TIC_TAC_TOE, stop=lambda: True) for _ in range(2)]
+    assert [run.folder for run in runs] == [Path("runs/tic_tac_toe"), Path("runs/tic_tac_toe-2")]
+    assert [run.config for run in runs] == [preset("quick")] * 2

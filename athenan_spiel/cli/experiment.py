@@ -15,8 +15,8 @@ from rich.progress import Progress as Bars
 from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.train import RUNS
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.training.new_folder import RUNS
 
 if TYPE_CHECKING:
     from types import TracebackType

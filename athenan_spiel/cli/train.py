@@ -16,12 +16,10 @@ from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.training.new_folder import new_folder
 
 if TYPE_CHECKING:
     from athenan_spiel.training import Run
-
-RUNS = Path("runs")
-"""Where runs go that are not told where."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +50,7 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.games import load_game
 
     game = load_game(arguments.game)
-    folder = Path(arguments.folder) if arguments.folder is not None else _new_folder(game.get_type().short_name)
+    folder = Path(arguments.folder) if arguments.folder is not None else new_folder(game.get_type().short_name)
     console = progress()
     with console.status("starting"):
         from athenan_spiel.training import train
@@ -111,12 +109,3 @@ def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:
         seconds=parse_duration(time) if time is not None else config.seconds if seconds is not None else None,
         matches=config.matches if matches is not None else None,
     )
-
-
-def _new_folder(name: str) -> Path:
-    """The first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that does not exist."""
-    folder, number = RUNS / name, 1
-    while folder.exists():
-        number += 1
-        folder = RUNS / f"{name}-{number}"
-    return folder

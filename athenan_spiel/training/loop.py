@@ -25,6 +25,8 @@ from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.games import load_game, unmet_conditions
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
+from athenan_spiel.training.new_folder import new_folder
+from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
@@ -36,8 +38,8 @@ FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
 
 def train(
     game: pyspiel.Game,
-    config: TrainingConfig,
-    folder: str | os.PathLike[str],
+    config: TrainingConfig | None = None,
+    folder: str | os.PathLike[str] | None = None,
     *,
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
@@ -47,7 +49,9 @@ def train(
 
     Args:
         game: any game that `load_game` gives.
-        folder: of the run; made if it does not exist, and must be empty if it does.
+        config: the settings; by default the preset `quick`, as of `athenan train`.
+        folder: of the run; made if it does not exist, and must be empty if it does. By default runs/NAME here, with
+            the game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
         listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
         stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C does in the main thread.
         milestones: shares of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
@@ -61,7 +65,8 @@ def train(
     """
     if unmet := unmet_conditions(game):
         raise UnsupportedGameError(f"{str(game)!r} cannot be trained: {'; '.join(unmet)}")
-    run_folder = RunFolder(folder)
+    config = QUICK if config is None else config
+    run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else folder)
     run_folder.require_new()
     trainer = Trainer(game, config)  # what it refuses leaves no folder behind
     with run_folder.locked():

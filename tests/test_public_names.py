@@ -1,0 +1,38 @@
+"""What `athenan_spiel` offers: every setting, every error, and nothing that is not there."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Iterator
+
+import athenan_spiel as ath
+from athenan_spiel import errors
+from athenan_spiel.config import Settings
+
+
+def settings_within(kind: type[Settings]) -> Iterator[type[Settings]]:
+    """`kind`, and the classes of its fields that are settings themselves."""
+    yield kind
+    hints = typing.get_type_hints(kind)
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        if inspect.isclass(hints[field.name]) and issubclass(hints[field.name], Settings):
+            yield from settings_within(hints[field.name])
+
+
+def test_all_settings_of_a_run_are_offered() -> None:
+    kinds = list(settings_within(ath.TrainingConfig))
+    assert ath.EncodingConfig in kinds
+    assert [kind.__name__ for kind in kinds if getattr(ath, kind.__name__, None) is not kind] == []
+    assert {kind.__name__ for kind in kinds} <= set(ath.__all__)
+
+
+def test_all_errors_are_offered() -> None:
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, ath.AthenanError)]
+    assert [kind.__name__ for kind in kinds if getattr(ath, kind.__name__, None) is not kind] == []
+
+
+def test_all_names_are_there_and_in_order() -> None:
+    assert [name for name in ath.__all__ if not hasattr(ath, name)] == []
+    assert sorted(ath.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == ath.__all__
