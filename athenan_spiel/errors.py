@@ -7,13 +7,42 @@ command line prints it as it stands and exits with code 2.
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+
+LONGEST_SHOWN = 200
+"""Characters of a value that a message shows."""
+LONGEST_NAME = 100
+"""Characters of a name that nearest names are looked for: what is longer is no slip of the hand."""
 
 
 def nearest(got: object, known: Iterable[str]) -> str:
     """The words ": did you mean 'x'?" if one of the `known` names is near to what came, else nothing."""
-    near = difflib.get_close_matches(str(got), list(known), n=1)
+    if isinstance(got, str) and len(got) > LONGEST_NAME:
+        return ""
+    near = difflib.get_close_matches(shown(got) if not isinstance(got, str) else got, list(known), n=1)
     return f": did you mean {near[0]!r}?" if near else ""
+
+
+class _Shortened(reprlib.Repr):
+    """A repr of which nothing is long: neither a text, nor a number, nor what is nested."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxlong = self.maxother = LONGEST_SHOWN - 80
+
+    def repr_int(self, x: int, level: int) -> str:
+        """A number of thousands of digits, which Python refuses to write, by its size."""
+        if x.bit_length() > 4 * self.maxlong:
+            return f"<a whole number of about {int(x.bit_length() * 0.30103) + 1} digits>"
+        return super().repr_int(x, level)
+
+
+def shown(value: object) -> str:
+    """`value` as a message shows it: its `repr`, cut in the middle where it is longer than `LONGEST_SHOWN`."""
+    text = _Shortened().repr(value)
+    half = (LONGEST_SHOWN - 3) // 2
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:half]}...{text[-half:]}"
 
 
 class AthenanError(Exception):

@@ -161,6 +161,11 @@ def test_bad_words_get_one_or_two_lines(words: list[str], said: str, capsys: Out
     assert said in complaint(capsys, *words)
 
 
+def test_no_message_fills_the_terminal(capsys: Out) -> None:
+    assert len(complaint(capsys, "train", "tic_tac_toe", "--folder", "x" * 100_000)) < 3000
+    assert len(complaint(capsys, "games", "x\n" * 100_000)) < 3000
+
+
 def test_settings_of_a_file(trained: Path, tmp_path: Path, capsys: Out) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text((trained / "config.toml").read_text(encoding="utf-8").replace("filters = 4", "filters = 5"))

@@ -14,6 +14,7 @@ import athenan_spiel
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     "errors",
+    "files",
     "config",
     "games",
     "outcomes",

@@ -23,6 +23,8 @@ COMMANDS = {
     "games": "list the games that can be trained, and why not where they cannot",
 }
 """The subcommands, each the module of that name beside this one, and what it does."""
+LONGEST_LINE = 1000
+"""Characters of a line that says what went wrong: whatever a file holds, it does not fill the terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,7 +109,8 @@ def _is_ludiis(error: Exception) -> bool:
 
 
 def _fail(command: str, message: str) -> int:
-    print(f"{command}: {message}", file=sys.stderr)
+    lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..." for line in message.splitlines()[:2]]
+    print(f"{command}: " + "\n".join(lines), file=sys.stderr)
     return BAD_INPUT
 
 

@@ -1,0 +1,266 @@
+"""Files that may come from elsewhere, such as a run folder that was downloaded, and files that a kill must not hurt.
+
+1. A file is opened once, and what is read comes from what was opened. A link is not followed, unless the user has named
+   it; what is no regular file (a FIFO, a device, a folder) is refused and never waited for.
+2. No file is believed in size: each reader gives a bound, and what is larger is refused before it is read.
+3. Text is parsed to a bounded depth. What goes wrong in it is a `ValueError` of one line.
+4. What is written is made anew under a temporary name, flushed and renamed, so a link that lies there is replaced and
+   not followed, and a kill at any moment leaves the old content or the new.
+
+Whatever refuses a file is an `OSError` whose `strerror` says why, as the system's own do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from athenan_spiel.errors import shown
+
+UNFINISHED = ".writing-"
+"""What the names of folders and files begin with that are not whole yet."""
+MOST_TEXT = 2**18
+"""Bytes of a file of settings at most: a hundred times those of a run."""
+DEEPEST = 50
+"""Brackets within brackets, or names behind dots, in a text at most."""
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_STRING_OR_COMMENT = re.compile(
+    r"""\"{3}(?:\\.|[^\\])*?(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""", re.DOTALL
+)
+"""In a TOML text; what is not closed reaches to the end, of the line or of the text."""
+_BETWEEN = re.compile(r"[=,{}\[\]\n]")
+"""What ends a key."""
+
+
+@contextlib.contextmanager
+def opened(path: str | os.PathLike[str], most_bytes: int, *, follow: bool = False) -> Iterator[BinaryIO]:
+    """The regular file `path`, to be read; it holds `most_bytes` at most.
+
+    Args:
+        follow: whether `path` may be a link, as where the user has named it.
+
+    Raises:
+        OSError: it cannot be opened, is a link or no regular file, or is larger.
+    """
+    descriptor = _open(path, os.O_RDONLY, follow=follow)
+    with os.fdopen(descriptor, "rb") as file:
+        size = os.fstat(descriptor).st_size
+        if size > most_bytes:
+            raise OSError(errno.EFBIG, f"it has {size:,} bytes, more than the {most_bytes:,} that are read", str(path))
+        yield file
+
+
+def read_file(path: str | os.PathLike[str], most_bytes: int, *, follow: bool = False) -> bytes:
+    """The content of the regular file `path`.
+
+    Raises:
+        OSError: as `opened`.
+    """
+    with opened(path, most_bytes, follow=follow) as file:
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:  # it has grown since, or its size says nothing, as in /proc
+        raise OSError(errno.EFBIG, f"it has more than the {most_bytes:,} bytes that are read", str(path))
+    return data
+
+
+def open_to_append(path: Path) -> BinaryIO:
+    """The regular file `path`, made if need be, to be read, cut and appended to in place.
+
+    Raises:
+        OSError: it cannot be opened, is a link or no regular file, or has a second name (a hard link), so that writing
+            to it would change a file elsewhere.
+    """
+    descriptor = _open(path, os.O_RDWR | os.O_CREAT)
+    if os.fstat(descriptor).st_nlink > 1:
+        os.close(descriptor)
+        raise OSError(
+            errno.EMLINK, "it is the same file as one elsewhere (a hard link): replace it by a copy", str(path)
+        )
+    return os.fdopen(descriptor, "r+b")
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor of the regular file `path`, made if need be, to be locked.
+
+    Raises:
+        OSError: it cannot be opened, or is a link or no regular file.
+    """
+    return _open(path, os.O_RDWR | os.O_CREAT)
+
+
+def _open(path: str | os.PathLike[str], flags: int, *, follow: bool = False) -> int:
+    no_link = 0 if follow else _NO_LINK
+    try:
+        # Without waiting: opening a FIFO would wait for who writes to it.
+        descriptor = os.open(path, flags | no_link | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow and os.path.islink(path):
+            raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path)) from None
+        raise
+    except ValueError as error:  # a NUL character
+        raise OSError(errno.EINVAL, str(error), str(path)) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return descriptor
+
+
+def require_folder(path: Path) -> None:
+    """Check that `path`, if there is such a thing, is a folder itself and no link to one.
+
+    Raises:
+        OSError: it is something else.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path))
+    if not stat.S_ISDIR(mode):
+        raise OSError(errno.ENOTDIR, "it is no folder", str(path))
+
+
+def is_folder(path: Path) -> bool:
+    """Whether `path` is a folder, and no link to one."""
+    return path.is_dir() and not path.is_symlink()
+
+
+def remove(path: Path) -> None:
+    """Remove the file, the link (and not what it leads to) or the folder `path`, if it is there.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    if is_folder(path):
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Make `data` the content of the file `path`, so that a kill at any moment leaves the old content or the new.
+
+    Raises:
+        OSError: it could not be written; the old content is still there.
+    """
+    unfinished = path.with_name(UNFINISHED + path.name)
+    try:
+        remove(unfinished)
+        write_durably(unfinished, lambda f: f.write(data))
+        unfinished.replace(path)
+        sync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            remove(unfinished)
+        raise
+
+
+def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> str:
+    """Make a new file by `write`, flush it to disk, and return the SHA-256 of its content.
+
+    Raises:
+        OSError: it could not be written, or there is something of that name.
+    """
+    with path.open("x+b") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+        file.seek(0)
+        return sha256(file)
+
+
+def sha256(file: Any) -> str:
+    """The SHA-256 of what is left to read of the binary `file`, in hexadecimal."""
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync_folder(path: Path) -> None:
+    """Flush the names in the folder `path` to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: it is no JSON, nested deeper than `DEEPEST`, or holds a number of thousands of digits or none at all
+            (NaN, Infinity), which Python alone takes for JSON.
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError(f"it is nested deeper than {DEEPEST}") from None
+    except ValueError as error:
+        raise ValueError(_first_line(error)) from None
+    _require_shallow(value)
+    return value
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text.
+
+    Raises:
+        ValueError: it is no TOML, longer than `MOST_TEXT`, nested deeper than `DEEPEST`, or holds a number of thousands
+            of digits.
+    """
+    if len(text) > MOST_TEXT:
+        raise ValueError(f"it has {len(text):,} characters, more than the {MOST_TEXT:,} that are read")
+    if any(piece.count(".") > DEEPEST for piece in _BETWEEN.split(_STRING_OR_COMMENT.sub("", text))):
+        raise ValueError(f"a key has more than {DEEPEST} names behind dots")  # tomllib takes the square of their number
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(f"it is nested deeper than {DEEPEST}") from None
+    except ValueError as error:
+        raise ValueError(_first_line(error)) from None
+    _require_shallow(table)
+    return table
+
+
+def read_toml(path: str | os.PathLike[str], *, follow: bool = False) -> str:
+    """The text of the TOML file `path`, which is not parsed yet.
+
+    Raises:
+        OSError: as `opened`.
+        ValueError: it is not UTF-8.
+    """
+    return read_file(path, MOST_TEXT, follow=follow).decode("utf-8")
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _require_shallow(value: Any) -> None:
+    """Raise `ValueError` for what is nested deeper than `DEEPEST`."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [part for item in level if isinstance(item, dict | list) for part in _parts(item)]
+        if not level:
+            return
+    raise ValueError(f"it is nested deeper than {DEEPEST}")
+
+
+def _parts(item: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(item.values()) if isinstance(item, dict) else item
+
+
+def _first_line(error: ValueError) -> str:
+    """What a parser says, cut where it quotes much of the text."""
+    line = next(iter(str(error).splitlines()), "")
+    return line if len(line) <= 200 else shown(line)
