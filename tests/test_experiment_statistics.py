@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,11 +11,14 @@ import numpy as np
 import pytest
 from experiments import TINY
 
+from athenan_spiel.arena import Interval
 from athenan_spiel.arena.experiments import ExperimentFile
 from athenan_spiel.arena.experiments.plan import Plan
+from athenan_spiel.arena.experiments.plots import curves_figure, final_figure
 from athenan_spiel.arena.experiments.report import Results, markdown_table
 from athenan_spiel.arena.experiments.statistics import (
     MEAN,
+    Difference,
     Points,
     Share,
     curve_shares,
@@ -43,6 +48,12 @@ def all_pairs(game: str, points: Mapping[tuple[Who, Who], float]) -> list[dict[s
     return [row(game, a, b, value) for (a, b), value in points.items()]
 
 
+def interval_of(measured: Share | Difference) -> Interval:
+    """Its interval, which it must have."""
+    assert measured.interval is not None
+    return measured.interval
+
+
 TABLE = {(D1, D2): 1.0, (D1, U1): 1.0, (D1, U2): 0.5, (D2, U1): 0.0, (D2, U2): 1.0, (U1, U2): 0.5}
 """D1 has 2.5 of 3, D2 1 of 3: descent (2.5 + 1) / 6; ubfm the other 2.5 of 6."""
 
@@ -54,8 +65,8 @@ def found(shares: list[Share], game: str, variant: str, stage: int = 1) -> Share
 
 def test_a_final_share_is_the_mean_over_all_others_of_all_repetitions() -> None:
     shares = final_shares(Points(plan_of(), all_pairs(GAME, TABLE)))
-    assert found(shares, GAME, "descent").interval.estimate == pytest.approx(3.5 / 6)
-    assert found(shares, GAME, "ubfm").interval.estimate == pytest.approx(2.5 / 6)
+    assert found(shares, GAME, "descent").estimate == pytest.approx(3.5 / 6)
+    assert found(shares, GAME, "ubfm").estimate == pytest.approx(2.5 / 6)
     assert found(shares, GAME, "descent").matches == 6
     assert not [share for share in shares if share.game == OTHER], "what was not played has no number"
     assert not [share for share in shares if share.game == MEAN], "nor has a mean that lacks a game"
@@ -65,12 +76,12 @@ def test_the_mean_over_games_is_that_of_a_variants_own_games() -> None:
     other = dict.fromkeys(TABLE, 1.0)  # descent: 3 + 2 of 6, ubfm: 1 of 6
     rows = all_pairs(GAME, TABLE) + all_pairs(OTHER, other)
     shares = final_shares(Points(plan_of(), rows))
-    assert found(shares, MEAN, "descent").interval.estimate == pytest.approx((3.5 / 6 + 5 / 6) / 2)
+    assert found(shares, MEAN, "descent").estimate == pytest.approx((3.5 / 6 + 5 / 6) / 2)
     assert found(shares, MEAN, "descent").matches == 12
     only = plan_of("[variants.ubfm]", f'[variants.ubfm]\nexcept = ["{OTHER}"]')
     shares = final_shares(Points(only, [*all_pairs(GAME, TABLE), row(OTHER, D1, D2, 1.0)]))
-    assert found(shares, MEAN, "ubfm").interval.estimate == pytest.approx(2.5 / 6)
-    assert found(shares, MEAN, "descent").interval.estimate == pytest.approx((3.5 / 6 + 0.5) / 2)
+    assert found(shares, MEAN, "ubfm").estimate == pytest.approx(2.5 / 6)
+    assert found(shares, MEAN, "descent").estimate == pytest.approx((3.5 / 6 + 0.5) / 2)
 
 
 def test_matches_of_a_pair_count_as_one_share_of_both() -> None:
@@ -107,11 +118,11 @@ def test_the_interval_is_that_of_the_repetitions_and_not_of_the_matches() -> Non
     # Within its repetition each network wins or loses all: points of descent are 1 and 0, however many matches.
     plan = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"')
     rows = [row(GAME, D1, U1, 1.0)] * 50 + [row(GAME, D2, U2, 0.0)] * 50
-    interval = found(final_shares(Points(plan, rows)), GAME, "descent").interval
+    interval = interval_of(found(final_shares(Points(plan, rows)), GAME, "descent"))
     # Two draws of two: (0, 0) with 1/4, (0, 1) with 1/2, (1, 1) with 1/4.
     assert (interval.estimate, interval.low, interval.high, interval.confidence) == (0.5, 0.0, 1.0, 0.95)
     fifty = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"\nconfidence = 0.4')
-    interval = found(final_shares(Points(fifty, rows)), GAME, "descent").interval
+    interval = interval_of(found(final_shares(Points(fifty, rows)), GAME, "descent"))
     assert (interval.low, interval.high) == (0.5, 0.5), "the middle two quarters, and some more"
 
 
@@ -120,10 +131,10 @@ def test_games_are_strata() -> None:
     # pairs, which is (number of ones) / 4 with binomial(4, 1/2): P(0) = P(1) = 1/16 = 0.0625.
     plan = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"\nconfidence = 0.9')
     rows = [row(game, a, b, points) for game in (GAME, OTHER) for a, b, points in ((D1, U1, 1.0), (D2, U2, 0.0))]
-    interval = found(final_shares(Points(plan, rows)), MEAN, "descent").interval
+    interval = interval_of(found(final_shares(Points(plan, rows)), MEAN, "descent"))
     assert (interval.low, interval.high) == (0.0, 1.0), "0.0625 is more than 5 % at either end"
     narrower = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"\nconfidence = 0.8')
-    interval = found(final_shares(Points(narrower, rows)), MEAN, "descent").interval
+    interval = interval_of(found(final_shares(Points(narrower, rows)), MEAN, "descent"))
     assert (interval.low, interval.high) == (0.25, 0.75), "and less than 10 %"
 
 
@@ -134,17 +145,19 @@ def test_variants_that_share_networks_are_drawn_together() -> None:
     # Repetition 1 of ubfm wins all, so does its twin of descent against all but that; drawn together, they are never
     # two different networks, and neither loses to the other's repetition 2 alone.
     table = {(D1, D2): 1.0, (D1, U1): 0.5, (D1, U2): 1.0, (D2, U1): 0.0, (D2, U2): 0.5, (U1, U2): 1.0}
-    interval = found(final_shares(Points(plan, all_pairs(GAME, table))), GAME, "descent").interval
-    assert (interval.low, interval.high) == (0.5, 0.5)
-    apart = found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent").interval
+    assert found(final_shares(Points(plan, all_pairs(GAME, table))), GAME, "descent").interval is None, (
+        "all resamples are a half"
+    )
+    apart = interval_of(found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent"))
     assert (apart.low, apart.high) == pytest.approx((0.5 / 3, 2.5 / 3)), "two of D1 against two of U2"
 
 
 def test_a_resample_lies_no_further_from_a_half_for_its_duplicates() -> None:
     # Descent always beats ubfm: whatever is drawn, two of three matches are against the other kind.
     table = {(D1, D2): 0.5, (D1, U1): 1.0, (D1, U2): 1.0, (D2, U1): 1.0, (D2, U2): 1.0, (U1, U2): 0.5}
-    interval = found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent").interval
-    assert (interval.low, interval.estimate, interval.high) == pytest.approx((5 / 6, 5 / 6, 5 / 6))
+    share = found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent")
+    assert share.estimate == pytest.approx(5 / 6)
+    assert share.interval is None, "all resamples are the same"
 
 
 def test_differences_are_to_the_best_and_drawn_together() -> None:
@@ -152,7 +165,7 @@ def test_differences_are_to_the_best_and_drawn_together() -> None:
     rows = [row(game, a, b, p) for game in (GAME, OTHER) for a, b, p in ((D1, U1, 0.75), (D2, U2, 1.0))]
     (difference,) = final_differences(Points(plan, rows))
     assert (difference.variant, difference.other, difference.games) == ("descent", "ubfm", 2)
-    interval = difference.interval
+    interval = interval_of(difference)
     assert (interval.estimate, interval.low, interval.high) == pytest.approx((0.75, 0.5, 1.0), abs=0.13)
     assert interval.low >= 0.5
     assert interval.high <= 1.0
@@ -171,9 +184,9 @@ def test_curves_count_the_network_itself_as_a_half() -> None:
     ]  # fmt: skip
     final = [row(GAME, D1, U1, 1.0, 2, 2), row(GAME, D2, U2, 0.0, 2, 2), row(GAME, D1, U2, 0.0, 2, 2)]
     shares = curve_shares(Points(plan, early + final))
-    assert found(shares, GAME, "descent", 1).interval.estimate == pytest.approx(((0 + 1) / 2 + (0.5 + 0) / 2) / 2)
+    assert found(shares, GAME, "descent", 1).estimate == pytest.approx(((0 + 1) / 2 + (0.5 + 0) / 2) / 2)
     assert found(shares, GAME, "descent", 1).matches == 4
-    assert found(shares, GAME, "descent", 2).interval.estimate == pytest.approx(((0.5 + 1) / 2 + (0.5 + 0) / 2) / 2)
+    assert found(shares, GAME, "descent", 2).estimate == pytest.approx(((0.5 + 1) / 2 + (0.5 + 0) / 2) / 2)
 
 
 def test_head_to_head_is_over_all_repetitions() -> None:
@@ -183,6 +196,7 @@ def test_head_to_head_is_over_all_repetitions() -> None:
 
 def test_a_percentile_interval_leaves_as_much_out_at_either_end() -> None:
     interval = percentile_interval(0.5, np.arange(101) / 100, 0.9)
+    assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((0.05, 0.95))
 
 
@@ -199,6 +213,80 @@ def test_the_table_marks_the_best_and_who_takes_no_part() -> None:
 
 def test_a_bar_in_a_name_does_not_break_a_table() -> None:
     assert markdown_table(["a|b", "c"], [["1", "2"]]) == "| a\\|b | c |\n| --- | ---: |\n| 1 | 2 |"
+
+
+@pytest.mark.parametrize("samples", [[0.5], [0.5] * 9, [0.1 + 0.2, 0.3]])
+def test_without_spread_there_is_no_interval(samples: list[float]) -> None:
+    assert percentile_interval(samples[0], np.array(samples), 0.95) is None
+
+
+def one_repetition() -> Results:
+    """All that was played in an experiment with one repetition, in two stages."""
+    plan = plan_of("repetitions = 2", "repetitions = 1", stages=2)
+    rows = [
+        row(game, a, b, points, stage, 2)
+        for game in (GAME, OTHER)
+        for a, b, points, stage in (
+            (D1, U1, 0.75, 2),
+            (D1, D1, 0.0, 1),
+            (D1, U1, 0.5, 1),
+            (U1, D1, 1.0, 1),
+            (U1, U1, 0.5, 1),
+        )
+    ]
+    return Results.of(Points(plan, rows), [], complete=True)
+
+
+def test_one_repetition_has_no_interval_anywhere() -> None:
+    results = one_repetition()
+    assert [share.interval for share in (*results.final, *results.curves)] == [None] * 18
+    assert [difference.interval for difference in results.differences] == [None]
+    assert results.final_table().splitlines()[2:] == [
+        f"| `{GAME}` | **75.0%** | 25.0% |",
+        f"| `{OTHER}` | **75.0%** | 25.0% |",
+        "| mean | **75.0%** | 25.0% |",
+    ]
+    text = results.markdown()
+    assert "ahead by so many percentage points, at the games in which both take part: ubfm +50.0." in text
+    assert "In parentheses" not in text
+    for name in ("final.csv", "curves.csv"):
+        lines = list(csv.DictReader(io.StringIO(results.files()[name])))
+        assert lines
+        assert all((line["low"], line["high"], line["confidence"]) == ("", "", "") for line in lines)
+        assert all(line["points"] for line in lines)
+    document = results.to_json()
+    for line in (*document["final"], *document["curves"], *document["differences"]):
+        assert (line["low"], line["high"], line["confidence"]) == (None, None, None)
+
+
+def test_plots_of_one_repetition_have_no_bars_and_no_bands() -> None:
+    pytest.importorskip("matplotlib")
+    results = one_repetition()
+    figure = final_figure(results)
+    assert all(not axis.collections for axis in figure.axes), "bars are collections of lines"
+    assert figure.axes[-1].get_xlabel() == "points in %"
+    assert all(not band.get_paths() for axis in curves_figure(results).axes for band in axis.collections)
+
+
+def test_plots_of_two_repetitions_have_both() -> None:
+    pytest.importorskip("matplotlib")
+    plan = plan_of(stages=2)
+    rows = [
+        row(game, a, b, points, stage, 2)
+        for game in (GAME, OTHER)
+        for a, b, points, stage in ((D1, U1, 0.75, 2), (D2, U2, 0.25, 2), (D1, U1, 0.5, 1), (D2, U2, 1.0, 1))
+    ]
+    results = Results.of(Points(plan, rows), [], complete=False)
+    figure = final_figure(results)
+    assert all(axis.collections for axis in figure.axes)
+    assert figure.axes[-1].get_xlabel() == "points in % (95% interval)"
+
+
+def test_resamples_that_drew_nothing_leave_no_interval() -> None:
+    # Of two repetitions one was played: half of the resamples lack it, and all others say the same.
+    plan = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"')
+    share = found(final_shares(Points(plan, [row(GAME, D1, U1, 1.0)])), GAME, "descent")
+    assert (share.estimate, share.interval) == (1.0, None)
 
 
 @pytest.mark.parametrize("repetitions", [1, 2])

@@ -1,4 +1,4 @@
-"""The plots of an experiment: final points and learning curves, each with intervals, as PNG."""
+"""The plots of an experiment: final points and learning curves, each with its interval where it has one, as PNG."""
 
 from __future__ import annotations
 
@@ -61,21 +61,22 @@ def final_figure(results: Results) -> Figure:
         for row, name in enumerate(reversed(order)):
             share = shares.get((game, name))
             if share is not None:
-                i = share.interval
-                reach = [[100 * (i.estimate - i.low)], [100 * (i.high - i.estimate)]]
-                axis.errorbar(100 * i.estimate, row, xerr=reach, capsize=3, markersize=6, **styles[name])
+                axis.errorbar(100 * share.estimate, row, xerr=_reach(share), capsize=3, markersize=6, **styles[name])
         axis.axvline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(xlim=(0, 100), ylim=(-0.6, len(order) - 0.4), yticks=range(len(order)), yticklabels=order[::-1])
         axis.set_title(_title(game), fontsize=9)
         axis.grid(axis="x", color="0.92")
         axis.tick_params(labelbottom=True, labelsize=9)
-    _label(axes, f"points in % ({results.experiment.protocol.confidence:.0%} interval)")
+    interval = (
+        f" ({results.experiment.protocol.confidence:.0%} interval)" if any(s.interval for s in results.final) else ""
+    )
+    _label(axes, f"points in %{interval}")
     figure.suptitle(f"{results.experiment.name}: final networks", fontsize=11)
     return figure
 
 
 def curves_figure(results: Results) -> Figure:
-    """A panel for the mean and one for each game: points by stage, the interval shaded."""
+    """A panel for the mean and one for each game: points by stage, the intervals shaded."""
     panels = _panels(results)
     styles = _styles(results.experiment)
     figure, axes = _grid(len(panels), height=2.5)
@@ -85,8 +86,8 @@ def curves_figure(results: Results) -> Figure:
         for name, style in styles.items():
             line = sorted((s for s in results.curves if (s.game, s.variant) == (game, name)), key=lambda s: s.stage)
             x = [share.stage * scale for share in line]
-            axis.plot(x, [100 * s.interval.estimate for s in line], markersize=4, linewidth=1.4, **style)
-            low, high = ([100 * getattr(s.interval, end) for s in line] for end in ("low", "high"))
+            axis.plot(x, [100 * s.estimate for s in line], markersize=4, linewidth=1.4, **style)
+            low, high = ([100 * getattr(s.interval, end, math.nan) for s in line] for end in ("low", "high"))
             axis.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(ylim=(0, 100), xlim=(0, stages * scale * 1.04))
@@ -160,7 +161,14 @@ def _stage_unit(experiment: Experiment) -> tuple[float, str]:
 
 def _height(shares: dict[tuple[str, str], Share], name: str) -> float:
     share = shares.get((MEAN, name))
-    return share.interval.estimate if share is not None else -1.0
+    return share.estimate if share is not None else -1.0
+
+
+def _reach(share: Share) -> list[list[float]] | None:
+    """How far the interval reaches below and above the estimate, in percentage points."""
+    if share.interval is None:
+        return None
+    return [[100 * (share.estimate - share.interval.low)], [100 * (share.interval.high - share.estimate)]]
 
 
 def _title(game: str) -> str:

@@ -19,6 +19,7 @@ from athenan_spiel.arena.experiments.statistics import (
     final_shares,
     head_to_head,
 )
+from athenan_spiel.arena.intervals import Interval
 from athenan_spiel.config import TrainingConfig
 
 
@@ -75,7 +76,13 @@ class Results:
             "complete": self.complete,
             "final": [_share_json(share) for share in self.final],
             "differences": [
-                {"variant": d.variant, "other": d.other, "games": d.games, **d.interval.to_json()}
+                {
+                    "variant": d.variant,
+                    "other": d.other,
+                    "games": d.games,
+                    "estimate": d.estimate,
+                    **_ends(d.interval),
+                }
                 for d in self.differences
             ],
             "curves": [_share_json(share) for share in self.curves],
@@ -114,23 +121,25 @@ class Results:
         names = [variant.name for variant in self.experiment.variants]
         rows = []
         for game in (*self.experiment.games, MEAN):
-            known = [shares[game, name].interval.estimate for name in names if (game, name) in shares]
+            known = [shares[game, name].estimate for name in names if (game, name) in shares]
             cells = []
             for name in names:
                 share = shares.get((game, name))
-                cells.append("X" if share is None else _cell(share, best=share.interval.estimate == max(known)))
+                cells.append("X" if share is None else _cell(share, best=share.estimate == max(known)))
             rows.append([game if game == MEAN else f"`{game}`", *cells])
         return markdown_table(["", *names], rows)
 
     def _difference_text(self) -> str:
         """By how much the best is ahead."""
         told = [
-            f"{d.other} {_signed(d.interval.estimate)} ({_signed(d.interval.low)} to {_signed(d.interval.high)})"
-            for d in sorted(self.differences, key=lambda d: d.interval.estimate)
+            f"{d.other} {_signed(d.estimate)}"
+            + (f" ({_signed(d.interval.low)} to {_signed(d.interval.high)})" if d.interval is not None else "")
+            for d in sorted(self.differences, key=lambda d: d.estimate)
         ]
+        with_intervals = " with intervals of the differences," if any(d.interval for d in self.differences) else ""
         return (
-            f"{self.differences[0].variant}, which has the best mean, is ahead by so many percentage points, with "
-            f"intervals of the differences, at the games in which both take part: {'; '.join(told)}."
+            f"{self.differences[0].variant}, which has the best mean, is ahead by so many percentage points,"
+            f"{with_intervals} at the games in which both take part: {'; '.join(told)}."
         )
 
     def _duel_table(self) -> str:
@@ -181,6 +190,10 @@ def _about(experiment: Experiment) -> list[str]:
         if protocol.opening_plies
         else "one with each colour"
     )
+    intervals = (
+        f"In parentheses: the {protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} "
+        "resamples of the repetitions within each game); none where the resamples show no spread. "
+    )
     plays = list(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
     whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
     return [
@@ -188,35 +201,39 @@ def _about(experiment: Experiment) -> list[str]:
         f"each training lasts {', '.join(lengths)}. In matches, networks play with {', '.join(plays)}"
         f"{' of depth 1' if plays == ['minimax'] else ''}.",
         f"Points are the share of matches won, a draw counting half, in percent. Each final network met each other one "
-        f"of {whom} in {protocol.matches} matches, {openings}; none met itself. In parentheses: the "
-        f"{protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} resamples of the "
-        "repetitions within each game). The mean is over the games in which a variant takes part; X: it does not.",
-        "With one repetition there is nothing to resample: the intervals have no width and say nothing."
+        f"of {whom} in {protocol.matches} matches, {openings}; none met itself. "
+        f"{intervals if experiment.repetitions > 1 else ''}"
+        "The mean is over the games in which a variant takes part; X: it does not.",
+        "With one repetition there is nothing to resample, so there are no intervals."
         if experiment.repetitions == 1
         else "",
     ]
 
 
 def _cell(share: Share, *, best: bool) -> str:
+    estimate = f"**{share.estimate:.1%}**" if best else f"{share.estimate:.1%}"
     interval = share.interval
-    estimate = f"{interval.estimate:.1%}"
-    return f"{f'**{estimate}**' if best else estimate} ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
+    return estimate if interval is None else f"{estimate} ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
 
 
 def _signed(share: float) -> str:
     return f"{100 * share:+.1f}"
 
 
+def _ends(interval: Interval | None) -> dict[str, float | None]:
+    """The interval beside its estimate, as JSON values; all None where there is none."""
+    if interval is None:
+        return {"low": None, "high": None, "confidence": None}
+    return {"low": round(interval.low, 6), "high": round(interval.high, 6), "confidence": interval.confidence}
+
+
 def _share_json(share: Share) -> dict[str, Any]:
-    interval = share.interval
     return {
         "game": share.game,
         "variant": share.variant,
         "stage": share.stage,
-        "points": round(interval.estimate, 6),
-        "low": round(interval.low, 6),
-        "high": round(interval.high, 6),
-        "confidence": interval.confidence,
+        "points": round(share.estimate, 6),
+        **_ends(share.interval),
         "repetitions": share.repetitions,
         "matches": share.matches,
     }

@@ -10,6 +10,9 @@ the matches of one network, nor those of two; so a resample draws repetitions, w
 3. The mean over games is over those in which the variant takes part, each with the same weight.
 4. A network does not meet itself; where a resample has it twice, the two have a half against each other. So a variant
    meets itself as often in a resample as it did, and no resample lies further from a half for that alone.
+5. Where the resamples show no spread there is no interval: they would give one without a width, which says that nothing
+   is uncertain, while nothing is known of that. So it is with one repetition, with repetitions that came out alike, and
+   where all resamples but one drew nothing that was played.
 
 With few repetitions such intervals are somewhat too narrow: four numbers do not say all about their spread.
 """
@@ -28,6 +31,8 @@ from athenan_spiel.arena.intervals import Interval
 
 MEAN = "mean"
 """Stands for the mean over games, where otherwise a game is named."""
+NO_SPREAD = 1e-9
+"""Resamples that differ by no more than this differ by rounding alone."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ class Share:
     Attributes:
         game: or `MEAN`.
         stage: of the variant's networks, from 1.
-        interval: of the share of the points, in [0, 1].
+        estimate: of the share of the points, in [0, 1].
+        interval: of the same; None where the resamples show no spread.
         matches: played, by this variant's networks.
         repetitions: of its trainings, in each game.
     """
@@ -45,19 +51,25 @@ class Share:
     game: str
     variant: str
     stage: int
-    interval: Interval
+    estimate: float
+    interval: Interval | None
     matches: int
     repetitions: int
 
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one variant's share of the points is more than another's, mean over `games` games."""
+    """By how much one variant's share of the points is more than another's, mean over `games` games.
+
+    Attributes:
+        interval: of `estimate`; None where the resamples show no spread.
+    """
 
     variant: str
     other: str
     games: int
-    interval: Interval
+    estimate: float
+    interval: Interval | None
 
 
 class Points:
@@ -124,7 +136,7 @@ def final_differences(points: Points) -> list[Difference]:
     """By how much the variant of the best mean is ahead of each other one, over the games in which both take part."""
     plan = points.plan
     sampled = {game: _final_samples(points, game) for game in plan.experiment.games}
-    means = {share.variant: share.interval.estimate for share in final_shares(points) if share.game == MEAN}
+    means = {share.variant: share.estimate for share in final_shares(points) if share.game == MEAN}
     best = max(means, key=means.__getitem__, default=None)
     found = []
     for other in means:
@@ -133,7 +145,7 @@ def final_differences(points: Points) -> list[Difference]:
             values = np.mean([samples[best] - samples[other] for samples in common], axis=0)
             resamples = values[1:][~np.isnan(values[1:])]
             interval = percentile_interval(values[0], resamples, plan.experiment.protocol.confidence)
-            found.append(Difference(best, other, len(common), interval))
+            found.append(Difference(best, other, len(common), float(values[0]), interval))
     return found
 
 
@@ -153,8 +165,10 @@ def head_to_head(points: Points) -> dict[tuple[str, str], float]:
     return {pair: sum(values) / len(values) for pair, values in found.items()}
 
 
-def percentile_interval(estimate: float, samples: NDArray[np.float64], confidence: float) -> Interval:
-    """The percentile interval: `confidence` of the samples lie within, as many above as below."""
+def percentile_interval(estimate: float, samples: NDArray[np.float64], confidence: float) -> Interval | None:
+    """The percentile interval: `confidence` of the samples lie within, as many above as below; None without spread."""
+    if np.ptp(samples) <= NO_SPREAD:
+        return None
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail])
     return Interval(float(estimate), float(low), float(high), confidence)
@@ -261,5 +275,6 @@ def _shares(
                 continue
             played = counts[game, variant.name] if game != MEAN else sum(counts[g, variant.name] for g in of_games)
             interval = percentile_interval(values[0], resamples, experiment.protocol.confidence)
-            found.append(Share(game, variant.name, stage, interval, played, experiment.repetitions))
+            estimate = float(values[0])
+            found.append(Share(game, variant.name, stage, estimate, interval, played, experiment.repetitions))
     return found
