@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import random
+from typing import TYPE_CHECKING
 
 import pyspiel
 
@@ -16,6 +17,10 @@ from athenan_spiel.decisions import Decision, safest, safest_alone
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
 from athenan_spiel.tree import Tree
+
+if TYPE_CHECKING:
+    from athenan_spiel.encoding.encoder import Encoder
+    from athenan_spiel.networks import ValueNetwork
 
 
 class Agent:
@@ -29,6 +34,14 @@ class Agent:
             UBFM_s, and in a game for one player `safest_alone`.
         budget: how long to think about a move.
         rng: breaks ties; `random.Random(0)` by default.
+        network, encoder: what the evaluator's values come from, where it is a network.
+
+    Attributes:
+        network: the value network of an agent that `load_agent` gives, as a torch module in its evaluating mode:
+            float32 [N, *encoder.shape] to player 0's values, float32 [N]. It is a copy, which the agent's own thinking
+            does not ask. None where there is no network.
+        encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
+            there is no network.
     """
 
     def __init__(
@@ -40,6 +53,8 @@ class Agent:
         decision: Decision | None = None,
         budget: Budget,
         rng: random.Random | None = None,
+        network: ValueNetwork | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
         self.game = game
         self.search = search
@@ -47,6 +62,8 @@ class Agent:
         self.decision = decision or (safest_alone if game.num_players() == 1 else safest)
         self.budget = budget
         self.rng = rng or random.Random(0)
+        self.network = network
+        self.encoder = encoder
         self.restart()
 
     def restart(self) -> None:
@@ -100,7 +117,7 @@ class Agent:
         return [(action, float(action == played)) for action in state.legal_actions()]
 
     def clone(self) -> Agent:
-        """An agent that goes on from here as this one would, and shares only the search and the evaluator with it."""
+        """An agent that goes on from here as this one would; they share only the search and what values states."""
         twin = copy.copy(self)
         twin.rng = copy.deepcopy(self.rng)
         twin.tree = self.tree.copy()

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from training_runs import TIC_TAC_TOE, TINY
 
+from athenan_spiel.agent import Agent
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.errors import BudgetError, CheckpointError
-from athenan_spiel.search import Budget
+from athenan_spiel.evaluators import ZeroEvaluator
+from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.training import load_agent, train
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.trainer import Trainer
@@ -35,6 +38,28 @@ def test_the_trained_agent_is_the_network_of_the_newest_checkpoint(tiny_run: Pat
     state = TIC_TAC_TOE.new_initial_state()
     expected = Trainer(TIC_TAC_TOE, TINY, checkpoint).evaluator([state])
     assert np.array_equal(load_agent(tiny_run).evaluator([state]), expected)
+
+
+def test_the_network_and_what_it_is_shown_are_the_agents(tiny_run: Path) -> None:
+    agent = load_agent(tiny_run)
+    assert agent.network is not None
+    assert agent.encoder is not None
+    state = agent.game.new_initial_state()
+    states = [state, *(state.child(action) for action in state.legal_actions())]
+    planes = torch.from_numpy(agent.encoder.encode(states))
+    assert planes.shape == (len(states), *agent.encoder.shape)
+    assert not agent.network.training
+    with torch.inference_mode():
+        values = agent.network(planes)
+    assert values.shape == (len(states),)
+    assert np.allclose(values.numpy(), agent.evaluator(states), atol=1e-6)
+    assert agent.clone().network is agent.network
+
+
+def test_an_agent_without_a_network_has_none() -> None:
+    agent = Agent(TIC_TAC_TOE, UBFM(TIC_TAC_TOE), ZeroEvaluator(), budget=Budget(iterations=1))
+    assert agent.network is None
+    assert agent.encoder is None
 
 
 def test_an_agent_can_take_another_engine(tiny_run: Path) -> None:

@@ -62,4 +62,13 @@ def load_agent(
     evaluator = NetworkEvaluator(encoder, make_engine(engine or header.config.engine, encoder.shape))
     evaluator.load(network)
     thinker = make_thinker(search, game, outcome)
-    return Agent(game, thinker.search, evaluator, decision=thinker.decision, budget=budget, rng=random.Random(seed))
+    return Agent(
+        game,
+        thinker.search,
+        evaluator,
+        decision=thinker.decision,
+        budget=budget,
+        rng=random.Random(seed),
+        network=network,
+        encoder=encoder,
+    )
