@@ -1,6 +1,7 @@
 """Games: loading one by its string, what makes one unsupported, the laws they obey, and what their rules count."""
 
 from athenan_spiel.games.conditions import GameInfo, all_games, supported_games, unmet_conditions
+from athenan_spiel.games.given import given_game, require_open_state, require_state
 from athenan_spiel.games.laws import check_game
 from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.measures import piece_counts, score
@@ -9,8 +10,11 @@ __all__ = [
     "GameInfo",
     "all_games",
     "check_game",
+    "given_game",
     "load_game",
     "piece_counts",
+    "require_open_state",
+    "require_state",
     "score",
     "supported_games",
     "unmet_conditions",

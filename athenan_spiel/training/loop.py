@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError, UnsupportedGameError
-from athenan_spiel.games import load_game, unmet_conditions
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.games import given_game, load_game
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.new_folder import new_folder
@@ -37,7 +37,7 @@ FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
 
 
 def train(
-    game: pyspiel.Game,
+    game: pyspiel.Game | str,
     config: TrainingConfig | None = None,
     folder: str | os.PathLike[str] | None = None,
     *,
@@ -48,7 +48,7 @@ def train(
     """Train from the beginning, in a new folder, until a limit of `config` or a request to stop.
 
     Args:
-        game: any game that `load_game` gives.
+        game: any game that `load_game` gives, or its string.
         config: the settings; by default the preset `quick`, as of `athenan train`.
         folder: of the run; made if it does not exist, and must be empty if it does. By default runs/NAME here, with
             the game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
@@ -63,8 +63,7 @@ def train(
         EvaluatorError, LearningError: values or the loss are not finite; the last checkpoint stays.
         KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
     """
-    if unmet := unmet_conditions(game):
-        raise UnsupportedGameError(f"{str(game)!r} cannot be trained: {'; '.join(unmet)}")
+    game = given_game(game)
     config = QUICK if config is None else config
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else folder)
     run_folder.require_new()
