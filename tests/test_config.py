@@ -184,6 +184,8 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: TrainingConfig(seconds=0.0), "seconds"),
         (lambda: TrainingConfig(matches_at_once=0), "matches_at_once"),
         (lambda: TrainingConfig(checkpoint_seconds=-1.0), "checkpoint_seconds"),
+        (lambda: TrainingConfig(keep=1), "keep"),
+        (lambda: TrainingConfig(milestone_matches=0), "milestone_matches"),
         (lambda: TrainingConfig(seed=-1), "seed"),
         (lambda: TrainingConfig(seed=2**63), "seed"),
     ],

@@ -365,8 +365,68 @@ def test_two_processes_cannot_train_in_one_folder_and_a_kill_frees_it(tmp_path: 
         pass
 
 
-def test_a_leftover_of_the_prune_does_not_hide_the_newest(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder.shutil, "rmtree", lambda path, ignore_errors=False: None)
+def test_what_cannot_be_removed_does_not_hide_the_newest(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(run_folder.shutil, "rmtree", refused)
+    monkeypatch.setattr(checkpoints.shutil, "rmtree", lambda path, ignore_errors=False: None)
     folder.save(sample(12))
-    assert newest(folder).name == "000012"
-    assert len(folder.checkpoints()) == 3
+    assert kept(folder) == ["000008", "000012"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", lambda path, to: refused() if path.name == "000008" else os.rename(path, to))
+        folder.save(sample(16))
+    assert kept(folder) == ["000008", "000012", "000016"]
+    folder.save(sample(20))
+    assert kept(folder) == ["000016", "000020"], "it is tried again"
+
+
+def kept(folder: RunFolder) -> list[str]:
+    """The checkpoints, those that keep no more than the network in brackets."""
+    names = [(path.name, {file.name for file in path.iterdir()}) for path in folder.checkpoints()]
+    assert all({"weights.safetensors", "state.json"} <= files for _, files in names)
+    return [name if {"optimizer.pt", "replay.npz"} <= files else f"({name})" for name, files in names]
+
+
+def with_settings(checkpoint: Checkpoint, **settings: int) -> Checkpoint:
+    config = dataclasses.replace(CONFIG, **settings)
+    return dataclasses.replace(checkpoint, header=dataclasses.replace(checkpoint.header, config=config))
+
+
+def test_as_many_of_the_newest_checkpoints_are_kept_as_is_said(folder: RunFolder) -> None:
+    for matches in range(12, 33, 4):
+        folder.save(with_settings(sample(matches), keep=4))
+    assert kept(folder) == ["000020", "000024", "000028", "000032"]
+    folder.save(sample(36))
+    assert kept(folder) == ["000032", "000036"]
+
+
+def test_the_network_of_a_milestone_stays_for_good(folder: RunFolder) -> None:
+    for matches in (12, 19, 21, 23, 31, 42, 44):
+        folder.save(with_settings(sample(matches), milestone_matches=10))
+    assert kept(folder) == ["(000012)", "(000021)", "(000031)", "000042", "000044"]
+    milestone = folder.checkpoint(21)
+    assert read_weights(milestone).keys() == sample(21).weights.keys()
+    with pytest.raises(CheckpointError, match="as in a finished experiment or a milestone: it can be played"):
+        read_checkpoint(milestone)
+    folder.save(sample(48))
+    folder.save(sample(50))
+    assert kept(folder) == ["(000012)", "(000021)", "(000031)", "000048", "000050"], "whatever the settings say later"
+
+
+def test_a_checkpoint_has_a_number(folder: RunFolder) -> None:
+    assert folder.checkpoint() == newest(folder)
+    assert folder.checkpoint(4).name == "000004"
+    with pytest.raises(CheckpointError) as error:
+        folder.checkpoint(5)
+    assert str(error.value).endswith("run', got 5: there are 4, 8")
+    for matches in range(12, 50):
+        folder.save(with_settings(sample(matches), keep=30))
+    with pytest.raises(CheckpointError, match=r"there are 20 older ones, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49$"):
+        folder.checkpoint(5)
+
+
+def test_only_plain_numbers_are_checkpoints(folder: RunFolder) -> None:
+    for name in ("٠٠٠٠٤٨", "48", "notes", "1" * 30):
+        (folder.checkpoints_path / name).mkdir()
+    assert [path.name for path in folder.checkpoints()] == ["000004", "000008"]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from training_runs import TIC_TAC_TOE, TINY
+from training_runs import TIC_TAC_TOE, TINY, edit_settings
 
 from athenan_spiel.agent import Agent
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.errors import BudgetError, CheckpointError
 from athenan_spiel.evaluators import ZeroEvaluator
 from athenan_spiel.search import UBFM, Budget
-from athenan_spiel.training import load_agent, train
+from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training.loading import game_of
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.trainer import Trainer
 
@@ -60,6 +62,31 @@ def test_an_agent_without_a_network_has_none() -> None:
     agent = Agent(TIC_TAC_TOE, UBFM(TIC_TAC_TOE), ZeroEvaluator(), budget=Budget(iterations=1))
     assert agent.network is None
     assert agent.encoder is None
+
+
+def test_any_checkpoint_is_an_agent(tmp_path: Path) -> None:
+    config = dataclasses.replace(TINY, keep=9, milestone_matches=3)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run")
+    state = TIC_TAC_TOE.new_initial_state()
+    newest, first = load_agent(run.folder).evaluator([state]), load_agent(run.folder, checkpoint=0).evaluator([state])
+    assert newest != first
+    assert load_agent(run.folder, checkpoint=12).evaluator([state]) == newest
+    assert load_agent(run.folder / "checkpoints" / "000000").evaluator([state]) == first
+    with pytest.raises(CheckpointError, match=r"got 48: there are 0, 3, 6, 9, 12$"):
+        load_agent(run.folder, checkpoint=48)
+    assert game_of(run.folder) == game_of(run.folder, 3) == "tic_tac_toe()"
+    assert game_of(run.folder / "checkpoints" / "000003") == "tic_tac_toe()"
+
+
+def test_a_run_from_before_checkpoints_were_counted_is_kept_as_then(tmp_path: Path) -> None:
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
+    edit_settings(run.folder, 'keep = 2\nmilestone_matches = "none"\n', "")
+    state = json.loads((run.checkpoint / "state.json").read_text())
+    del state["config"]["keep"], state["config"]["milestone_matches"]
+    (run.checkpoint / "state.json").write_text(json.dumps(state))
+    assert load_agent(run.folder, budget=Budget(iterations=1)).step(TIC_TAC_TOE.new_initial_state()) in range(9)
+    resume(run.folder, more_matches=3)
+    assert [path.name for path in RunFolder(run.folder).checkpoints()] == ["000012", "000015"]
 
 
 def test_an_agent_can_take_another_engine(tiny_run: Path) -> None:

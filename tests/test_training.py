@@ -302,6 +302,21 @@ def test_a_checkpoint_is_written_at_each_milestone_once(tmp_path: Path) -> None:
     assert [event.matches for event in of_type(events, CheckpointWritten)] == [15, 24]
 
 
+def test_a_checkpoint_is_written_whenever_so_many_more_matches_are_learned(tmp_path: Path) -> None:
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0, milestone_matches=4)  # 12 matches, three a round
+    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 6, 9, 12]
+    events.clear()
+    run = resume(tmp_path / "run", more_matches=9, listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [18, 21]
+    assert [path.name for path in sorted(run.checkpoint.parent.iterdir())] == [
+        f"0000{n}" for n in ("06", "09", 12, 18, 21)
+    ]
+    whole = train(TIC_TAC_TOE, dataclasses.replace(config, matches=21, milestone_matches=None), tmp_path / "whole")
+    assert state_of(run.checkpoint) == state_of(whole.checkpoint), "milestones change nothing in the run"
+
+
 def test_slow_checkpoints_are_spaced_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = RunFolder.save
     clock = threading.Event()

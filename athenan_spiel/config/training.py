@@ -49,6 +49,11 @@ class TrainingConfig(Settings):
     presence, or "module:name" for one of your own. The article prefers score where there is one, else depth."""
     checkpoint_seconds: float = 60.0
     """Time between two checkpoints at least; one is also written at the end and on Ctrl-C."""
+    keep: int = 2
+    """How many of the newest checkpoints stay on disk; at least 2, as the disk may damage one."""
+    milestone_matches: int | None = None
+    """Matches between two milestones, whose networks stay for good, to be compared (`runs/NAME#48`); none: there are
+    no milestones."""
     seed: int = 0
     """Seed of everything random in the run."""
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -64,7 +69,8 @@ class TrainingConfig(Settings):
 
     def check(self) -> None:
         """The limits are positive, and what anneals has an end."""
-        self.require_some(1, "matches", "matches_at_once")
+        self.require_some(1, "matches", "matches_at_once", "milestone_matches")
+        self.require_some(2, "keep")
         self.require_positive("seconds")
         self.require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more")
         self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")

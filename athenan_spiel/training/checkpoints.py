@@ -221,7 +221,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
     header = read_header(path)
     if not any((path / name).exists() for name in (OPTIMIZER, REPLAY)):
         raise CheckpointError(
-            f"checkpoint {path} keeps the network alone, as in a finished experiment: it can be played, but not resumed"
+            f"checkpoint {path} keeps the network alone, as in a finished experiment or a milestone: it can be played, "
+            "but not resumed"
         )
     weights = read_weights(path)
     with _understood(path, OPTIMIZER) as file:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 
 from athenan_spiel.agent import Agent
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import outcome_from_parameters
 from athenan_spiel.search import Budget
 from athenan_spiel.thinkers import DEFAULT, make_thinker, parse_thinker
-from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.checkpoints import STATE, read_header, read_weights
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.trainer import load_weights, value_network
 
@@ -22,18 +22,20 @@ from athenan_spiel.training.trainer import load_weights, value_network
 def load_agent(
     folder: str | os.PathLike[str],
     *,
+    checkpoint: int | None = None,
     seconds: float = 1.0,
     budget: Budget | None = None,
     seed: int | None = None,
     engine: EngineConfig | None = None,
     search: str = DEFAULT,
 ) -> Agent:
-    """A search over the newest checkpoint of a run; UBFM_s by default (Algorithms 12, 13).
+    """A search over a checkpoint of a run, by default the newest; UBFM_s by default (Algorithms 12, 13).
 
     A run may go on training meanwhile; the agent keeps the weights it was loaded with.
 
     Args:
-        folder: of the run.
+        folder: of the run, or of one checkpoint.
+        checkpoint: after how many matches it was written; none: the newest.
         seconds: search time per move.
         budget: in place of `seconds`.
         seed: of the choices among equals; none: another one each time.
@@ -43,16 +45,13 @@ def load_agent(
 
     Raises:
         AgentError: there is no such search.
-        CheckpointError: the folder is no run, or its newest checkpoint is missing, damaged, foreign or newer.
+        CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer.
         BudgetError: `seconds` is not more than zero.
         ConfigError: the engine does not suit this machine.
     """
     budget = budget or Budget(seconds=seconds)
     parse_thinker(search)  # before the checkpoint is read
-    run_folder = RunFolder(folder).require_run()
-    path = run_folder.newest()
-    if path is None:
-        raise CheckpointError(f"the run in {str(run_folder.path)!r} has no checkpoint yet: resume it, then try again")
+    path = checkpoint_path(folder, checkpoint)
     header, weights = read_header(path), read_weights(path)
     game = load_game(header.game)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome)
@@ -72,3 +71,24 @@ def load_agent(
         network=network,
         encoder=encoder,
     )
+
+
+def checkpoint_path(folder: str | os.PathLike[str], checkpoint: int | None = None) -> Path:
+    """The checkpoint that `load_agent` takes.
+
+    Raises:
+        CheckpointError: the folder is neither a run nor a checkpoint, or has no such checkpoint.
+    """
+    path = Path(folder)
+    if checkpoint is None and (path / STATE).is_file():
+        return path
+    return RunFolder(path).require_run().checkpoint(checkpoint)
+
+
+def game_of(folder: str | os.PathLike[str], checkpoint: int | None = None) -> str:
+    """The string of the game that a run, or a checkpoint of one, has learned.
+
+    Raises:
+        CheckpointError: as `checkpoint_path`, or the checkpoint is damaged, foreign or newer.
+    """
+    return read_header(checkpoint_path(folder, checkpoint)).game

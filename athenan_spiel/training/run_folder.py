@@ -1,8 +1,8 @@
 """A run's folder on disk: `config.toml`, `metrics.jsonl`, `tensorboard/` and `checkpoints/`.
 
 What is under its final name is whole (see `checkpoints`). The last good checkpoint stays until the next one is whole;
-then those before the last two are removed. One process at a time may train in a folder: it holds a lock that the
-system drops when the process ends, however it ends.
+then all but the newest are removed, and of milestones the network is kept, as the run's settings say. One process at a
+time may train in a folder: it holds a lock that the system drops when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from pathlib import Path
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training.checkpoints import (
+    OPTIMIZER,
+    REPLAY,
+    RESOLVED,
     UNFINISHED,
     Checkpoint,
     Header,
@@ -29,8 +33,10 @@ from athenan_spiel.training.settings_file import settings_from_toml, settings_to
 
 CONFIG = "config.toml"
 LOCK = ".lock"
-KEPT = 2
-"""Checkpoints kept: the newest, and one to fall back on should the disk damage it."""
+_NUMBER = re.compile(r"[0-9]{6,18}")
+"""A checkpoint's name: after how many matches it was written."""
+LISTED = 10
+"""So many checkpoints are named where another one is asked for."""
 
 
 class RunFolder:
@@ -129,7 +135,7 @@ class RunFolder:
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints, oldest first."""
-        names = [item for item in self.checkpoints_path.glob("*") if item.name.isdecimal() and item.is_dir()]
+        names = [item for item in self.checkpoints_path.glob("*") if _NUMBER.fullmatch(item.name) and item.is_dir()]
         return sorted(names, key=lambda item: int(item.name))
 
     def newest(self) -> Path | None:
@@ -155,8 +161,28 @@ class RunFolder:
                 raise
             raise CheckpointError(f"{error}\n{whole} is whole: remove {paths[-1].name} to go on from there") from None
 
+    def checkpoint(self, matches: int | None = None) -> Path:
+        """The checkpoint after so many matches, by default the newest.
+
+        Raises:
+            CheckpointError: there is none, or none after just as many.
+        """
+        paths = self.checkpoints()
+        if not paths:
+            raise CheckpointError(f"the run in {str(self.path)!r} has no checkpoint yet: resume it, then try again")
+        if matches is None:
+            return paths[-1]
+        found = {int(path.name): path for path in paths}
+        if matches not in found:
+            shown = ", ".join(map(str, [*found][-LISTED:]))
+            older = f"{len(found) - LISTED} older ones, " if len(found) > LISTED else ""
+            raise CheckpointError(
+                f"expected the number of a checkpoint in {str(self.path)!r}, got {matches!r}: there are {older}{shown}"
+            )
+        return found[matches]
+
     def save(self, checkpoint: Checkpoint) -> Path:
-        """Write a checkpoint, then remove those before the last two; returns its path.
+        """Write a checkpoint, then remove what its settings do not keep; returns its path.
 
         Raises:
             CheckpointError: it could not be written; those before it are still there.
@@ -165,8 +191,7 @@ class RunFolder:
             path = write_checkpoint(self.checkpoints_path, checkpoint)
         except OSError as error:
             raise self._not_written(error) from error
-        for old in self.checkpoints()[:-KEPT]:
-            shutil.rmtree(old, ignore_errors=True)  # what stays is tried again at the next checkpoint
+        self._remove_old(checkpoint.header.config)
         return path
 
     def save_header(self, path: Path, header: Header) -> None:
@@ -179,6 +204,25 @@ class RunFolder:
             rewrite_header(path, header)
         except OSError as error:
             raise self._not_written(error) from error
+
+    def _remove_old(self, config: TrainingConfig) -> None:
+        """Remove the old checkpoints, but for the networks of milestones; what cannot be removed is tried again later."""
+        paths = self.checkpoints()
+        before = 0
+        for path in paths[: -config.keep]:
+            matches = int(path.name)
+            every = config.milestone_matches
+            is_milestone = every is not None and matches // every > before // every
+            before = matches
+            if is_milestone or not (path / OPTIMIZER).exists():  # once a milestone, always one
+                for name in (OPTIMIZER, REPLAY, RESOLVED):
+                    with contextlib.suppress(OSError):
+                        (path / name).unlink(missing_ok=True)
+                continue
+            removed = path.with_name(f"{UNFINISHED}removed-{path.name}")
+            with contextlib.suppress(OSError):
+                path.rename(removed)
+                shutil.rmtree(removed)
 
     def _not_written(self, error: OSError) -> CheckpointError:
         newest = self.newest()

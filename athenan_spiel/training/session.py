@@ -248,7 +248,8 @@ class Session:
         ahead = [milestone for milestone in self._milestones if milestone > self._done()]
         passed = len(ahead) < len(self._milestones)
         self._milestones = ahead
-        return passed
+        every, saved = self._trainer.config.milestone_matches, self._saved_at[0] if self._saved_at is not None else 0
+        return passed or (every is not None and self._trainer.counters.matches // every > saved // every)
 
     def _save(self) -> None:
         """Write a checkpoint; where nothing was learned since the last one, only its header."""
