@@ -126,7 +126,7 @@ def test_a_run_learns_twice_as_many_states(tmp_path: Path) -> None:
     def first_match(config: EncodingConfig, name: str) -> int:
         run = train(HEX, dataclasses.replace(TINY, matches=1, encoding=config), tmp_path / name)
         lines = (run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        return next(int(e["states"]) for e in map(json.loads, lines) if e["event"] == "match_finished")
+        return next(int(e["targets"]) for e in map(json.loads, lines) if e["event"] == "match_finished")
 
     assert first_match(EncodingConfig(symmetries="rotate_180"), "with") == 2 * first_match(EncodingConfig(), "without")
 

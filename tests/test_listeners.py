@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,19 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
-from athenan_spiel.training.listeners import LinePrinter, LiveView, MetricsFile, RunSummary, TensorBoard, view
-from athenan_spiel.training.listeners.metrics import as_record
+from athenan_spiel.training.listeners import (
+    JsonLines,
+    LinePrinter,
+    LiveView,
+    MetricsFile,
+    RunSummary,
+    TensorBoard,
+    view,
+)
+from athenan_spiel.training.listeners.records import as_record
 
 FOLDER = Path("runs/ttt")
+MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 NO_LIMIT = TrainingConfig()
 MINUTE = TrainingConfig(seconds=60.0)
 
@@ -64,12 +74,12 @@ def progress(matches: int = 0, seconds: float = 1.0) -> RoundProgress:
 
 def match(matches: int, result: float = 1.0, length: int = 7) -> MatchFinished:
     return MatchFinished(
-        matches=matches, length=length, returns=(result, -result), iterations=9, evaluations=80, states=40
+        matches=matches, length=length, returns=(result, -result), iterations=9, evaluations=80, targets=40
     )
 
 
 def learned(matches: int, loss: float | None = 0.25) -> LearningFinished:
-    return LearningFinished(matches=matches, loss=loss, states=120, batches=1, learning_seconds=0.1)
+    return LearningFinished(matches=matches, loss=loss, states_learned=120, batches=1, learning_seconds=0.1)
 
 
 def round_(matches: int, seconds: float = 5.0, search_seconds: float = 4.0) -> RoundFinished:
@@ -93,7 +103,9 @@ def evaluated(matches: int) -> EvaluationFinished:
 
 
 def written(matches: int) -> CheckpointWritten:
-    return CheckpointWritten(matches=matches, path=FOLDER / f"{matches:06d}", bytes=3_000_000, writing_seconds=0.2)
+    return CheckpointWritten(
+        matches=matches, checkpoint=FOLDER / f"{matches:06d}", bytes=3_000_000, writing_seconds=0.2
+    )
 
 
 def finished(matches: int, seconds: float = 9.0) -> RunFinished:
@@ -280,8 +292,26 @@ def test_metrics_hold_a_line_for_each_event_but_progress(tmp_path: Path) -> None
 
 
 def test_what_was_not_measured_is_left_out() -> None:
-    assert "loss" not in as_record(learned(1, None))
-    assert as_record(learned(1, 0.0))["loss"] == 0.0
+    assert "loss" not in as_record(learned(1, None), MOMENT)
+    assert as_record(learned(1, 0.0), MOMENT)["loss"] == 0.0
+
+
+def test_each_line_has_its_time_in_utc(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    moments = iter([MOMENT, (MOMENT + timedelta(hours=1)).astimezone(timezone(timedelta(hours=9)))])
+    tell(MetricsFile(path, clock=lambda: next(moments)), [started(), progress(), match(1)])
+    assert [line["time"] for line in lines_of(path)] == ["2026-01-02T03:04:05.678Z", "2026-01-02T04:04:05.678Z"]
+
+
+def test_json_lines_are_all_events_with_progress_and_the_folder() -> None:
+    stream = io.StringIO()
+    tell(JsonLines(stream, clock=lambda: MOMENT), [started(), progress(), match(1), finished(1)])
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == ["run_started", "round_progress", "match_finished", "run_finished"]
+    assert [line.get("folder") for line in lines] == ["runs/ttt", None, None, "runs/ttt"]
+    assert (lines[-1]["checkpoint"], lines[-1]["reason"], lines[1]["alive"]) == ("000002", "matches", 3)
+    assert {line["time"] for line in lines} == {"2026-01-02T03:04:05.678Z"}
+    assert "config" not in lines[0]
 
 
 def test_metrics_of_matches_played_again_are_cut_off(tmp_path: Path) -> None:
@@ -367,11 +397,11 @@ def test_a_reader_who_went_away_is_no_full_disk() -> None:
 
 
 WARMED = TrainingConfig(matches=10, warm_up=WarmUpConfig(states=1000))
-WARM = WarmUpFinished(matches=0, states=1000, loss=0.125, warm_up_seconds=3.0)
+WARM = WarmUpFinished(matches=0, warm_up_states=1000, loss=0.125, warm_up_seconds=3.0)
 
 
 def warming(states: int) -> WarmUpProgress:
-    return WarmUpProgress(matches=0, states=states, loss=0.5)
+    return WarmUpProgress(matches=0, warm_up_states=states, minibatch_loss=0.5)
 
 
 def test_a_summary_follows_the_warm_up() -> None:
@@ -418,13 +448,14 @@ def test_curves_and_metrics_of_a_warm_up_and_the_states_kept(tmp_path: Path) -> 
     drawn = curves(tmp_path / "tensorboard")
     assert drawn["warm_up/loss"] == [(0, 0.125)]
     assert drawn["search/resolved_states_kept"] == [(3, 7.0)]
-    tell(MetricsFile(tmp_path / "metrics.jsonl"), events)
+    tell(MetricsFile(tmp_path / "metrics.jsonl", clock=lambda: MOMENT), events)
     lines = lines_of(tmp_path / "metrics.jsonl")
     assert [line["event"] for line in lines] == ["run_started", "warm_up_finished", "round_finished", "run_finished"]
     assert lines[1] == {
         "event": "warm_up_finished",
+        "time": "2026-01-02T03:04:05.678Z",
         "matches": 0,
-        "states": 1000,
+        "warm_up_states": 1000,
         "loss": 0.125,
         "warm_up_seconds": 3.0,
     }
@@ -433,6 +464,6 @@ def test_curves_and_metrics_of_a_warm_up_and_the_states_kept(tmp_path: Path) -> 
 
 def test_lines_speak_of_a_single_players_scores() -> None:
     stream = io.StringIO()
-    alone = MatchFinished(matches=1, length=9, returns=(24.0,), iterations=1, evaluations=1, states=1)
+    alone = MatchFinished(matches=1, length=9, returns=(24.0,), iterations=1, evaluations=1, targets=1)
     tell(LinePrinter(stream), [started(), alone, round_(1, seconds=11.0)])
     assert "score 24 on average; the best of this session is 24" in stream.getvalue()

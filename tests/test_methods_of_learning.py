@@ -90,7 +90,7 @@ def test_each_method_of_targets_has_its_own_states_and_weights(tmp_path: Path) -
     states, weights = {}, set()
     for name, targets in methods.items():
         matches, _, final = learned(case(targets=targets), tmp_path / name)
-        states[name] = [match.states for match in matches]
+        states[name] = [match.targets for match in matches]
         weights.add(final)
         lengths = [match.length for match in matches]
     assert states["root"] == states["terminal"] == [length + 1 for length in lengths]
@@ -120,8 +120,8 @@ def test_each_method_of_replay_learns_its_own_number_of_states(tmp_path: Path) -
     for method in methods:
         replay = ReplayConfig(method=method, matches=2, duplication=1.0, states=50, sampling=0.4)
         matches, phases, _ = learned(case(replay=replay), tmp_path / method)
-        learning[method] = [phase.states for phase in phases]
-        states = [match.states for match in matches]
+        learning[method] = [phase.states_learned for phase in phases]
+        states = [match.targets for match in matches]
     assert learning["none"] == states
     assert learning["plain"] == [20, 20, 20]
     kept = [states[0], states[0] + states[1], states[1] + states[2]]

@@ -116,7 +116,7 @@ def test_events_come_in_the_promised_order(tmp_path: Path) -> None:
     for event in of_type(events, MatchFinished):
         assert 5 <= event.length <= 9
         assert event.evaluations > 0
-        assert event.states > 0
+        assert event.targets > 0
     last = events[-1]
     assert isinstance(last, RunFinished)
     assert (last.matches, last.reason, last.checkpoint) == (12, "matches", run.checkpoint)
@@ -130,8 +130,8 @@ def test_a_round_tells_what_it_did(tmp_path: Path) -> None:
     (played,) = of_type(events, RoundFinished)
     matches, learned = of_type(events, MatchFinished), of_type(events, LearningFinished)
     assert played.evaluations == sum(match.evaluations for match in matches)
-    assert played.states_learned == sum(phase.states for phase in learned)
-    assert played.replay_states == sum(match.states for match in matches)
+    assert played.states_learned == sum(phase.states_learned for phase in learned)
+    assert played.replay_states == sum(match.targets for match in matches)
     assert played.search_seconds > 0
     assert played.learning_seconds > 0
     (progress, *_) = of_type(events, RoundProgress)

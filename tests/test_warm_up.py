@@ -209,7 +209,7 @@ def test_training_begins_with_it_whatever_the_processes(tmp_path: Path) -> None:
     assert kinds[:2] == [RunStarted, CheckpointWritten]
     assert set(kinds[2 : kinds.index(WarmUpFinished)]) == {WarmUpProgress}
     (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
-    assert finished.states == STATES
+    assert finished.warm_up_states == STATES
     assert 0 < finished.loss < 2
     records = [json.loads(line) for line in (tmp_path / "one" / "metrics.jsonl").read_text().splitlines()]
     assert [record["event"] for record in records[:4]] == [
@@ -261,7 +261,7 @@ def test_ctrl_c_ends_it_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     config = dataclasses.replace(WARM, warm_up=WarmUpConfig(states=100 * CHUNK, processes=2))
 
     def listener(event: Event) -> None:
-        if isinstance(event, WarmUpProgress) and event.states >= 3 * 32:
+        if isinstance(event, WarmUpProgress) and event.warm_up_states >= 3 * 32:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0)
 

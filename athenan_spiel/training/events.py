@@ -1,14 +1,18 @@
 """What a training run tells its listeners, while it runs.
 
-A listener is a callable that takes an event; the live view, `metrics.jsonl` and TensorBoard are listeners. The order:
+A listener is a callable that takes an event, as in `ath.train(..., listeners=[tell])`; the live view, `metrics.jsonl`
+and TensorBoard are listeners. The order:
+
 `RunStarted`; where there is a warm-up to learn, any number of `WarmUpProgress`, then `WarmUpFinished`; for each round
 any number of `RoundProgress`, then for each of its matches in order `MatchFinished` and `LearningFinished`, then
 `RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the end `RunFinished`, also
 when an error ends the run. A round that is broken off leaves no `MatchFinished`. `StopNoticed` comes once, between two
 matches that are learned, if at all.
 
-`matches` is everywhere the number of matches learned since the run began, resumptions included, and `seconds` the time
-of the run likewise; other times have longer names. What was not measured is None, never 0.
+A name means one thing in all events. `matches` is everywhere the number of matches learned since the run began,
+resumptions included, and `seconds` the time of the run likewise; other times have longer names. Where two events share
+another name, each counts what it tells of: the match, the round. What was not measured is None, never 0.
+docs/metrics.md has all names in one table.
 """
 
 from __future__ import annotations
@@ -48,9 +52,9 @@ class WarmUpProgress:
     """Random terminal states are being learned, before the first match. Sent a few times a second at most."""
 
     matches: int
-    states: int
-    """Learned so far, earlier sessions included."""
-    loss: float
+    warm_up_states: int
+    """Random terminal states learned, earlier sessions included."""
+    minibatch_loss: float
     """Of the last minibatch."""
 
 
@@ -59,9 +63,10 @@ class WarmUpFinished:
     """All random terminal states are learned."""
 
     matches: int
-    states: int
+    warm_up_states: int
+    """Random terminal states learned, earlier sessions included."""
     loss: float
-    """Mean loss over the states of this session."""
+    """Mean loss over the states learned in this session."""
     warm_up_seconds: float
     """Time that this session took for it; the run's `seconds` do not count it."""
 
@@ -77,7 +82,7 @@ class RoundProgress:
     plies: int
     """Actions played in the round."""
     evaluations: int
-    """States valued in the round."""
+    """States valued by the network in the round."""
     evaluations_per_second: float
 
 
@@ -91,10 +96,11 @@ class MatchFinished:
     returns: tuple[float, ...]
     """As OpenSpiel's `state.returns()`."""
     iterations: int
+    """Of the search, over the whole match."""
     evaluations: int
-    """States valued by the network."""
-    states: int
-    """States whose values will be learned."""
+    """States valued by the network in the match."""
+    targets: int
+    """States of the match's tree that join the replay, images by symmetries included, each with the value to learn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +109,13 @@ class LearningFinished:
 
     matches: int
     loss: float | None
-    """Mean loss; None where the replay offered nothing to learn."""
-    states: int
+    """Mean loss over the states learned; None where the replay offered nothing to learn."""
+    states_learned: int
+    """States learned in the phase, each as often as it was."""
     batches: int
+    """Minibatches, each a step of the optimiser."""
     learning_seconds: float
+    """Time of the phase."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,14 +125,19 @@ class RoundFinished:
     matches: int
     seconds: float
     rounds: int
+    """Rounds learned since the run began."""
     evaluations: int
-    """States valued in this round."""
+    """States valued by the network in the round."""
     states_learned: int
-    """States learned in this round, each as often as it was."""
+    """States learned in the round, each as often as it was."""
     search_seconds: float
+    """Time in which the round's matches were played."""
     learning_seconds: float
+    """Time in which they were learned."""
     replay_states: int
+    """States that the replay holds."""
     replay_bytes: int
+    """What they take."""
     resolved_states: int | None = None
     """Resolved states kept from match to match; None where none are kept."""
 
@@ -147,8 +161,9 @@ class CheckpointWritten:
     """A checkpoint is whole on disk."""
 
     matches: int
-    path: Path
+    checkpoint: Path
     bytes: int
+    """Of all its files."""
     writing_seconds: float
 
 

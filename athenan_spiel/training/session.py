@@ -141,7 +141,7 @@ class Session:
                 now = self._start = time.perf_counter()
                 if now >= self._next_progress:
                     self._next_progress = now + PROGRESS_SECONDS
-                    self._emit(WarmUpProgress(matches=0, states=states, loss=loss))
+                    self._emit(WarmUpProgress(matches=0, warm_up_states=states, minibatch_loss=loss))
                 if self._stops.requested:
                     return True
                 if now >= next_checkpoint:
@@ -151,7 +151,7 @@ class Session:
             trainer.publish()
             taken = time.perf_counter() - start
             loss = total / (states - before)
-            self._emit(WarmUpFinished(matches=0, states=states, loss=loss, warm_up_seconds=taken))
+            self._emit(WarmUpFinished(matches=0, warm_up_states=states, loss=loss, warm_up_seconds=taken))
             self._save()
         return False
 
@@ -267,7 +267,7 @@ class Session:
         self._emit(
             CheckpointWritten(
                 matches=trainer.counters.matches,
-                path=self._newest,
+                checkpoint=self._newest,
                 bytes=sum(file.stat().st_size for file in self._newest.iterdir()),
                 writing_seconds=taken,
             )

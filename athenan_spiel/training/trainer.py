@@ -162,12 +162,12 @@ class Trainer:
             returns=tuple(match.returns),
             iterations=match.iterations,
             evaluations=match.evaluations,
-            states=len(targets),
+            targets=len(targets),
         )
         learned = LearningFinished(
             matches=number,
             loss=report.loss,
-            states=report.states,
+            states_learned=report.states,
             batches=report.batches,
             learning_seconds=report.seconds,
         )

@@ -93,7 +93,7 @@ class _StageKeeper:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, CheckpointWritten):
-            self._keep_passed(event.path)
+            self._keep_passed(event.checkpoint)
         if isinstance(event, RoundProgress | RunFinished):
             self._report(fraction_done(self._config, event.matches, event.seconds))
 

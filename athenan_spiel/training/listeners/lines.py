@@ -65,14 +65,14 @@ class LinePrinter:
         if isinstance(event, WarmUpProgress):
             return self._warm_up()
         if isinstance(event, WarmUpFinished):
-            return f"warm-up: {event.states:,} states in {event.warm_up_seconds:.0f} s, loss {event.loss:.4g}"
+            return f"warm-up: {event.warm_up_states:,} states in {event.warm_up_seconds:.0f} s, loss {event.loss:.4g}"
         if isinstance(event, RunFinished):
             return finished_text(event)
         if isinstance(event, RoundFinished | RoundProgress) and event.seconds >= self._next:
             self._next = event.seconds + self._every
             return self._progress()
         if isinstance(event, CheckpointWritten):
-            return f"checkpoint {event.path.name}: {event.bytes / 1e6:.1f} MB in {event.writing_seconds:.1f} s"
+            return f"checkpoint {event.checkpoint.name}: {event.bytes / 1e6:.1f} MB in {event.writing_seconds:.1f} s"
         return None
 
     def _warm_up(self) -> str | None:

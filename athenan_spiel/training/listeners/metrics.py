@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
-import re
+from collections.abc import Callable
+from datetime import datetime
 from io import BufferedRandom
 from pathlib import Path
-from typing import Any
 
 from athenan_spiel.training.events import (
     CheckpointWritten,
@@ -19,9 +18,7 @@ from athenan_spiel.training.events import (
     StopNoticed,
     WarmUpProgress,
 )
-
-LEFT_OUT = frozenset({"config", "folder"})
-"""Fields that `config.toml` holds, or that change when the folder is moved."""
+from athenan_spiel.training.listeners.records import as_record, now
 
 
 class MetricsFile:
@@ -30,10 +27,15 @@ class MetricsFile:
     When a run goes on from a checkpoint, the lines on matches after it are cut off first: those matches are played
     again. So is a last line that a kill has left half written. `RoundProgress`, `WarmUpProgress` and `StopNoticed`
     leave no line.
+
+    Args:
+        path: the file.
+        clock: what time it is.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Callable[[], datetime] = now) -> None:
         self._path = path
+        self._clock = clock
         self._file: BufferedRandom | None = None
 
     def __call__(self, event: Event) -> None:
@@ -46,24 +48,13 @@ class MetricsFile:
             _cut_off_after(self._file, event.matches)
         if self._file is None:
             return
-        self._file.write(json.dumps(as_record(event)).encode() + b"\n")
+        self._file.write(json.dumps(as_record(event, self._clock())).encode() + b"\n")
         self._file.flush()
         if isinstance(event, CheckpointWritten):
             os.fsync(self._file.fileno())
         if isinstance(event, RunFinished):
             self._file.close()
             self._file = None
-
-
-def as_record(event: Event) -> dict[str, Any]:
-    """`event` as JSON values: its name in snake case, then its fields; what was not measured is left out."""
-    name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
-    record: dict[str, Any] = {"event": name}
-    for field in dataclasses.fields(event):
-        value = getattr(event, field.name)
-        if value is not None and field.name not in LEFT_OUT:
-            record[field.name] = value.name if isinstance(value, Path) else value
-    return record
 
 
 def _cut_off_after(file: BufferedRandom, matches: int) -> None:

@@ -55,7 +55,7 @@ class RunSummary:
             self.started = event
         elif isinstance(event, WarmUpProgress):
             self.warm_up = event
-            self.loss = event.loss
+            self.loss = event.minibatch_loss
         elif isinstance(event, WarmUpFinished):
             self.warm_up = None
             self.loss = event.loss
@@ -89,7 +89,7 @@ class RunSummary:
         """How far the warm-up is, while it lasts."""
         if self.warm_up is None or self.started is None:
             return None
-        return f"{self.warm_up.states:,} of {self.started.config.warm_up.states:,} random terminal states"
+        return f"{self.warm_up.warm_up_states:,} of {self.started.config.warm_up.states:,} random terminal states"
 
     @property
     def mean_length(self) -> float | None:
@@ -137,7 +137,7 @@ class RunSummary:
             return None
         config = self.started.config
         if self.warm_up is not None and config.warm_up.states is not None:
-            return self.warm_up.states / config.warm_up.states
+            return self.warm_up.warm_up_states / config.warm_up.states
         done = [self.matches / config.matches] if config.matches is not None else []
         done += [self.seconds / config.seconds] if config.seconds is not None else []
         return min(1.0, max(done)) if done else None

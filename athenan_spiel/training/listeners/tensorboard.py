@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import time
 from pathlib import Path
 
-from torch.utils.tensorboard.writer import SummaryWriter
+from tensorboard.compat.proto.event_pb2 import Event as Record
+from tensorboard.compat.proto.event_pb2 import SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 from athenan_spiel.training.events import (
     EvaluationFinished,
@@ -17,32 +23,71 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
 )
 
+FILE_VERSION = "brain.Event:2"
+"""What an event file begins with."""
+
 
 class TensorBoard:
     """A listener that writes event files into the folder `path`.
 
-    When a run goes on from a checkpoint, TensorBoard is told to forget the steps after it.
+    When a run goes on from a checkpoint, TensorBoard is told to forget the steps after it. The file is written by the
+    caller itself: TensorBoard's own writer has a thread, whose errors nobody can catch.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._writer: SummaryWriter | None = None
+        self._file: _EventFile | None = None
 
     def __call__(self, event: Event) -> None:
         """Add the points of `event` to the curves."""
         if isinstance(event, RunStarted):
-            purge = event.matches + 1 if self._path.exists() else None
-            self._writer = SummaryWriter(str(self._path), purge_step=purge)
-        if self._writer is None:
+            goes_on = self._path.exists()
+            self._file = _EventFile(self._path)
+            if goes_on:
+                self._file.forget_from(event.matches + 1)
+        if self._file is None:
             return
         for name, value in _scalars(event):
             if value is not None:
-                self._writer.add_scalar(name, value, event.matches)
+                self._file.add(name, value, event.matches)
         if isinstance(event, RoundFinished | EvaluationFinished):
-            self._writer.flush()
+            self._file.flush()
         if isinstance(event, RunFinished):
-            self._writer.close()
-            self._writer = None
+            self._file.close()
+            self._file = None
+
+
+class _EventFile:
+    """A new event file in `folder`, named as TensorBoard expects it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+        name = f"events.out.tfevents.{seconds:010d}.{socket.gethostname()}.{os.getpid()}.{nanoseconds:09d}"
+        self._file = (folder / name).open("xb")
+        self._records = RecordWriter(self._file)
+        self._write(Record(file_version=FILE_VERSION))
+        self.flush()
+
+    def forget_from(self, step: int) -> None:
+        """Let TensorBoard leave out what earlier files say of `step` and later ones."""
+        self._write(Record(step=step, session_log=SessionLog(status=SessionLog.START)))
+
+    def add(self, name: str, value: float, step: int) -> None:
+        """Add a point to the curve `name`."""
+        self._write(Record(step=step, summary=Summary(value=[Summary.Value(tag=name, simple_value=value)])))
+
+    def flush(self) -> None:
+        """Give the system what was added."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._file.close()
+
+    def _write(self, record: Record) -> None:
+        record.wall_time = time.time()
+        self._records.write(record.SerializeToString())
 
 
 def _scalars(event: Event) -> list[tuple[str, float | None]]:
@@ -51,7 +96,7 @@ def _scalars(event: Event) -> list[tuple[str, float | None]]:
         return [
             ("match/length", event.length),
             ("match/result", event.returns[0]),
-            ("match/states", event.states),
+            ("match/targets", event.targets),
             ("match/states_valued", event.evaluations),
         ]
     if isinstance(event, LearningFinished):
