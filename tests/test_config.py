@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import typing
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_public_names import settings_within
 
 from athenan_spiel.config import (
     EncodingConfig,
@@ -17,14 +21,18 @@ from athenan_spiel.config import (
     NetworkConfig,
     ReplayConfig,
     SearchConfig,
+    Settings,
     TrainingConfig,
+    WarmUpConfig,
 )
+from athenan_spiel.config.network import DEEPEST
+from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training import PRESETS, preset, settings_from_toml, settings_to_toml
 from athenan_spiel.training.settings_file import config_from_dict, config_from_toml, config_to_dict
 
 positive = st.floats(min_value=1e-9, max_value=1e9)
-count = st.integers(min_value=1, max_value=2**40)
+count = st.integers(min_value=1, max_value=MOST)
 
 
 @st.composite
@@ -45,7 +53,7 @@ def configs(draw: st.DrawFn) -> TrainingConfig:
             st.builds(ExplorationConfig, schedule=st.sampled_from(["uniform", "annealed"]))
             | st.builds(ExplorationConfig, schedule=st.just("constant"), exploitation=st.floats(0, 1))
         ),
-        network=NetworkConfig(layers=draw(st.none() | count)),
+        network=NetworkConfig(layers=draw(st.none() | st.integers(1, DEEPEST))),
         learner=LearnerConfig(learning_rate=draw(positive), l2=draw(st.floats(min_value=0, max_value=1))),
     )
 
@@ -194,6 +202,94 @@ def test_a_setting_out_of_range_is_refused_by_name(make, field: str) -> None:
     with pytest.raises(ConfigError) as error:
         make()
     assert str(error.value).startswith(f"{field} must be ")
+
+
+HUGE = 10**400
+"""More than a float can hold."""
+
+
+def numbers_of(kind: type[Settings]) -> list[str]:
+    hints = typing.get_type_hints(kind)
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+    return [field.name for field in fields if hints[field.name] in (int, float, int | None, float | None)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for kind in settings_within(TrainingConfig) for name in numbers_of(kind)],
+    ids=lambda x: x if isinstance(x, str) else x.__name__,
+)
+@pytest.mark.parametrize("value", [HUGE, -HUGE, 10**30, math.inf, -math.inf, math.nan, True, 1j, "9" * 5000])
+def test_no_number_may_be_huge_and_no_message_is_long(kind: type[Settings], name: str, value: object) -> None:
+    if name in ("learning_rate", "l2") and value == 10**30:
+        return  # what is too much of these, the first loss shows
+    with pytest.raises(ConfigError) as error:
+        kind(**{name: value})
+    assert str(error.value).startswith(f"{kind.table}{name} must be ")
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: NetworkConfig(filters=100_001), "network.filters must be at most 100,000, got 100001"),
+        (lambda: NetworkConfig(neurons=10**6), "network.neurons must be at most 100,000, got 1000000"),
+        (lambda: NetworkConfig(layers=DEEPEST + 1), "network.layers must be at most 1,000, got 1001"),
+        (
+            lambda: NetworkConfig(architecture="r3", pointwise_filters=10**6),
+            "network.pointwise_filters must be at most 100,000, got 1000000",
+        ),
+        (lambda: LearnerConfig(threads=100_000), "learner.threads must be at most 1,024, got 100000"),
+        (lambda: EngineConfig(threads=100_000), "engine.threads must be at most 1,024, got 100000"),
+        (lambda: LearnerConfig(batch_size=10**7), "learner.batch_size must be at most 1,000,000, got 10000000"),
+        (lambda: WarmUpConfig(processes=100_000), "warm_up.processes must be at most 1,024, got 100000"),
+        (lambda: WarmUpConfig(states=10**10), "warm_up.states must be at most 1,000,000,000, got 10000000000"),
+        (lambda: ReplayConfig(duplication=1e9), "replay.duplication must be at most 1,000, got 1000000000.0"),
+        (lambda: ReplayConfig(megabytes=1e300), "replay.megabytes must be at most 1,000,000,000, got 1e+300"),
+        (lambda: ReplayConfig(matches=10**10), "replay.matches must be at most 1,000,000,000, got 10000000000"),
+        (lambda: ReplayConfig(states=10**10), "replay.states must be at most 1,000,000,000, got 10000000000"),
+        (lambda: SearchConfig(iterations=10**12), "search.iterations must be at most 1,000,000,000, got 1000000000000"),
+        (
+            lambda: SearchConfig(evaluations=10**12),
+            "search.evaluations must be at most 1,000,000,000, got 1000000000000",
+        ),
+        (lambda: SearchConfig(seconds=1e10), "search.seconds must be at most 3,153,600,000, got 10000000000.0"),
+        (lambda: SearchConfig(resolved_hours=1e10), "search.resolved_hours must be at most 876,000, got 10000000000.0"),
+        (
+            lambda: SearchConfig(algorithm="mcts", virtual_loss_batch=10**5),
+            "search.virtual_loss_batch must be at most 10,000, got 100000",
+        ),
+        (
+            lambda: SearchConfig(algorithm="mcts", exploration_constant=1e7),
+            "search.exploration_constant must be at most 1,000,000, got 10000000.0",
+        ),
+        (
+            lambda: ExplorationConfig(distribution="softmax", temperature=1e7),
+            "exploration.temperature must be at most 1,000,000, got 10000000.0",
+        ),
+        (lambda: EvaluationConfig(matches=10**6), "evaluation.matches must be at most 100,000, got 1000000"),
+        (lambda: EvaluationConfig(simulations=10**10), "evaluation.simulations must be at most 1,000,000,000"),
+        (lambda: TrainingConfig(seconds=1e308), "seconds must be at most 3,153,600,000, got 1e+308"),
+        (lambda: TrainingConfig(checkpoint_seconds=1e308), "checkpoint_seconds must be at most 3,153,600,000"),
+        (lambda: TrainingConfig(matches=10**10), "matches must be at most 1,000,000,000, got 10000000000"),
+        (lambda: TrainingConfig(matches_at_once=10**5), "matches_at_once must be at most 10,000, got 100000"),
+    ],
+)
+def test_a_number_beyond_its_bound_is_refused_with_the_bound(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        make()
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("setting", ["seconds", "search.seconds", "replay.megabytes", "matches", "seed"])
+def test_a_number_that_no_float_holds_is_refused_in_a_file(setting: str) -> None:
+    message = rf"^config.toml, line 2: {setting} must be .*, got <a whole number of about 401 digits>$"
+    with pytest.raises(ConfigError, match=message):
+        settings_from_toml(f'game = "hex"\n{setting} = {HUGE}')
+
+
+def test_the_bounds_themselves_are_taken() -> None:
+    assert TrainingConfig(seconds=LONGEST, matches=MOST).matches == MOST
 
 
 def test_annealing_needs_an_end() -> None:

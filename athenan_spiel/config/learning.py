@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from athenan_spiel.config.network import Precision
+from athenan_spiel.config.network import MOST_THREADS, Precision
 from athenan_spiel.config.settings import Settings
 
 TargetsName = Literal["tree", "root", "terminal"]
 ReplayName = Literal["stratified", "plain", "per_match", "none"]
+
+MOST_PROCESSES = 1024
+"""On any machine; `RandomEnds` takes fewer on a small one."""
+LARGEST_BATCH = 1_000_000
+"""Its memory is compared with the machine's before a run begins (`networks.memory`)."""
+MOST_DUPLICATION = 1000
+MOST_MEGABYTES = 1_000_000_000
+"""A petabyte. Where a run begins, the memory that the machine has is the bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +54,8 @@ class WarmUpConfig(Settings):
 
     def check(self) -> None:
         """There is something to learn and someone to play it."""
-        self.require_some(1, "states", "processes")
+        self.require_some(1, "states")
+        self.require_some(1, "processes", most=MOST_PROCESSES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +83,8 @@ class ReplayConfig(Settings):
         """There is room for something, and something is learned."""
         self.require_some(1, "matches", "states")
         self.require_positive("duplication", "megabytes", "sampling")
+        self.require_at_most(MOST_DUPLICATION, "duplication")
+        self.require_at_most(MOST_MEGABYTES, "megabytes")
         self.require(self.sampling <= 1, "sampling", "at most 1")
 
 
@@ -97,6 +108,7 @@ class LearnerConfig(Settings):
 
     def check(self) -> None:
         """Each step goes somewhere."""
-        self.require_some(1, "threads", "batch_size")
+        self.require_some(1, "threads", most=MOST_THREADS)
+        self.require_some(1, "batch_size", most=LARGEST_BATCH)
         self.require_positive("learning_rate")
         self.require(self.l2 >= 0, "l2", "zero or more")

@@ -22,6 +22,13 @@ SYMMETRIES = (
     "anti_transpose",
 )
 """The symmetries of a square without the identity; `encoding/board_maps.py` says what each does."""
+WIDEST = 100_000
+"""Filters or neurons of a layer; the article's widest has 4453. Whether all the layers together fit into the memory of
+the machine is looked at before a network is made (`networks.memory`)."""
+DEEPEST = 1000
+"""Layers or blocks; the article's deepest network has 16."""
+MOST_THREADS = 1024
+"""On any machine; a small one takes fewer (`evaluators.threads`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +84,8 @@ class NetworkConfig(Settings):
 
     def check(self) -> None:
         """There is something of everything, and nothing that the architecture does not have."""
-        self.require_some(1, "filters", "layers", "neurons", "squeeze_excitation", "pointwise_filters")
+        self.require_some(1, "filters", "neurons", "squeeze_excitation", "pointwise_filters", most=WIDEST)
+        self.require_some(1, "layers", most=DEEPEST)
         if self.architecture not in ("r1", "r2", "r3"):
             self.require(self.squeeze_excitation is None, "squeeze_excitation", "none, unless for 'r1', 'r2' or 'r3'")
         if self.architecture != "r3":
@@ -100,4 +108,4 @@ class EngineConfig(Settings):
 
     def check(self) -> None:
         """A thread at least."""
-        self.require_some(1, "threads")
+        self.require_some(1, "threads", most=MOST_THREADS)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from athenan_spiel.config.settings import Settings
+from athenan_spiel.config.settings import LONGEST, MOST, Settings
 from athenan_spiel.errors import ConfigError
 
 SearchName = Literal["descent", "ubfm", "alphabeta", "mcts"]
 Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best"]
 ExplorationSchedule = Literal["uniform", "annealed", "constant"]
+
+MOST_AT_ONCE = 10_000
+"""Leaves of a batch, or matches: all of them are held in memory at once."""
+LARGEST_FACTOR = 1_000_000
+"""Of c and τ; far from it already, all actions are alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +50,17 @@ class SearchConfig(Settings):
 
     def check(self) -> None:
         """The limits are positive, there is one, and nothing is set that the algorithm does not have."""
-        self.require_positive("seconds", "iterations", "evaluations", "resolved_hours")
+        self.require_time("seconds")
+        self.require_positive("iterations", "evaluations", "resolved_hours")
+        self.require_at_most(MOST, "iterations", "evaluations")
+        self.require_at_most(LONGEST // 3600, "resolved_hours")
         if self.seconds is self.iterations is self.evaluations is None:
             raise ConfigError("search must be limited by seconds, iterations or evaluations, got none of them")
         self.require(
             self.exploration_constant is None or self.exploration_constant >= 0, "exploration_constant", "zero or more"
         )
-        self.require_some(1, "virtual_loss_batch")
+        self.require_at_most(LARGEST_FACTOR, "exploration_constant")
+        self.require_some(1, "virtual_loss_batch", most=MOST_AT_ONCE)
         if self.algorithm != "mcts":
             self.require(self.exploration_constant is None, "exploration_constant", "none, as only 'mcts' has it")
             self.require(self.virtual_loss_batch is None, "virtual_loss_batch", "none, as only 'mcts' has it")
@@ -95,5 +104,6 @@ class ExplorationConfig(Settings):
             )
         self.require(self.exploitation is None or 0.0 <= self.exploitation <= 1.0, "exploitation", "in [0, 1]")
         self.require_positive("temperature")
+        self.require_at_most(LARGEST_FACTOR, "temperature")
         if self.distribution != "softmax":
             self.require(self.temperature is None, "temperature", "none, as only 'softmax' has one")

@@ -8,10 +8,15 @@ import typing
 from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
-from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.errors import ConfigError, nearest, shown
 
 NONE = "none"
 """What is written for a setting without a value, in `config.toml` and on the command line."""
+
+MOST = 1_000_000_000
+"""Of anything counted, where nothing less is said: no run plays as many matches, no move takes as many iterations."""
+LONGEST = 100 * 365 * 24 * 3600
+"""A hundred years, in seconds: of any time, so that times can be added and written whatever was asked for."""
 
 
 class Settings:
@@ -32,19 +37,31 @@ class Settings:
     def require(self, condition: bool, name: str, expected: str) -> None:
         """Raise `ConfigError` naming the setting, what it must be and what it is, unless `condition` holds."""
         if not condition:
-            raise ConfigError(f"{self.table}{name} must be {expected}, got {getattr(self, name)!r}")
+            raise ConfigError(f"{self.table}{name} must be {expected}, got {shown(getattr(self, name))}")
 
-    def require_some(self, least: int, *names: str) -> None:
-        """`require` that each of these numbers, where it is given, is at least `least`."""
+    def require_some(self, least: int, *names: str, most: int = MOST) -> None:
+        """`require` that each of these numbers, where it is given, is at least `least` and at most `most`."""
         for name in names:
             value = getattr(self, name)
             self.require(value is None or value >= least, name, f"at least {least}")
+            self.require_at_most(most, name)
 
     def require_positive(self, *names: str) -> None:
         """`require` that each of these numbers, where it is given, is more than zero."""
         for name in names:
             value = getattr(self, name)
             self.require(value is None or value > 0, name, "more than zero")
+
+    def require_time(self, *names: str) -> None:
+        """`require` that each of these times, where it is given, is more than zero and at most `LONGEST`."""
+        self.require_positive(*names)
+        self.require_at_most(LONGEST, *names)
+
+    def require_at_most(self, most: int, *names: str) -> None:
+        """`require` that each of these numbers, where it is given, is at most `most`."""
+        for name in names:
+            value = getattr(self, name)
+            self.require(value is None or value <= most, name, f"at most {most:,}")
 
 
 def _check_type(name: str, hint: Any, value: object) -> None:
@@ -57,12 +74,20 @@ def _check_type(name: str, hint: Any, value: object) -> None:
         or_none = " or none"
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
-        if value not in choices:
+        if type(value) is not str or value not in choices:
             listed = ", ".join(map(repr, choices))
-            raise ConfigError(f"{name} must be one of {listed}{or_none}, got {value!r}{nearest(value, choices)}")
+            raise ConfigError(f"{name} must be one of {listed}{or_none}, got {shown(value)}{nearest(value, choices)}")
         return
     kinds = {bool: "true or false", int: "a whole number", float: "a finite number"}
     expected = kinds.get(hint, f"of {hint.__name__}")
     of_kind = type(value) is hint or (hint is float and type(value) is int)
-    if not of_kind or (hint is float and not math.isfinite(typing.cast(float, value))):
-        raise ConfigError(f"{name} must be {expected}{or_none}, got {value!r}")
+    if not of_kind or (hint is float and not _is_finite(typing.cast(float, value))):
+        raise ConfigError(f"{name} must be {expected}{or_none}, got {shown(value)}")
+
+
+def _is_finite(number: float) -> bool:
+    """Whether a float holds `number`: whole numbers may be too large for it."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False

@@ -7,9 +7,12 @@ from typing import ClassVar
 
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
 from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
-from athenan_spiel.config.search import ExplorationConfig, SearchConfig
-from athenan_spiel.config.settings import Settings
+from athenan_spiel.config.search import MOST_AT_ONCE, ExplorationConfig, SearchConfig
+from athenan_spiel.config.settings import LONGEST, Settings
 from athenan_spiel.errors import ConfigError
+
+MOST_EVALUATION_MATCHES = 100_000
+"""Of one evaluation; their openings are drawn before the first of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,8 @@ class EvaluationConfig(Settings):
         """Both colours are played."""
         self.require_some(1, "every_matches", "simulations")
         self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
-        self.require_positive("seconds")
+        self.require_at_most(MOST_EVALUATION_MATCHES, "matches")
+        self.require_time("seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +73,12 @@ class TrainingConfig(Settings):
 
     def check(self) -> None:
         """The limits are positive, and what anneals has an end."""
-        self.require_some(1, "matches", "matches_at_once", "milestone_matches")
+        self.require_some(1, "matches", "milestone_matches")
+        self.require_some(1, "matches_at_once", most=MOST_AT_ONCE)
         self.require_some(2, "keep")
-        self.require_positive("seconds")
+        self.require_time("seconds")
         self.require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more")
+        self.require_at_most(LONGEST, "checkpoint_seconds")
         self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
         if self.exploration.schedule == "annealed" and self.matches is None and self.seconds is None:
             raise ConfigError(

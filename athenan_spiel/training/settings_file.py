@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 import tomllib
 import types
 import typing
@@ -150,7 +151,8 @@ def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
         if not isinstance(value, Mapping):
             raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {value!r}")
         return read_settings(typing.cast(type[Any], hint), value, path)
-    return float(value) if hint is float and type(value) is int else value
+    fits = type(value) is int and value.bit_length() < sys.float_info.max_exp  # else the dataclass refuses it
+    return float(typing.cast(int, value)) if hint is float and fits else value
 
 
 def _at_line(text: str, path: KeyPath) -> str:
