@@ -18,7 +18,9 @@ class AthenanParameters(ThinkingParameters):
     """What `load_bot("athenan", ...)` takes."""
 
     checkpoint: str
-    """The folder of a run."""
+    """The folder of a run, or of one of its checkpoints."""
+    matches: int | None = None
+    """Which checkpoint of the run: the one after so many matches; none: the newest."""
     search: str = DEFAULT
     """How it thinks, as `athenan_spiel.thinkers` lists it: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`."""
 
@@ -78,7 +80,7 @@ class AthenanBot(pyspiel.Bot):
 
 
 def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
-    """A search, UBFM_s by default, over the newest checkpoint of a run; see `AthenanParameters`. It plays both colours.
+    """A search, UBFM_s by default, over a checkpoint of a run; see `AthenanParameters`. It plays both colours.
 
     Raises:
         AgentError: a parameter is unknown, missing or of a wrong type, there is no such search, or the run is one of
@@ -91,7 +93,13 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
     parse_thinker(parameters.search)  # before the checkpoint is read
     from athenan_spiel.training.loading import load_agent  # torch comes with it
 
-    agent = load_agent(parameters.checkpoint, budget=budget, seed=parameters.seed, search=parameters.search)
+    agent = load_agent(
+        parameters.checkpoint,
+        checkpoint=parameters.matches,
+        budget=budget,
+        seed=parameters.seed,
+        search=parameters.search,
+    )
     if _rules(agent.game) != _rules(game):
         raise AgentError(f"{parameters.checkpoint!r} learned {str(agent.game)!r} and cannot play {str(game)!r}")
     return AthenanBot(agent)

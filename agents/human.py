@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pyspiel
@@ -81,7 +82,7 @@ def move_called(answer: str, names: dict[int, str]) -> int | None:
     for found in (exact, loose):
         if len(found) == 1:
             return found[0]
-    return int(answer) if answer.isdecimal() and int(answer) in names else None
+    return int(answer) if re.fullmatch("[0-9]{1,18}", answer) and int(answer) in names else None
 
 
 def in_columns(names: dict[int, str], width: int) -> str:

@@ -4,6 +4,7 @@
 |---|---|
 | `runs/bt6` | the newest checkpoint of that run, thinking one second a move |
 | `runs/bt6@0.5s`, `runs/bt6@200i` | the same, thinking half a second, or 200 search iterations, a move |
+| `runs/bt6#576`, `runs/bt6#576@0.5s` | the checkpoint of that run after 576 matches |
 | `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, thinking as `thinkers` lists it |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
@@ -11,7 +12,8 @@
 | `random` | uniformly random actions |
 | `human` | a person at the terminal |
 
-A word with a slash, or one that is the name of a folder here, is a run.
+A word with a slash, or one that is the name of a folder here, is a run, or one of its checkpoints
+(`runs/bt6/checkpoints/000576`). A number is written in the digits 0 to 9.
 """
 
 from __future__ import annotations
@@ -26,15 +28,19 @@ import pyspiel
 
 from agents.ludii import find_ai
 from agents.registry import load_bot
-from athenan_spiel.errors import AgentError, nearest
+from athenan_spiel.errors import AgentError, nearest, shown
 from athenan_spiel.search.thinking import Budget
 from athenan_spiel.thinkers import parse_thinker
 
 UNDERSTOOD = (
-    "a run's folder (runs/bt6, runs/bt6@0.5s, runs/bt6:alphabeta@200i), alphabeta@1s, ludii:UCT@1s, mcts:1000, "
-    "random or human"
+    "a run's folder (runs/bt6, runs/bt6#576, runs/bt6@0.5s, runs/bt6:alphabeta@200i), alphabeta@1s, ludii:UCT@1s, "
+    "mcts:1000, random or human"
 )
-_BUDGET = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[si])")
+_BUDGET = re.compile(r"(?P<seconds>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)s|(?P<iterations>[0-9]+)i")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+"""A number that counts something; more digits would be no number of anything here."""
+MOST_SIMULATIONS = 2**31 - 1
+"""OpenSpiel's MCTS counts no further."""
 _UNSEEDED = ("human", "ludii")
 _SEARCH = re.compile(r":[^/:]*$")
 """What may name a search, at the end of a run's word."""
@@ -82,16 +88,16 @@ def parse_word(text: str) -> AgentWord:
     if os.path.isdir(text):
         return AgentWord(text, "athenan", {"checkpoint": text})
     if _is_path(name) and (os.path.isdir(name) or not _SEARCH.search(name)):
-        return AgentWord(text, "athenan", {"checkpoint": name, **limit()})
+        return AgentWord(text, "athenan", {**_checkpoint(text, name), **limit()})
     folder, colon, search = name.rpartition(":")
     if colon and _is_path(folder):
         parse_thinker(search)
-        return AgentWord(text, "athenan", {"checkpoint": folder, "search": search, **limit()})
+        return AgentWord(text, "athenan", {**_checkpoint(text, folder), "search": search, **limit()})
     if re.fullmatch(r"alphabeta(\(.*\))?", name):
         depth = parse_thinker(name).number
         return AgentWord(text, "alphabeta", {**({} if depth is None else {"depth": int(depth)}), **limit()})
     known = ["random", "human", "alphabeta@1s", f"ludii:{rest or 'UCT@1s'}", f"mcts:{rest or 1000}"]
-    raise AgentError(f"expected an agent: {UNDERSTOOD}; got {text!r}{nearest(text, known)}")
+    raise AgentError(f"expected an agent: {UNDERSTOOD}; got {shown(text)}{nearest(text, known)}")
 
 
 def make_bot(word: str | AgentWord, game: pyspiel.Game, player_id: int, seed: int = 0) -> pyspiel.Bot:
@@ -111,21 +117,36 @@ def make_bot(word: str | AgentWord, game: pyspiel.Game, player_id: int, seed: in
 
 def _is_path(name: str) -> bool:
     """A folder that is there, or whatever has a slash, but for other programs' words such as `gtp:/usr/bin/x`."""
-    return os.path.isdir(name) or ("/" in name and not re.match(r"\w+:", name))
+    folder = name.rpartition("#")[0]
+    return os.path.isdir(name) or os.path.isdir(folder) or ("/" in name and not re.match(r"\w+:", name))
+
+
+def _checkpoint(text: str, name: str) -> dict[str, object]:
+    """The run that `name` says, and which checkpoint of it."""
+    folder, sign, number = name.rpartition("#")
+    if not sign or "/" in number or os.path.isdir(name):
+        return {"checkpoint": name}
+    if not _NUMBER.fullmatch(number):
+        raise AgentError(
+            f"after # comes after how many matches a checkpoint was written, as in runs/bt6#576; got {shown(text)}"
+        )
+    return {"checkpoint": folder, "matches": int(number)}
 
 
 def _simulations(text: str, number: str) -> int:
-    if re.fullmatch(r"\d+", number) and int(number) >= 1:
+    if _NUMBER.fullmatch(number) and 1 <= int(number) <= MOST_SIMULATIONS:
         return int(number)
     if "@" in number:
-        raise AgentError(f"mcts takes its simulations and no other budget, such as mcts:1000; got {text!r}")
-    raise AgentError(f"mcts takes its simulations a move, at least 1, such as mcts:1000; got {text!r}")
+        raise AgentError(f"mcts takes its simulations and no other budget, such as mcts:1000; got {shown(text)}")
+    raise AgentError(
+        f"mcts takes its simulations a move, from 1 to {MOST_SIMULATIONS}, such as mcts:1000; got {shown(text)}"
+    )
 
 
 def _limit(text: str, budget: str) -> dict[str, object]:
     match = _BUDGET.fullmatch(budget)
-    if match is None or (match["unit"] == "i" and not match["number"].isdecimal()):
-        raise AgentError(f"after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got {text!r}")
-    seconds = match["unit"] == "s"
-    limit = Budget(seconds=float(match["number"])) if seconds else Budget(iterations=int(match["number"]))
-    return {"seconds": limit.seconds} if seconds else {"iterations": limit.iterations}
+    if match is None or (match["iterations"] and not _NUMBER.fullmatch(match["iterations"])):
+        raise AgentError(f"after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got {shown(text)}")
+    if match["iterations"]:
+        return {"iterations": Budget(iterations=int(match["iterations"])).iterations}
+    return {"seconds": Budget(seconds=float(match["seconds"])).seconds}

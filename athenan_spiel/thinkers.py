@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.decisions import Decision, best, safest
-from athenan_spiel.errors import AgentError, nearest
+from athenan_spiel.errors import AgentError, nearest, shown
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Descent, Search
 from athenan_spiel.search.alphabeta import DEEPEST
 
@@ -59,19 +59,19 @@ def parse_thinker(text: str) -> ThinkerWord:
     match = re.fullmatch(r"(?P<name>[^()]*)(?:\((?P<number>[^()]*)\))?", text)
     if match is None or match["name"] not in NAMES:
         raise AgentError(
-            f"expected a search, one of {', '.join(NAMES)}; got {text!r}{nearest(text.partition('(')[0], NAMES)}"
+            f"expected a search, one of {', '.join(NAMES)}; got {shown(text)}{nearest(text.partition('(')[0], NAMES)}"
         )
     name, number = match["name"], match["number"]
     if number is None:
         return ThinkerWord(name)
     if name == "alphabeta":
-        if not (re.fullmatch(r"\d+", number) and 1 <= int(number) <= DEEPEST):
-            raise AgentError(f"alphabeta takes a depth from 1 to {DEEPEST}, such as alphabeta(3); got {text!r}")
+        if not (re.fullmatch(r"[0-9]{1,18}", number) and 1 <= int(number) <= DEEPEST):
+            raise AgentError(f"alphabeta takes a depth from 1 to {DEEPEST}, such as alphabeta(3); got {shown(text)}")
     elif name == "mcts":
-        if not (re.fullmatch(r"\d+(\.\d*)?|\.\d+", number) and math.isfinite(float(number))):
-            raise AgentError(f"mcts takes an exploration constant, zero or more, such as mcts(0.5); got {text!r}")
+        if not (re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) and math.isfinite(float(number))):
+            raise AgentError(f"mcts takes an exploration constant, zero or more, such as mcts(0.5); got {shown(text)}")
     else:
-        raise AgentError(f"of the searches alphabeta and mcts alone take a number; got {text!r}: write {name!r}")
+        raise AgentError(f"of the searches alphabeta and mcts alone take a number; got {shown(text)}: write {name!r}")
     return ThinkerWord(name, float(number))
 
 

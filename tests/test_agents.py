@@ -227,7 +227,7 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> FakeLoading:
 )
 def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, object], budget: Budget) -> None:
     bot = agents.load_bot("athenan", TIC_TAC_TOE, player_id=0, params={"checkpoint": "runs/x", "seed": 3, **params})
-    assert loading.calls == [("runs/x", {"budget": budget, "seed": 3, "search": "ubfm_s"})]
+    assert loading.calls == [("runs/x", {"checkpoint": None, "budget": budget, "seed": 3, "search": "ubfm_s"})]
     assert bot.agent.budget == budget
 
 
@@ -236,7 +236,10 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
     [
         ({}, "bot 'athenan' needs the parameter 'checkpoint', got []"),
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
-        ({"checkpoint": "x", "zzz": 1.0}, "seconds, iterations, evaluations, seed, checkpoint, search; got 'zzz'"),
+        (
+            {"checkpoint": "x", "zzz": 1.0},
+            "seconds, iterations, evaluations, seed, checkpoint, matches, search; got 'zzz'",
+        ),
         ({"checkpoint": "x", "search": "mtcs"}, "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts"),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
         ({"checkpoint": "x", "seconds": "1"}, "'seconds' of bot 'athenan' must be a number, got '1'"),
@@ -341,10 +344,15 @@ def test_mcts_and_random_take_a_seed() -> None:
 def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
-    assert loading.calls == [("runs/x", {"budget": Budget(iterations=5), "seed": 9, "search": "ubfm_s"})]
+    options = {"checkpoint": None, "budget": Budget(iterations=5), "seed": 9, "search": "ubfm_s"}
+    assert loading.calls == [("runs/x", options)]
     assert len(play_match(TIC_TAC_TOE, [first, second]).history) >= 5
     agents.make_bot("runs/x:mcts(0.5)@5i", TIC_TAC_TOE, 0, seed=9)
-    assert loading.calls[1:] == [("runs/x", {"budget": Budget(iterations=5), "seed": 9, "search": "mcts(0.5)"})]
+    agents.make_bot("runs/x#48@5i", TIC_TAC_TOE, 0, seed=9)
+    assert loading.calls[1:] == [
+        ("runs/x", {**options, "search": "mcts(0.5)"}),
+        ("runs/x", {**options, "checkpoint": 48}),
+    ]
     assert isinstance(agents.make_bot("human", TIC_TAC_TOE, 1, seed=9), HumanBot)
     with pytest.raises(AgentError, match="has the parameters none"):
         agents.load_bot("human", TIC_TAC_TOE, 0, {"seed": 1})

@@ -12,7 +12,7 @@ import tyro
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,8 @@ def test_defaults_can_come_from_elsewhere() -> None:
         (["hex", "--replay.matches", "few"], "--replay.matches: expected a whole number, got 'few'"),
         (["hex", "--replay.duplication", "x"], "--replay.duplication: expected a number, got 'x'"),
         (["hex", "--replay.duplication", "nan"], "--replay.duplication: expected a number, got 'nan'"),
+        (["hex", "--replay.matches", "٣"], "--replay.matches: expected a whole number, got '٣'"),
+        (["hex", "--search.seconds", "٣.٥"], "--search.seconds: expected a number, got '٣.٥'"),
         (["hex", "--search.iterations", "many"], "--search.iterations: expected a whole number, got 'many'"),
         (["hex", "--replay.matches", "0"], "replay.matches must be at least 1, got 0"),
         (["hex", "--seed", "-1"], "seed must be in [0, 2^63), got -1"),
@@ -119,11 +121,11 @@ def test_durations(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "0s", "-3m", "3 minutes", "3M", "1e3", "inf", "nan", "30m1h", "m", "9" * 400]
+    "text", ["", "0", "0s", "-3m", "3 minutes", "3M", "1e3", "inf", "nan", "30m1h", "m", "9" * 400, "٣m", "٣"]
 )
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(
         ConfigError, match=r"expected a length of time above zero, like 90s, 3m, 1h30m or 45 \(seconds\)"
     ) as error:
         parse_duration(text)
-    assert repr(text) in str(error.value)
+    assert f"got {shown(text)}" in str(error.value)

@@ -49,7 +49,7 @@ def test_a_move_has_a_name_and_a_number(line: str) -> None:
 def test_names_come_before_numbers_and_capitals_may_matter() -> None:
     names = {0: "1", 1: "0", 2: "b3", 3: "B3", 7: "Nf3"}
     assert [move_called(answer, names) for answer in ("1", "b3", "B3", "7", "nF3")] == [0, 2, 3, 7, 7]
-    assert [move_called(answer, names) for answer in ("5", "", "x", "-1", "²")] == [None] * 5
+    assert [move_called(answer, names) for answer in ("5", "", "x", "-1", "²", "٧", "7" * 5000)] == [None] * 7
 
 
 def test_wrong_input_is_answered_in_a_line_and_asked_again() -> None:

@@ -23,6 +23,15 @@ from athenan_spiel.errors import AgentError, BudgetError
         ("runs/bt6@.5s", "athenan", {"checkpoint": "runs/bt6", "seconds": 0.5}),
         ("runs/bt6@2s", "athenan", {"checkpoint": "runs/bt6", "seconds": 2.0}),
         ("runs/bt6@200i", "athenan", {"checkpoint": "runs/bt6", "iterations": 200}),
+        ("runs/bt6#48", "athenan", {"checkpoint": "runs/bt6", "matches": 48}),
+        ("runs/bt6#48@0.5s", "athenan", {"checkpoint": "runs/bt6", "matches": 48, "seconds": 0.5}),
+        (
+            "runs/bt6#48:ubfm@200i",
+            "athenan",
+            {"checkpoint": "runs/bt6", "matches": 48, "search": "ubfm", "iterations": 200},
+        ),
+        ("runs/a#b/bt6", "athenan", {"checkpoint": "runs/a#b/bt6"}),
+        ("runs/bt6/checkpoints/000048", "athenan", {"checkpoint": "runs/bt6/checkpoints/000048"}),
         ("runs/a@b@200i", "athenan", {"checkpoint": "runs/a@b", "iterations": 200}),
         ("runs/bt6:ubfm", "athenan", {"checkpoint": "runs/bt6", "search": "ubfm"}),
         ("runs/bt6:alphabeta@1s", "athenan", {"checkpoint": "runs/bt6", "search": "alphabeta", "seconds": 1.0}),
@@ -50,6 +59,15 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         assert agents.parse_word(name).params == {"checkpoint": name}
     assert agents.parse_word("bt6@1s").params == {"checkpoint": "bt6", "seconds": 1.0}
     assert agents.parse_word("bt6:mcts@1s").params == {"checkpoint": "bt6", "search": "mcts", "seconds": 1.0}
+    assert agents.parse_word("bt6#48").params == {"checkpoint": "bt6", "matches": 48}
+    assert agents.parse_word("bt6#48:mcts@1s").params == {
+        "checkpoint": "bt6",
+        "matches": 48,
+        "search": "mcts",
+        "seconds": 1.0,
+    }
+    (tmp_path / "bt6#48").mkdir()
+    assert agents.parse_word("bt6#48").params == {"checkpoint": "bt6#48"}
     (tmp_path / "bt6:mcts").mkdir()
     assert agents.parse_word("bt6:mcts@1s").params == {"checkpoint": "bt6:mcts", "seconds": 1.0}
 
@@ -76,15 +94,30 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ("runs/bt6:mcts()", "mcts takes an exploration constant"),
         ("runs/bt6:mcts(1e9)", "mcts takes an exploration constant"),
         ("runs/bt6:ubfm(2)", "alphabeta and mcts alone take a number; got 'ubfm(2)': write 'ubfm'"),
-        ("mcts", "mcts takes its simulations a move, at least 1, such as mcts:1000; got 'mcts'"),
-        ("mcts:", "at least 1"),
-        ("mcts:0", "at least 1"),
-        ("mcts:-5", "at least 1"),
-        ("mcts:1e3", "at least 1"),
+        ("mcts", "mcts takes its simulations a move, from 1 to 2147483647, such as mcts:1000; got 'mcts'"),
+        ("mcts:", "from 1 to 2147483647"),
+        ("mcts:0", "from 1 to 2147483647"),
+        ("mcts:-5", "from 1 to 2147483647"),
+        ("mcts:1e3", "from 1 to 2147483647"),
+        ("mcts:٣", "from 1 to 2147483647"),
+        ("mcts:²", "from 1 to 2147483647"),
+        ("mcts:2147483648", "mcts takes its simulations a move, from 1 to 2147483647, such as mcts:1000; got"),
+        ("mcts:" + "9" * 5000, "9999...9999"),
         ("mcts:1000@0.5s", "mcts takes its simulations and no other budget, such as mcts:1000; got 'mcts:1000@0.5s'"),
         ("runs/bt6@", "after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got 'runs/bt6@'"),
         ("runs/bt6@fast", "after @ comes"),
         ("runs/bt6@1.5i", "after @ comes"),
+        ("runs/bt6@٣i", "after @ comes"),
+        ("runs/bt6@٣s", "after @ comes"),
+        ("runs/bt6@" + "9" * 5000 + "i", "after @ comes"),
+        ("runs/bt6:alphabeta(٣)", "a depth from 1 to 256"),
+        ("runs/bt6:mcts(٣)", "mcts takes an exploration constant"),
+        ("runs/bt6:alphabeta(" + "9" * 5000 + ")", "a depth from 1 to 256"),
+        ("runs/bt6#", "after # comes after how many matches a checkpoint was written, as in runs/bt6#576; got"),
+        ("runs/bt6#best", "after # comes"),
+        ("runs/bt6#٤٨", "after # comes"),
+        ("runs/bt6#-1@1s", "after # comes"),
+        ("runs/bt6#" + "9" * 5000, "after # comes"),
         ("runs/bt6@1m", "after @ comes"),
         ("runs/bt6@-1s", "after @ comes"),
     ],

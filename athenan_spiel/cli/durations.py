@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 
 _DURATION = re.compile(r"(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>\d+(?:\.\d+)?|\.\d+)s?)?", re.ASCII)
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -19,5 +19,7 @@ def parse_duration(text: str) -> float:
     match = _DURATION.fullmatch(text.strip())
     seconds = sum(_SECONDS[unit] * float(n) for unit, n in match.groupdict().items() if n) if match else 0.0
     if not 0 < seconds < float("inf"):
-        raise ConfigError(f"expected a length of time above zero, like 90s, 3m, 1h30m or 45 (seconds), got {text!r}")
+        raise ConfigError(
+            f"expected a length of time above zero, like 90s, 3m, 1h30m or 45 (seconds), got {shown(text)}"
+        )
     return seconds

@@ -18,7 +18,7 @@ import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from athenan_spiel.config import NONE
-from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.errors import ConfigError, nearest, shown
 
 T = TypeVar("T")
 
@@ -102,19 +102,26 @@ def _registry() -> ConstructorRegistry:
 
 def _whole_number(text: str) -> int:
     try:
-        return int(text)
+        return int(_in_ascii(text))
     except ValueError:
-        raise ValueError(f"expected a whole number, got {text!r}") from None
+        raise ValueError(f"expected a whole number, got {shown(text)}") from None
 
 
 def _number(text: str) -> float:
     try:
-        number = float(text)
+        number = float(_in_ascii(text))
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"expected a number, got {text!r}")
+        raise ValueError(f"expected a number, got {shown(text)}")
     return number
+
+
+def _in_ascii(text: str) -> str:
+    """`text`, unless it has digits of other scripts, which Python reads as numbers."""
+    if not text.isascii():
+        raise ValueError(text)
+    return text
 
 
 def _option_names(arguments_type: type[Any], command: str, options: dict[str, Any]) -> list[str]:

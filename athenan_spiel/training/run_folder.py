@@ -206,7 +206,7 @@ class RunFolder:
             raise self._not_written(error) from error
 
     def _remove_old(self, config: TrainingConfig) -> None:
-        """Remove the old checkpoints, but for the networks of milestones; what cannot be removed is tried again later."""
+        """Remove old checkpoints, but for the networks of milestones; what cannot be removed is tried again later."""
         paths = self.checkpoints()
         before = 0
         for path in paths[: -config.keep]:
