@@ -33,6 +33,7 @@ MOST_TEXT = 2**18
 """Bytes of a file of settings at most: a hundred times those of a run."""
 DEEPEST = 50
 """Brackets within brackets, or names behind dots, in a text at most."""
+_SECOND_NAME = "it is the same file as one elsewhere (a hard link): replace it by a copy"
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _STRING_OR_COMMENT = re.compile(
     r"""\"{3}(?:\\.|[^\\])*?(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""", re.DOTALL
@@ -129,6 +130,24 @@ def require_folder(path: Path) -> None:
         raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path))
     if not stat.S_ISDIR(mode):
         raise OSError(errno.ENOTDIR, "it is no folder", str(path))
+
+
+def require_file(path: Path) -> None:
+    """Check that `path`, if there is such a thing, is a regular file of one name, and no link to one.
+
+    Raises:
+        OSError: it is something else.
+    """
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    if status.st_nlink > 1:
+        raise OSError(errno.EMLINK, _SECOND_NAME, str(path))
 
 
 def is_folder(path: Path) -> bool:

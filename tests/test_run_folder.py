@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import hashlib
 import json
 import multiprocessing
 import os
@@ -64,8 +65,13 @@ def truncate(path: Path) -> None:
 
 
 def edit_state(path: Path, **changes: object) -> None:
+    """As a hostile hand would: its checksum is right."""
     state = json.loads((path / "state.json").read_text())
-    (path / "state.json").write_text(json.dumps(state | changes))
+    (path / "state.json").write_bytes(checkpoints.signed(state | changes))
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_a_checkpoint_comes_back_as_it_was(folder: RunFolder) -> None:
@@ -83,7 +89,7 @@ def test_a_checkpoint_comes_back_as_it_was(folder: RunFolder) -> None:
 
 def test_state_says_format_versions_and_checksums(folder: RunFolder) -> None:
     state = json.loads((newest(folder) / "state.json").read_text())
-    assert state["version"] == 2
+    assert state["version"] == 3
     assert {"athenan_spiel", "torch", "open_spiel", "numpy", "python"} <= state["libraries"].keys()
     assert state["sha256"].keys() == {"weights.safetensors", "optimizer.pt", "replay.npz"}
     assert state["game"] == GAME
@@ -128,7 +134,7 @@ def test_a_truncated_file_is_noticed_and_the_older_checkpoint_named(folder: RunF
 
 def test_a_truncated_state_is_noticed(folder: RunFolder) -> None:
     truncate(newest(folder) / "state.json")
-    with pytest.raises(CheckpointError, match=r"state.json is not valid JSON \(\d+ bytes\); it may be truncated"):
+    with pytest.raises(CheckpointError, match=r"state.json is not valid JSON \(\d+ bytes: .*\); it may be truncated"):
         folder.load()
 
 
@@ -156,11 +162,11 @@ def test_a_foreign_checkpoint_is_refused(folder: RunFolder, content: str) -> Non
         read_header(newest(folder))
 
 
-@pytest.mark.parametrize("version", [3, None, "1"])
+@pytest.mark.parametrize("version", [4, None, "1"])
 def test_a_newer_format_is_refused(folder: RunFolder, version: object) -> None:
     edit_state(newest(folder), version=version)
     with pytest.raises(
-        CheckpointError, match=r"has format version .*, and this athenan_spiel .* reads up to 2: install"
+        CheckpointError, match=r"has format version .*, and this athenan_spiel .* reads up to 3: install"
     ):
         read_header(newest(folder))
 
@@ -173,7 +179,9 @@ def test_a_newer_format_is_refused(folder: RunFolder, version: object) -> None:
         {"counters": {"matches": "six"}},
         {"counters": {"matches": -1}},
         {"counters": {"matches": True}},
-        {"counters": {"seconds": float("nan")}},
+        {"counters": {"seconds": 1e300}},
+        {"counters": {"matches": 10**400}},
+        {"config": {"seconds": 10**400}},
         {"config": {"seed": -1}},
         {"config": {"unknown": 1}},
         {"config": 3},
@@ -203,16 +211,16 @@ def test_nothing_is_unpickled(folder: RunFolder, tmp_path: Path) -> None:
     path = newest(folder)
     torch.save({"state": Trap()}, path / "optimizer.pt")
     np.savez(path / "replay.npz", values=np.array([Trap()], dtype=object))
-    sums = {name: checkpoints.sha256(path / name) for name in ("weights.safetensors", "optimizer.pt", "replay.npz")}
+    sums = {name: sha256(path / name) for name in ("weights.safetensors", "optimizer.pt", "replay.npz")}
     edit_state(path, sha256=sums)
     with pytest.raises(CheckpointError, match=r"optimizer.pt has unexpected content"):
         read_checkpoint(path)
     torch.save({}, path / "optimizer.pt")
-    edit_state(path, sha256=sums | {"optimizer.pt": checkpoints.sha256(path / "optimizer.pt")})
+    edit_state(path, sha256=sums | {"optimizer.pt": sha256(path / "optimizer.pt")})
     with pytest.raises(CheckpointError, match=r"replay.npz has unexpected content"):
         read_checkpoint(path)
     (path / "weights.safetensors").write_bytes(b"no tensors")
-    edit_state(path, sha256={"weights.safetensors": checkpoints.sha256(path / "weights.safetensors")})
+    edit_state(path, sha256={"weights.safetensors": sha256(path / "weights.safetensors")})
     with pytest.raises(CheckpointError, match=r"weights.safetensors has unexpected content"):
         read_weights(path)
     assert not (tmp_path / "sprung").exists()

@@ -86,10 +86,11 @@ def _start(words: Sequence[str]) -> TrainingConfig:
         return PRESETS.get(name or "quick", TrainingConfig())  # a wrong name is the parser's to complain of
     if name is not None:
         raise ConfigError("expected --preset or --config to start from, got both")
+    from athenan_spiel.files import read_toml
     from athenan_spiel.training.settings_file import config_from_toml
 
     try:
-        text = Path(file).read_text(encoding="utf-8")
+        text = read_toml(file, follow=True)
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -5,8 +5,10 @@
 
 1. A folder under its final name is whole: it is written under a temporary name, every file of it is flushed to disk,
    then it is renamed. A kill at any moment leaves either no such folder or a whole one.
-2. What is damaged, foreign or of a newer format is noticed before any of it is used.
-3. Nothing is unpickled.
+2. What is damaged, foreign or of a newer format is noticed before any of it is used. A single flipped bit is, in
+   whichever file.
+3. Nothing is unpickled, imported or followed out of the folder, and nothing is read beyond the bounds below. Checksums
+   say that a file is what was written, not that it was written here: content is checked as if none of them held.
 """
 
 from __future__ import annotations
@@ -16,12 +18,10 @@ import dataclasses
 import hashlib
 import io
 import json
-import math
 import os
-import pickle
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -33,18 +33,42 @@ from numpy.typing import NDArray
 
 import athenan_spiel
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import CheckpointError, ConfigError
+from athenan_spiel.errors import CheckpointError, shown
+from athenan_spiel.files import (
+    UNFINISHED,
+    opened,
+    parse_json,
+    read_file,
+    remove,
+    replace_durably,
+    require_folder,
+    sha256,
+    sync_folder,
+    write_durably,
+)
+from athenan_spiel.training.archives import read_arrays, require_plain
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
 
 T = TypeVar("T")
 
 FORMAT = "athenan_spiel checkpoint"
-VERSION = 2
-"""Grows when an older library could misread what a newer one writes. Since 2 there may be resolved states."""
-UNFINISHED = ".writing-"
-"""What the names of folders and files begin with that are not whole yet."""
+VERSION = 3
+"""Grows when an older library could misread what a newer one writes, or a newer one must tell what an older one wrote.
+Since 2 there may be resolved states, since 3 `state.json` holds a checksum of itself."""
 WEIGHTS, OPTIMIZER, REPLAY, STATE = "weights.safetensors", "optimizer.pt", "replay.npz", "state.json"
 RESOLVED = "resolved.npz"
+CHECKSUM = "checksum"
+"""Key of `state.json`: the SHA-256 of all else in it."""
+MOST_STATE = 2**20
+"""Bytes of `state.json` that are read at most."""
+MOST_WEIGHTS = 2**31
+"""Bytes of `weights.safetensors` that are read at most: 500 million weights."""
+MOST_OPTIMIZER = 2 * MOST_WEIGHTS + 2**20
+"""Adam keeps two numbers for each weight."""
+MOST_RESOLVED = 2**28
+"""Bytes of `resolved.npz` that are read at most: 4,000,000 states take half of them."""
+MOST_COUNT = 2**53
+"""Whole numbers up to here are exact as floats, too."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -68,8 +92,8 @@ class Counters:
     def __post_init__(self) -> None:
         for name, count in dataclasses.asdict(self).items():
             kinds = (int, float) if name in ("seconds", "resolved_since") else (int,)
-            if type(count) not in kinds or not 0 <= count < math.inf:
-                raise TypeError(f"{name} must be a number that counts, got {count!r}")
+            if type(count) not in kinds or not 0 <= count <= MOST_COUNT:
+                raise TypeError(f"{name} must be a number that counts, got {shown(count)}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,9 +135,10 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     replaced = folder / f"{UNFINISHED}replaced-{final.name}"
     arrays: Any = checkpoint.replay
     resolved: Any = checkpoint.resolved
-    for leftover in (unfinished, replaced):
-        shutil.rmtree(leftover, ignore_errors=True)  # a kill may have left one
     try:
+        require_folder(folder)
+        for leftover in (unfinished, replaced):
+            remove(leftover)  # a kill may have left one
         unfinished.mkdir(parents=True)
         sums = {
             WEIGHTS: write_durably(unfinished / WEIGHTS, lambda f: f.write(safetensors.torch.save(checkpoint.weights))),
@@ -147,59 +172,13 @@ def rewrite_header(path: Path, header: Header) -> None:
     replace_durably(path / STATE, _state_bytes(header, sums))
 
 
-def replace_durably(path: Path, data: bytes) -> None:
-    """Make `data` the content of the file `path`, so that a kill at any moment leaves the old content or the new."""
-    unfinished = path.with_name(UNFINISHED + path.name)
-    try:
-        write_durably(unfinished, lambda f: f.write(data))
-        unfinished.replace(path)
-        sync_folder(path.parent)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> str:
-    """Make a file by `write`, flush it to disk, and return the SHA-256 of its content."""
-    with path.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    return sha256(path)
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sync_folder(path: Path) -> None:
-    """Flush the names in the folder `path` to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def read_header(path: Path) -> Header:
     """What the checkpoint in the folder `path` says of itself.
 
     Raises:
         CheckpointError: it is missing, damaged, foreign, or of a newer format.
     """
-    state = _read_state(path)
-    try:
-        return Header(
-            game=_of_type(str, state["game"]),
-            config=config_from_dict(state["config"]),
-            outcome=_of_type(dict, state["outcome"]),
-            counters=Counters(**state["counters"]),
-            generators=_of_type(dict, state["generators"]),
-        )
-    except (KeyError, TypeError, AttributeError, ConfigError) as error:
-        raise damaged(path, f"{STATE} has unexpected content ({error})") from None
+    return _header(path, _read_state(path))
 
 
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
@@ -208,8 +187,7 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     Raises:
         CheckpointError: as `read_header`.
     """
-    with _understood(path, WEIGHTS) as file:
-        return safetensors.torch.load_file(file)
+    return _weights(path, _read_state(path))
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -218,22 +196,29 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Raises:
         CheckpointError: as `read_header`, or it keeps no more than a network.
     """
-    header = read_header(path)
-    if not any((path / name).exists() for name in (OPTIMIZER, REPLAY)):
+    state = _read_state(path)
+    header = _header(path, state)
+    if not any(os.path.lexists(path / name) for name in (OPTIMIZER, REPLAY)):
         raise CheckpointError(
             f"checkpoint {path} keeps the network alone, as in a finished experiment or a milestone: it can be played, "
             "but not resumed"
         )
-    weights = read_weights(path)
-    with _understood(path, OPTIMIZER) as file:
+    weights = _weights(path, state)
+    with _understood(path, state, OPTIMIZER, MOST_OPTIMIZER) as file:
+        require_plain(file)
         optimizer = torch.load(file, map_location="cpu", weights_only=True)
-    with _understood(path, REPLAY) as file, np.load(file, allow_pickle=False) as arrays:
-        replay = dict(arrays)
+    with _understood(path, state, REPLAY, most_replay(header.config)) as file:
+        replay = read_arrays(file)
     resolved = None
-    if RESOLVED in _read_state(path)["sha256"]:
-        with _understood(path, RESOLVED) as file, np.load(file, allow_pickle=False) as arrays:
-            resolved = dict(arrays)
+    if RESOLVED in state["sha256"]:
+        with _understood(path, state, RESOLVED, MOST_RESOLVED) as file:
+            resolved = read_arrays(file)
     return Checkpoint(header=header, weights=weights, optimizer=optimizer, replay=replay, resolved=resolved)
+
+
+def most_replay(config: TrainingConfig) -> int:
+    """Bytes of `replay.npz` that are read at most: twice what the settings allow, as the newest match stays always."""
+    return int(2e6 * config.replay.megabytes) + 2**28
 
 
 def damaged(path: Path, problem: str) -> CheckpointError:
@@ -248,38 +233,72 @@ def _of_type(kind: type[T], value: object) -> T:
 
 
 def _read_state(path: Path) -> dict[str, Any]:
+    """What `state.json` holds, after the checks of its format and its checksum."""
     try:
-        text = (path / STATE).read_bytes()
+        require_folder(path)
+        text = read_file(path / STATE, MOST_STATE)
     except OSError as error:
         raise damaged(path, f"{STATE} cannot be read ({error.strerror})") from None
     try:
-        state = json.loads(text)
-    except ValueError:
-        raise damaged(path, f"{STATE} is not valid JSON ({len(text)} bytes); it may be truncated") from None
+        state = parse_json(text)
+    except ValueError as error:
+        raise damaged(path, f"{STATE} is not valid JSON ({len(text)} bytes: {error}); it may be truncated") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise CheckpointError(f"{path / STATE} was not written by athenan_spiel: expected format {FORMAT!r}")
     version = state.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise CheckpointError(
-            f"checkpoint {path} has format version {version!r}, and this athenan_spiel ({athenan_spiel.__version__}) "
-            f"reads up to {VERSION}: install a newer athenan_spiel"
+            f"checkpoint {path} has format version {shown(version)}, and this athenan_spiel "
+            f"({athenan_spiel.__version__}) reads up to {VERSION}: install a newer athenan_spiel"
         )
+    found = state.pop(CHECKSUM, None)
+    if (version >= 3 or found is not None) and found != _checksum(state):
+        raise damaged(path, f"{STATE} does not match its own checksum; a bit of it may have changed")
     return state
 
 
+def _header(path: Path, state: dict[str, Any]) -> Header:
+    try:
+        return Header(
+            game=_of_type(str, state["game"]),
+            config=config_from_dict(state["config"]),
+            outcome=_of_type(dict, state["outcome"]),
+            counters=Counters(**state["counters"]),
+            generators=_of_type(dict, state["generators"]),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise damaged(path, f"{STATE} has unexpected content ({error})") from None
+
+
+def _weights(path: Path, state: dict[str, Any]) -> dict[str, torch.Tensor]:
+    with _understood(path, state, WEIGHTS, MOST_WEIGHTS) as file:
+        return safetensors.torch.load(file.read())
+
+
 def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
-    state = {
-        "format": FORMAT,
-        "version": VERSION,
-        "libraries": _library_versions(),
-        "game": header.game,
-        "config": config_to_dict(header.config),
-        "outcome": header.outcome,
-        "counters": dataclasses.asdict(header.counters),
-        "generators": header.generators,
-        "sha256": dict(sums),
-    }
-    return json.dumps(state, indent=1).encode()
+    return signed(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "libraries": _library_versions(),
+            "game": header.game,
+            "config": config_to_dict(header.config),
+            "outcome": header.outcome,
+            "counters": dataclasses.asdict(header.counters),
+            "generators": header.generators,
+            "sha256": dict(sums),
+        }
+    )
+
+
+def signed(state: Mapping[str, Any]) -> bytes:
+    """The text of a `state.json` that holds `state` and its checksum."""
+    rest = {name: value for name, value in state.items() if name != CHECKSUM}
+    return json.dumps(rest | {CHECKSUM: _checksum(rest)}, indent=1).encode()
+
+
+def _checksum(state: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, indent=1).encode()).hexdigest()
 
 
 def _library_versions() -> dict[str, str]:
@@ -294,17 +313,20 @@ def _optimizer_bytes(state: dict[str, Any]) -> bytes:
 
 
 @contextlib.contextmanager
-def _understood(path: Path, name: str) -> Iterator[Path]:
-    """The path of the checkpoint's file `name`, whose content is what was written; reading it may yet go wrong."""
-    sums = _read_state(path).get("sha256")
-    try:
-        found = sha256(path / name)
-        size = (path / name).stat().st_size
-    except OSError as error:
-        raise damaged(path, f"{name} cannot be read ({error.strerror})") from None
-    if not isinstance(sums, dict) or sums.get(name) != found:
-        raise damaged(path, f"{name} ({size} bytes) does not match its checksum; it may be truncated")
-    try:
-        yield path / name
-    except (OSError, ValueError, RuntimeError, safetensors.SafetensorError, pickle.UnpicklingError) as error:
-        raise damaged(path, f"{name} has unexpected content ({type(error).__name__})") from error
+def _understood(path: Path, state: Mapping[str, Any], name: str, most_bytes: int) -> Iterator[BinaryIO]:
+    """The checkpoint's file `name`, whose content is what was written; reading it may yet go wrong."""
+    sums = state.get("sha256")
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(opened(path / name, most_bytes))
+            found = sha256(file)
+            size = file.tell()
+        except OSError as error:
+            raise damaged(path, f"{name} cannot be read ({error.strerror})") from None
+        if not isinstance(sums, dict) or sums.get(name) != found:
+            raise damaged(path, f"{name} ({size} bytes) does not match its checksum; it may be truncated")
+        file.seek(0)
+        try:
+            yield file
+        except Exception as error:  # whatever a reader raises for content that it did not expect
+            raise damaged(path, f"{name} has unexpected content ({type(error).__name__})") from error

@@ -3,6 +3,8 @@
 What is under its final name is whole (see `checkpoints`). The last good checkpoint stays until the next one is whole;
 then all but the newest are removed, and of milestones the network is kept, as the run's settings say. One process at a
 time may train in a folder: it holds a lock that the system drops when the process ends, however it ends.
+
+The folder itself may be a link, as the user has named it; nothing below it is followed out of it (see `files`).
 """
 
 from __future__ import annotations
@@ -17,15 +19,24 @@ from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError
+from athenan_spiel.files import (
+    UNFINISHED,
+    is_folder,
+    open_lock,
+    read_toml,
+    remove,
+    replace_durably,
+    require_file,
+    require_folder,
+)
 from athenan_spiel.training.checkpoints import (
     OPTIMIZER,
     REPLAY,
     RESOLVED,
-    UNFINISHED,
     Checkpoint,
     Header,
+    damaged,
     read_checkpoint,
-    replace_durably,
     rewrite_header,
     write_checkpoint,
 )
@@ -92,9 +103,10 @@ class RunFolder:
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            self._require_no_links()
+            descriptor = open_lock(self.path / LOCK)
         except OSError as error:
-            raise CheckpointError(f"the run folder {str(self.path)!r} cannot be written: {error.strerror}") from None
+            raise self._not_usable(error) from None
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,7 +115,7 @@ class RunFolder:
                     f"another process is training in {str(self.path)!r}: wait for it, stop it, or choose another folder"
                 ) from None
             for leftover in [*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*")]:
-                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+                remove(leftover)
             yield
         finally:
             os.close(descriptor)
@@ -117,9 +129,9 @@ class RunFolder:
         """
         path = self.path / CONFIG
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_toml(path)
         except (OSError, UnicodeDecodeError) as error:
-            raise CheckpointError(f"{path} cannot be read: {error}") from None
+            raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
         return settings_from_toml(text, str(path))
 
     def write_settings(self, game: str, config: TrainingConfig) -> None:
@@ -134,9 +146,11 @@ class RunFolder:
             raise CheckpointError(f"{self.path / CONFIG} could not be written: {error.strerror}") from None
 
     def checkpoints(self) -> list[Path]:
-        """The checkpoints, oldest first."""
-        names = [item for item in self.checkpoints_path.glob("*") if _NUMBER.fullmatch(item.name) and item.is_dir()]
-        return sorted(names, key=lambda item: int(item.name))
+        """The checkpoints, oldest first. What is a link, or has a name that no checkpoint is given, is none."""
+        if not is_folder(self.checkpoints_path):
+            return []
+        found = [item for item in self.checkpoints_path.iterdir() if _NUMBER.fullmatch(item.name) and is_folder(item)]
+        return sorted(found, key=lambda item: int(item.name))
 
     def newest(self) -> Path | None:
         """The newest checkpoint."""
@@ -154,7 +168,7 @@ class RunFolder:
         if not paths:
             return None
         try:
-            return read_checkpoint(paths[-1])
+            return _numbered(paths[-1])
         except CheckpointError as error:
             whole = next(filter(_is_whole, reversed(paths[:-1])), None)
             if whole is None:
@@ -224,6 +238,17 @@ class RunFolder:
                 path.rename(removed)
                 shutil.rmtree(removed)
 
+    def _require_no_links(self) -> None:
+        """Raise `OSError` if what is written to in here is a link to elsewhere, or no file or folder at all."""
+        for folder in (self.checkpoints_path, self.tensorboard_path):
+            require_folder(folder)
+        require_file(self.metrics_path)
+
+    def _not_usable(self, error: OSError) -> CheckpointError:
+        """What is wrong with the folder, or with a file in it."""
+        where = f", {error.filename}" if error.filename not in (None, str(self.path)) else ""
+        return CheckpointError(f"the run folder {str(self.path)!r} cannot be written{where}: {error.strerror}")
+
     def _not_written(self, error: OSError) -> CheckpointError:
         newest = self.newest()
         kept = f"{newest} is kept" if newest is not None else "there is no earlier one"
@@ -233,9 +258,17 @@ class RunFolder:
         )
 
 
+def _numbered(path: Path) -> Checkpoint:
+    """The checkpoint `path`, which has the number of its matches."""
+    checkpoint = read_checkpoint(path)
+    if (matches := checkpoint.header.counters.matches) != int(path.name):
+        raise damaged(path, f"it was written after {matches} matches, and its name says {int(path.name)}")
+    return checkpoint
+
+
 def _is_whole(path: Path) -> bool:
     try:
-        read_checkpoint(path)
+        _numbered(path)
     except CheckpointError:
         return False
     return True

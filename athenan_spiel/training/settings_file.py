@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-import tomllib
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from athenan_spiel.config import NONE, TrainingConfig
-from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.files import parse_toml
 from athenan_spiel.training.toml_lines import KeyPath, key_lines
 
 
@@ -62,13 +62,13 @@ def config_from_toml(text: str, source: str = "config.toml") -> TrainingConfig:
 def _read(text: str, source: str) -> tuple[str | None, TrainingConfig]:
     """The game's string, None if there is none, and the settings."""
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = parse_toml(text)
+    except ValueError as error:
         raise ConfigError(f"{source} is not valid TOML: {error}") from None
     with errors_with_lines(text, source):
         game = table.pop("game", None)
         if game is not None and (not isinstance(game, str) or not game):
-            raise SettingError(("game",), f"must be an OpenSpiel game string such as 'connect_four', got {game!r}")
+            raise SettingError(("game",), f"must be an OpenSpiel game string such as 'connect_four', got {shown(game)}")
         return game, read_settings(TrainingConfig, table, (), others=("game",))
 
 
@@ -149,7 +149,7 @@ def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
         (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, Mapping):
-            raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {value!r}")
+            raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {shown(value)}")
         return read_settings(typing.cast(type[Any], hint), value, path)
     fits = type(value) is int and value.bit_length() < sys.float_info.max_exp  # else the dataclass refuses it
     return float(typing.cast(int, value)) if hint is float and fits else value

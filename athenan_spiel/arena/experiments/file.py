@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from typing import Any
 from athenan_spiel.arena.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 from athenan_spiel.config import NONE, TrainingConfig
 from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.files import parse_toml, read_toml
 from athenan_spiel.training.presets import preset
 from athenan_spiel.training.settings_file import SettingError, read_settings
 from athenan_spiel.training.toml_lines import KeyPath, line_of
@@ -62,8 +62,8 @@ class ExperimentFile:
         self.text = text
         self.source = source
         try:
-            self._table: dict[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            self._table = parse_toml(text)
+        except ValueError as error:
             raise ConfigError(f"{source} is not valid TOML: {error}") from None
         self.experiment = self._experiment()
 
@@ -230,7 +230,7 @@ def read_experiment(path: str | Path) -> ExperimentFile:
         ConfigError: the file cannot be read, or as `ExperimentFile`.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_toml(path, follow=True)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -22,7 +22,7 @@ import athenan_spiel
 from athenan_spiel.arena.experiments.file import ExperimentFile
 from athenan_spiel.arena.experiments.plan import Pairing, Player
 from athenan_spiel.errors import ExperimentError
-from athenan_spiel.training.checkpoints import replace_durably
+from athenan_spiel.files import replace_durably
 from athenan_spiel.training.run_folder import LOCK, RunFolder
 
 COPY, DESCRIPTION, MATCHES = "experiment.toml", "experiment.json", "matches.jsonl"

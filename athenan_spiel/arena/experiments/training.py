@@ -17,9 +17,10 @@ from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError
+from athenan_spiel.files import UNFINISHED, sync_folder
 from athenan_spiel.games import load_game
 from athenan_spiel.training import resume, train
-from athenan_spiel.training.checkpoints import OPTIMIZER, REPLAY, STATE, UNFINISHED, WEIGHTS, read_header, sync_folder
+from athenan_spiel.training.checkpoints import OPTIMIZER, REPLAY, STATE, WEIGHTS, read_header
 from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 from athenan_spiel.training.trainer import fraction_done

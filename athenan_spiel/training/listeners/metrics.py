@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
 from collections.abc import Callable
 from datetime import datetime
-from io import BufferedRandom
 from pathlib import Path
+from typing import BinaryIO
 
+from athenan_spiel.files import open_to_append, parse_json
 from athenan_spiel.training.events import (
     CheckpointWritten,
     Event,
@@ -20,13 +23,17 @@ from athenan_spiel.training.events import (
 )
 from athenan_spiel.training.listeners.records import as_record, now
 
+MOST_LINE = 2**20
+"""Bytes of a line: a thousand times those of an event."""
+_log = logging.getLogger(__name__)
+
 
 class MetricsFile:
     """A listener that appends to `path`.
 
     When a run goes on from a checkpoint, the lines on matches after it are cut off first: those matches are played
-    again. So is a last line that a kill has left half written. `RoundProgress`, `WarmUpProgress` and `StopNoticed`
-    leave no line.
+    again. So is a last line that a kill has left half written. A warning of the log says where the file no longer tells
+    of all matches that the checkpoint counts. `RoundProgress`, `WarmUpProgress` and `StopNoticed` leave no line.
 
     Args:
         path: the file.
@@ -36,16 +43,22 @@ class MetricsFile:
     def __init__(self, path: Path, clock: Callable[[], datetime] = now) -> None:
         self._path = path
         self._clock = clock
-        self._file: BufferedRandom | None = None
+        self._file: BinaryIO | None = None
 
     def __call__(self, event: Event) -> None:
         """Append the line of `event`."""
         if isinstance(event, RoundProgress | WarmUpProgress | StopNoticed):
             return
         if isinstance(event, RunStarted):
-            self._path.touch()
-            self._file = self._path.open("r+b")
-            _cut_off_after(self._file, event.matches)
+            self._file = open_to_append(self._path)
+            told = self._cut_off_after(event.matches)
+            if told < event.matches:
+                _log.warning(
+                    "%s tells of %d of the %d matches that the checkpoint counts: the lines on the others are lost",
+                    self._path,
+                    told,
+                    event.matches,
+                )
         if self._file is None:
             return
         self._file.write(json.dumps(as_record(event, self._clock())).encode() + b"\n")
@@ -56,23 +69,37 @@ class MetricsFile:
             self._file.close()
             self._file = None
 
+    def _cut_off_after(self, matches: int) -> int:
+        """Truncate before the first line about a match after the `matches`-th, or that is half written; go to the end.
 
-def _cut_off_after(file: BufferedRandom, matches: int) -> None:
-    """Truncate before the first line about a match after the `matches`-th, or that is half written; go to the end."""
-    end = 0
-    for line in file:
-        if not line.endswith(b"\n") or _matches_of(line) > matches:
-            break
-        end += len(line)
-    file.truncate(end)
-    file.seek(end)
+        Returns how many matches the lines that stay tell of.
+
+        Raises:
+            OSError: a line is longer than any that is written here; nothing is cut off.
+        """
+        assert self._file is not None
+        end = 0
+        told: set[float] = set()
+        while line := self._file.readline(MOST_LINE):
+            if len(line) >= MOST_LINE:
+                raise OSError(errno.EFBIG, f"{self._path} has a line of {MOST_LINE:,} bytes or more: move it away")
+            name, about = _summary(line)
+            if not line.endswith(b"\n") or about > matches:
+                break
+            if name == "match_finished":
+                told.add(about)
+            end += len(line)
+        self._file.truncate(end)
+        self._file.seek(end)
+        return len(told)
 
 
-def _matches_of(line: bytes) -> float:
-    """The matches a line is about; a line that someone else has written is about none."""
+def _summary(line: bytes) -> tuple[object, float]:
+    """The event that a line tells, and after how many matches; a line that someone else has written tells none."""
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError:
-        return 0
-    matches = record.get("matches") if isinstance(record, dict) else None
-    return matches if isinstance(matches, int | float) else 0
+        return None, 0
+    record = record if isinstance(record, dict) else {}
+    matches = record.get("matches")
+    return record.get("event"), matches if isinstance(matches, int | float) else 0
