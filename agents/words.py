@@ -65,6 +65,19 @@ class AgentWord:
         """Whether a person plays."""
         return self.bot == "human"
 
+    def learned_game(self) -> str | None:
+        """The string of the game that a run's checkpoint has learned; None for an agent that is no run.
+
+        Raises:
+            CheckpointError: there is no such checkpoint, or it cannot be used.
+        """
+        if self.bot != "athenan":
+            return None
+        from athenan_spiel.training.loading import game_of  # torch comes with it
+
+        matches = self.params.get("matches")
+        return game_of(str(self.params["checkpoint"]), matches if isinstance(matches, int) else None)
+
     def __str__(self) -> str:
         return self.text
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import pyspiel
 
-from athenan_spiel.errors import AgentError, ConfigError
+from athenan_spiel.errors import AgentError, ConfigError, shown
 
 DRAWS_PER_OPENING = 20
 """So many draws in a row that find no new opening mean that there is none left."""
@@ -203,7 +203,7 @@ def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Rand
         ConfigError: `plies` is negative, or every opening of that length seems to end the match.
     """
     if plies < 0:
-        raise ConfigError(f"an opening must have zero plies or more, got {plies!r}")
+        raise ConfigError(f"an opening must have zero plies or more, got {shown(plies)}")
     openings: list[tuple[int, ...]] = []
     seen: set[tuple[int, ...]] = set()
     while len(openings) < count:
@@ -215,7 +215,9 @@ def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Rand
         elif seen:
             seen.clear()
         else:
-            raise ConfigError(f"{plies} random plies must leave the match open, got only finished matches; take fewer")
+            raise ConfigError(
+                f"{shown(plies)} random plies must leave the match open, got only finished matches; take fewer"
+            )
     return openings
 
 
@@ -251,11 +253,7 @@ def play_series(
             length.
         AgentError: a player chose an action that is not legal.
     """
-    if game.num_players() != 2:
-        raise ConfigError(f"a series needs a game for two players, got {str(game)!r}: let each agent play by itself")
-    if matches < 2 or matches % 2:
-        raise ConfigError(f"a series plays both colours: matches must be even and at least 2, got {matches!r}")
-    openings = random_openings(game, matches // 2, opening_plies, random.Random(seed))
+    openings = series_openings(game, matches, opening_plies, seed)
     sides = [(contender(0), opponent(1)), (opponent(0), contender(1))]
     series = Series()
     for opening in openings:
@@ -264,6 +262,19 @@ def play_series(
             if on_match is not None:
                 on_match(series)
     return series
+
+
+def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:
+    """The openings of `play_series`, each for two matches.
+
+    Raises:
+        ConfigError: as `play_series`.
+    """
+    if game.num_players() != 2:
+        raise ConfigError(f"a series needs a game for two players, got {str(game)!r}: let each agent play by itself")
+    if matches < 2 or matches % 2:
+        raise ConfigError(f"a series plays both colours: matches must be even and at least 2, got {shown(matches)}")
+    return random_openings(game, matches // 2, plies, random.Random(seed))
 
 
 def play_by_itself(
@@ -286,13 +297,22 @@ def play_by_itself(
         ConfigError: the game is for two, `matches` is not at least 1, or there is no opening of that length.
         AgentError: the player chose an action that is not legal.
     """
-    if game.num_players() != 1:
-        raise ConfigError(f"only a game for one player is played by oneself, got {str(game)!r}: play a series")
-    if matches < 1:
-        raise ConfigError(f"matches must be at least 1, got {matches!r}")
     results = []
-    for opening in random_openings(game, matches, opening_plies, random.Random(seed)):
+    for opening in lone_openings(game, matches, opening_plies, seed):
         results.append(play_match(game, [player], opening=opening))
         if on_match is not None:
             on_match(results[-1])
     return tuple(results)
+
+
+def lone_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:
+    """The openings of `play_by_itself`, one for each match.
+
+    Raises:
+        ConfigError: as `play_by_itself`.
+    """
+    if game.num_players() != 1:
+        raise ConfigError(f"only a game for one player is played by oneself, got {str(game)!r}: play a series")
+    if matches < 1:
+        raise ConfigError(f"matches must be at least 1, got {shown(matches)}")
+    return random_openings(game, matches, plies, random.Random(seed))

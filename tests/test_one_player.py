@@ -284,6 +284,29 @@ def test_eval_compares_scores(trained: str, capsys: pytest.CaptureFixture[str]) 
     assert "won" not in table
 
 
+def test_an_agent_that_fails_takes_no_score_with_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import athenan_spiel.matches as matches
+
+    play, played = matches.play_match, []
+
+    def failing(*arguments: object, **options: object) -> MatchResult:
+        if len(played) == 3:
+            raise AgentError("an illegal move")
+        played.append(play(*arguments, **options))  # type: ignore[arg-type]
+        return played[-1]
+
+    monkeypatch.setattr(matches, "play_match", failing)
+    words = ["eval", "random", "--against", "random", "--game", "morpion_solitaire", "--matches", "2", "--json"]
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "athenan eval: an illegal move\n"
+    answer = json.loads(captured.out)
+    assert (answer["finished"], answer["reason"]) == (False, "an illegal move")
+    assert [one["matches"] for one in answer["scores"]] == [2, 1]
+
+
 @pytest.mark.parametrize(("side", "said"), [([], "You have scored"), (["--second"], "The agent has scored")])
 def test_one_plays_alone_or_lets_the_agent_play(
     trained: str, side: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -12,17 +12,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, progress, say
+from athenan_spiel.cli.contestant import Contestant
 from athenan_spiel.cli.eval_alone import play_alone, table_of
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     import pyspiel
 
     from agents import AgentWord
     from athenan_spiel.arena import Comparison, Interval
-    from athenan_spiel.matches import Series
+
+
+MOST_MATCHES = 100_000
+"""Of a series: more are not what was meant."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +34,9 @@ class EvalArguments:
     """Let AGENT play matches against other agents: every random opening twice, colours exchanged. In a game for one
     player each agent plays by itself, and scores are compared.
 
-    An agent is one word: runs/NAME, runs/NAME@0.5s (seconds a move), runs/NAME@200i (search iterations a move),
-    mcts:1000 (OpenSpiel's, simulations a move), random.
+    An agent is one word: runs/NAME, runs/NAME#640 (its checkpoint after 640 matches), runs/NAME@0.5s (seconds a move),
+    runs/NAME@200i (search iterations a move), mcts:1000 (OpenSpiel's, simulations a move), random. All are loaded
+    before the first match; should one fail later, what was played until then is told.
 
     Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000
     """
@@ -57,34 +62,52 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(EvalArguments, words, "athenan eval")
     from agents import parse_word
 
-    contender = parse_word(arguments.agent)
-    opponents = [parse_word(word) for word in arguments.against]
-    for word in (contender, *opponents):
+    agents = [parse_word(word) for word in (arguments.agent, *arguments.against)]
+    for word in agents:
         if word.is_human:
             raise ConfigError(f"expected agents that play by themselves, got {word.text!r}: use `athenan play`")
-    game = _game(arguments.game, [contender, *opponents])
-    table: Table | None
-    if game.num_players() == 1:
-        plies = 0 if arguments.opening_plies is None else arguments.opening_plies
-        scores, finished = play_alone(game, [contender, *opponents], arguments.matches, plies, arguments.seed)
-        results: dict[str, list[Any]] = {"scores": [one.to_json() for one in scores]}
-        table = table_of(game, scores) if scores else None
-    else:
-        if not opponents:
-            raise ConfigError("expected at least one agent after --against, got none")
-        plies = 2 if arguments.opening_plies is None else arguments.opening_plies
-        comparisons, finished = _play(game, contender, opponents, arguments, plies)
-        results = {"comparisons": [comparison.to_json() for comparison in comparisons]}
-        table = _table(game, contender, comparisons) if comparisons else None
-    if arguments.json:
-        about = {"game": str(game), "opening_plies": plies, "seed": arguments.seed, "finished": finished}
-        print_json({**about, **results})
-    elif table is not None:
-        output().print(table)
-    if finished:
+    game = _game(arguments.game, agents)
+    alone = game.num_players() == 1
+    if not alone and not arguments.against:
+        raise ConfigError("expected at least one agent after --against, got none")
+    plies = _checked_opening_plies(game, arguments)
+    with progress().status("loading the agents"):
+        contestants = [Contestant(word, game, arguments.seed + (i > 0 and not alone)) for i, word in enumerate(agents)]
+
+    results: list[Any] = []
+    failure: BaseException | None = None
+    try:
+        (play_alone if alone else _play)(game, contestants, arguments.matches, plies, arguments.seed, results)
+    except BaseException as raised:
+        failure = raised  # whatever it is, what was played is told first
+    _report(game, arguments, plies, results, failure)
+    if failure is None:
         return DONE
-    say("stopped: the matches that were finished are counted")
-    return STOPPED
+    if isinstance(failure, KeyboardInterrupt):
+        say("stopped: the matches that were finished are counted")
+        return STOPPED
+    raise failure
+
+
+def _report(
+    game: pyspiel.Game, arguments: EvalArguments, plies: int, results: Sequence[Any], failure: BaseException | None
+) -> None:
+    """Print what was played until the end or until `failure`: `Comparison`s, in a game for one player `Scores`."""
+    alone = game.num_players() == 1
+    if arguments.json:
+        reason = "stopped" if isinstance(failure, KeyboardInterrupt) else str(failure) or type(failure).__name__
+        print_json(
+            {
+                "game": str(game),
+                "opening_plies": plies,
+                "seed": arguments.seed,
+                "finished": failure is None,
+                "reason": None if failure is None else reason,
+                "scores" if alone else "comparisons": [one.to_json() for one in results],
+            }
+        )
+    elif results:
+        output().print((table_of if alone else _table)(game, results))
 
 
 def _game(spec: str | None, words: Sequence[AgentWord]) -> pyspiel.Game:
@@ -93,59 +116,61 @@ def _game(spec: str | None, words: Sequence[AgentWord]) -> pyspiel.Game:
 
     if spec is not None:
         return load_game(spec)
-    folders = [str(word.params["checkpoint"]) for word in words if "checkpoint" in word.params]
-    if not folders:
+    learned = next((word.learned_game() for word in words if word.bot == "athenan"), None)
+    if learned is None:
         raise ConfigError("expected a game, as no agent is a run: add one such as --game connect_four")
-    from athenan_spiel.training.run_folder import RunFolder
+    return load_game(learned)
 
-    return load_game(RunFolder(folders[0]).require_run().settings()[0])
+
+def _checked_opening_plies(game: pyspiel.Game, arguments: EvalArguments) -> int:
+    """How long the openings are, in a game that has so many of them."""
+    from athenan_spiel.matches import lone_openings, series_openings
+
+    if arguments.matches > MOST_MATCHES:
+        raise ConfigError(f"matches must be at most {MOST_MATCHES}, got {shown(arguments.matches)}")
+    alone = game.num_players() == 1
+    plies = arguments.opening_plies if arguments.opening_plies is not None else 0 if alone else 2
+    (lone_openings if alone else series_openings)(game, arguments.matches, plies, arguments.seed)
+    return plies
 
 
 def _play(
-    game: pyspiel.Game, contender: AgentWord, opponents: Sequence[AgentWord], arguments: EvalArguments, plies: int
-) -> tuple[list[Comparison], bool]:
-    """A comparison with each opponent, and whether all matches were played: Ctrl-C ends them early."""
+    game: pyspiel.Game,
+    contestants: Sequence[Contestant],
+    matches: int,
+    plies: int,
+    seed: int,
+    found: list[Comparison],
+) -> None:
+    """Add to `found` a comparison with each opponent; that of a series which fails or is stopped, too."""
     from athenan_spiel.arena import Comparison
-
-    comparisons = []
-    with _bar() as bar:
-        for opponent in opponents:
-            series, finished = _series(game, contender, opponent, arguments, plies, bar)
-            if series.results:
-                comparisons.append(Comparison(contender.text, opponent.text, series))
-            if not finished:
-                return comparisons, False
-    return comparisons, True
-
-
-def _series(
-    game: pyspiel.Game, contender: AgentWord, opponent: AgentWord, arguments: EvalArguments, plies: int, bar: Progress
-) -> tuple[Series, bool]:
-    from agents import make_bot
     from athenan_spiel.matches import Series, play_series
 
-    played = Series()
-    task = bar.add_task(f"against {opponent}", total=arguments.matches, tally="")
+    contender, *opponents = contestants
+    with _bar() as bar:
+        for opponent in opponents:
+            played = Series()
+            task = bar.add_task(f"against {opponent}", total=matches, tally="")
 
-    def on_match(series: Series) -> None:
-        nonlocal played
-        played = series
-        tally = f"{series.wins} won, {series.draws} drawn, {series.losses} lost"
-        bar.update(task, completed=series.tally.matches, tally=tally)
+            def on_match(series: Series, task: Any = task) -> None:
+                nonlocal played
+                played = series
+                tally = f"{series.wins} won, {series.draws} drawn, {series.losses} lost"
+                bar.update(task, completed=series.tally.matches, tally=tally)
 
-    try:
-        play_series(
-            game,
-            lambda player: make_bot(contender, game, player, arguments.seed),
-            lambda player: make_bot(opponent, game, player, arguments.seed + 1),
-            arguments.matches,
-            opening_plies=plies,
-            seed=arguments.seed,
-            on_match=on_match,
-        )
-    except KeyboardInterrupt:
-        return played, False
-    return played, True
+            try:
+                play_series(
+                    game,
+                    contender.bot,
+                    opponent.bot,
+                    matches,
+                    opening_plies=plies,
+                    seed=seed,
+                    on_match=on_match,
+                )
+            finally:
+                if played.results:
+                    found.append(Comparison(str(contender), str(opponent), played))
 
 
 def _bar() -> Progress:
@@ -160,8 +185,8 @@ def _bar() -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _table(game: pyspiel.Game, contender: AgentWord, comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title=f"{contender} at {game}", title_justify="left")
+def _table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
+    table = Table(title=f"{comparisons[0].contender} at {game}", title_justify="left")
     table.add_column("against")
     confidence = comparisons[0].points.confidence
     for name in ("matches", "won", "drawn", "lost", "points", f"{confidence:.0%} interval", "Elo difference"):

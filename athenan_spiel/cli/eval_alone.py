@@ -13,20 +13,23 @@ from athenan_spiel.cli.console import progress
 if TYPE_CHECKING:
     import pyspiel
 
-    from agents import AgentWord
     from athenan_spiel.arena import Scores
+    from athenan_spiel.cli.contestant import Contestant
     from athenan_spiel.matches import MatchResult
 
 
 def play_alone(
-    game: pyspiel.Game, agents: Sequence[AgentWord], matches: int, opening_plies: int, seed: int
-) -> tuple[list[Scores], bool]:
-    """Each agent's scores over the same openings, and whether all matches were played: Ctrl-C ends them early."""
-    from agents import make_bot
+    game: pyspiel.Game,
+    agents: Sequence[Contestant],
+    matches: int,
+    opening_plies: int,
+    seed: int,
+    found: list[Scores],
+) -> None:
+    """Add to `found` each agent's scores over the same openings; those of an agent that fails or is stopped, too."""
     from athenan_spiel.arena import Scores
     from athenan_spiel.matches import play_by_itself
 
-    found: list[Scores] = []
     with _bar() as bar:
         for agent in agents:
             task = bar.add_task(str(agent), total=matches, best="")
@@ -37,17 +40,11 @@ def play_alone(
                 best = max(result.returns[0] for result in played)
                 bar.update(task, completed=len(played), best=f"best {best:g}")
 
-            finished = True
             try:
-                bot = make_bot(agent, game, 0, seed)
-                play_by_itself(game, bot, matches, opening_plies=opening_plies, seed=seed, on_match=on_match)
-            except KeyboardInterrupt:
-                finished = False
-            if played:
-                found.append(Scores(agent.text, tuple(played)))
-            if not finished:
-                return found, False
-    return found, True
+                play_by_itself(game, agent.bot(0), matches, opening_plies=opening_plies, seed=seed, on_match=on_match)
+            finally:
+                if played:
+                    found.append(Scores(str(agent), tuple(played)))
 
 
 def table_of(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
