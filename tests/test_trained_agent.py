@@ -18,6 +18,7 @@ from athenan_spiel.errors import BudgetError, CheckpointError
 from athenan_spiel.evaluators import ZeroEvaluator
 from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training.checkpoints import CHECKSUM
 from athenan_spiel.training.loading import game_of
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.trainer import Trainer
@@ -82,7 +83,8 @@ def test_a_run_from_before_checkpoints_were_counted_is_kept_as_then(tmp_path: Pa
     run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
     edit_settings(run.folder, 'keep = 2\nmilestone_matches = "none"\n', "")
     state = json.loads((run.checkpoint / "state.json").read_text())
-    del state["config"]["keep"], state["config"]["milestone_matches"]
+    del state["config"]["keep"], state["config"]["milestone_matches"], state[CHECKSUM]
+    state["version"] = 2
     (run.checkpoint / "state.json").write_text(json.dumps(state))
     assert load_agent(run.folder, budget=Budget(iterations=1)).step(TIC_TAC_TOE.new_initial_state()) in range(9)
     resume(run.folder, more_matches=3)
