@@ -1,11 +1,11 @@
 """Athénan for OpenSpiel: agents that learn to play a game from its rules alone, by minimax search and tree learning.
 
-The layers, each knowing only those before it: `errors` and `config` (what all share), `games` (rules), `outcomes` (what
-a finished match is worth), `encoding` (state to network input), `transpositions` and `tree` (memory), `search`
-(Descent, UBFM, alpha-beta and MCTS), `decisions` (choice), `networks` and `evaluators` (judgement), `solving` (proofs),
-`learning`, then `agent`, `matches`, `opponents`, `selfplay` and `training` (play), `arena` (measure), and `cli`. Bots
-for OpenSpiel are in the package `agents`. A value is always the first player's. What is heavy is fetched when it is
-first asked for, so importing this package loads neither torch nor OpenSpiel.
+The layers, each knowing only those before it: `errors`, `machine` and `config` (what all share), `games` (rules),
+`outcomes` (what a finished match is worth), `encoding` (state to network input), `transpositions` and `tree` (memory),
+`search` (Descent, UBFM, alpha-beta and MCTS), `decisions` (choice), `networks` and `evaluators` (judgement), `solving`
+(proofs), `learning`, then `agent`, `matches`, `opponents`, `selfplay` and `training` (play), `arena` (measure), and
+`cli`. Bots for OpenSpiel are in the package `agents`. A value is always the first player's. What is heavy is fetched
+when it is first asked for, so importing this package loads neither torch nor OpenSpiel.
 """
 
 from __future__ import annotations

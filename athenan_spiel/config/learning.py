@@ -50,7 +50,8 @@ class WarmUpConfig(Settings):
     states: int | None = None
     """How many; none: no warm-up. Its time is not counted in `seconds`. The article: of the order of 10,000,000."""
     processes: int | None = None
-    """That play the random matches; none: one for each core. What is learned does not depend on it."""
+    """That play the random matches, at most 8 for each core of the machine; none: one for each. What is learned does
+    not depend on it."""
 
     def check(self) -> None:
         """There is something to learn and someone to play it."""
@@ -77,7 +78,7 @@ class ReplayConfig(Settings):
     """σ of `plain` and `per_match`, the share of the memory that a phase learns. The article: 4 % and 5 %."""
     megabytes: float = 1000.0
     """Remark 5's bound: the oldest matches (of `plain`, the oldest blocks of states) leave, as few as possible, when
-    the memory would take more."""
+    the memory would take more. A run refuses more than the machine has."""
 
     def check(self) -> None:
         """There is room for something, and something is learned."""
@@ -104,7 +105,8 @@ class LearnerConfig(Settings):
     """Arithmetic of the forward and backward pass; the weights themselves are always float32."""
     threads: int | None = None
     """Threads of the learner on a processor; none: one for every two cores, as threads that have to wait for a core
-    cost far more than they bring. Weights are reproducible to the bit only with equal threads."""
+    cost far more than they bring. Weights are reproducible to the bit only with equal threads. A run refuses more than
+    64 for each core."""
 
     def check(self) -> None:
         """Each step goes somewhere."""

@@ -104,7 +104,8 @@ class EngineConfig(Settings):
     """`auto` takes bfloat16 where the processor has instructions for it, else float32."""
     threads: int | None = None
     """Threads of the engine on a processor; none: one for every two cores, since the search keeps another one busy, and
-    threads that have to wait for a core cost far more than they bring."""
+    threads that have to wait for a core cost far more than they bring. A run refuses more than 64 for each core, an
+    agent takes no more than that."""
 
     def check(self) -> None:
         """A thread at least."""

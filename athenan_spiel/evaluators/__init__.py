@@ -9,7 +9,7 @@ from __future__ import annotations
 from athenan_spiel.evaluators.engine import Engine, make_engine
 from athenan_spiel.evaluators.network import NetworkEvaluator
 from athenan_spiel.evaluators.simple import RolloutEvaluator, UniformRandomEvaluator, ZeroEvaluator
-from athenan_spiel.evaluators.threads import half_of_the_cores, torch_threads
+from athenan_spiel.evaluators.threads import half_of_the_cores, most_threads, require_threads, torch_threads
 
 __all__ = [
     "Engine",
@@ -19,5 +19,7 @@ __all__ = [
     "ZeroEvaluator",
     "half_of_the_cores",
     "make_engine",
+    "most_threads",
+    "require_threads",
     "torch_threads",
 ]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.errors import ConfigError, EvaluatorError
-from athenan_spiel.evaluators.threads import half_of_the_cores
+from athenan_spiel.evaluators.threads import half_of_the_cores, most_threads
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
@@ -75,18 +75,21 @@ class Engine(Protocol):
 def make_engine(config: EngineConfig, shape: Sequence[int]) -> Engine:
     """Make the engine that `config` names, for encoded states of `shape`; it has no weights yet.
 
+    It has no more threads than this machine takes (`threads`), whatever machine its settings are from.
+
     Raises:
         ConfigError: its device, its package or its arithmetic is not there.
     """
     import torch
 
     name = config.name
+    threads = None if config.threads is None else min(config.threads, most_threads())
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "openvino"
     if name == "torch":
         from athenan_spiel.evaluators.torch_engine import TorchEngine
 
-        return TorchEngine(shape, config.precision, config.threads)
+        return TorchEngine(shape, config.precision, threads)
     if name == "cuda":
         if not torch.cuda.is_available():
             raise ConfigError("engine.name='cuda' needs a CUDA device, and torch finds none: take 'auto' or 'openvino'")
@@ -99,7 +102,7 @@ def make_engine(config: EngineConfig, shape: Sequence[int]) -> Engine:
         raise ConfigError(
             f"engine.name={config.name!r} needs the package openvino, got {str(error)!r}: install it or take 'torch'"
         ) from None
-    return OpenVinoEngine(shape, config.precision, config.threads or half_of_the_cores())
+    return OpenVinoEngine(shape, config.precision, threads or half_of_the_cores())
 
 
 def check_shape(engine: str, expected: Sequence[int], network: ValueNetwork) -> None:

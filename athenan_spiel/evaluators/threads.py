@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.machine import cores
+
+MOST_PER_CORE = 64
+"""Threads for each core that this process may use. What is more only waits, and some 100,000 end the process; settings
+from a machine with more cores are still taken by one with a few."""
+
+
+def most_threads() -> int:
+    """The largest number of threads that this machine takes."""
+    return MOST_PER_CORE * cores()
+
+
+def require_threads(setting: str, count: int | None) -> None:
+    """Raise `ConfigError` naming the setting if it asks for more threads than this machine takes."""
+    if count is not None and count > most_threads():
+        raise ConfigError(
+            f"{setting} must be at most {most_threads()} on this machine, {MOST_PER_CORE} for each of its {cores()} "
+            f"cores, got {count!r}"
+        )
 
 
 def half_of_the_cores() -> int:
     """Half of the processor cores that this process may use, at least one: the default number of threads."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // 2)
+    return max(1, cores() // 2)
 
 
 @contextlib.contextmanager

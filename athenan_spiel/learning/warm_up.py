@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
-import os
 import random
 import signal
 from collections.abc import Generator, Iterator, Mapping
@@ -33,10 +32,13 @@ from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
 from athenan_spiel.learning.replay import Batch
+from athenan_spiel.machine import cores
 from athenan_spiel.outcomes import Outcome, outcome_from_parameters
 
 CHUNK = 128
 """Matches that are packed and sent together: enough to spread what that costs, a second of play at most."""
+MOST_PER_CORE = 8
+"""Processes for each core: more would only take memory."""
 _log = logging.getLogger(__name__)
 
 
@@ -59,8 +61,8 @@ class RandomEnds:
         edges: the encoder's.
         states: how many there are in all.
         seed: of all matches.
-        processes: that play at the same time; none: one for each core that this process may use. With one, this
-            process plays itself.
+        processes: that play at the same time, `MOST_PER_CORE` for each core at most, as what comes does not depend on
+            it; none: one for each core that this process may use. With one, this process plays itself.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class RandomEnds:
     ) -> None:
         self._player = _Player(game, outcome, encoder, states, seed)
         self._order = _Order(str(game), outcome_name, dict(outcome.parameters), edges, states, seed)
-        self._processes = processes or _cores()
+        self._processes = min(processes or cores(), MOST_PER_CORE * cores())
 
     def minibatches(self, batch_size: int, first: int = 0) -> Generator[Batch, None, None]:
         """Each state once, in order, from the `first` on, `batch_size` together; the last minibatch may be smaller."""
@@ -232,7 +234,3 @@ def _work(order: _Order, chunks: range, pipe: Connection) -> None:
         return
     except Exception as error:
         pipe.send(f"{type(error).__name__}: {error}")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

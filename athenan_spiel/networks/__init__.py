@@ -1,9 +1,11 @@
-"""Value networks: their layers (`layers`), and the papers' architectures by name and sizes (`architectures`)."""
+"""Value networks: their layers (`layers`), the papers' architectures by name and sizes (`architectures`), and the
+memory that one takes (`memory`)."""
 
 from __future__ import annotations
 
 from athenan_spiel.networks.architectures import DEFAULT_LAYERS, OUTPUT_GAIN, ValueNetwork, make_network
 from athenan_spiel.networks.layers import GlobalSumPooling, Output, PreciseLinear, ResidualBlock, SqueezeExcitation
+from athenan_spiel.networks.memory import learning_bytes, playing_bytes, require_memory
 
 __all__ = [
     "DEFAULT_LAYERS",
@@ -14,5 +16,8 @@ __all__ = [
     "ResidualBlock",
     "SqueezeExcitation",
     "ValueNetwork",
+    "learning_bytes",
     "make_network",
+    "playing_bytes",
+    "require_memory",
 ]

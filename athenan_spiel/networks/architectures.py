@@ -91,6 +91,18 @@ def make_network(
     if not (math.isfinite(scale) and scale > 0) or (bounded and scale != 1):
         expected = "1 where the output is bounded" if bounded else "a finite number above zero"
         raise ConfigError(f"the network's scale must be {expected}, got {scale!r}")
+    what, layers = make_layers(shape, config)
+    network = ValueNetwork(shape, layers, Output(config.neurons, bounded=bounded, scale=scale), what)
+    _initialise(network, torch.Generator().manual_seed(seed))
+    return network.eval()
+
+
+def make_layers(shape: Sequence[int], config: NetworkConfig) -> tuple[str, list[nn.Module]]:
+    """All layers but the last one, without weights that mean anything, and a description of them.
+
+    Raises:
+        ConfigError: the architecture does not fit the shape.
+    """
     name = config.architecture
     padded = 0
     if name == "auto":
@@ -100,19 +112,15 @@ def make_network(
     count = config.layers or DEFAULT_LAYERS[name]
     if name == "mlp":
         what = f"MLP of {count} x {config.neurons} neurons"
-        layers = [nn.Flatten(), *dense(math.prod(shape), config.neurons, count)]
-    elif len(shape) != 3:
+        return what, [nn.Flatten(), *dense(math.prod(shape), config.neurons, count)]
+    if len(shape) != 3:
         raise ConfigError(
             f"network.architecture={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'"
         )
-    elif name == "c":
+    if name == "c":
         what = f"C-network of {count} x {config.filters} convolutions ({padded} padded), {config.neurons} neurons"
-        layers = _c_network(shape, config, count, padded)
-    else:
-        what, layers = _residual_network(name, shape, config, count)
-    network = ValueNetwork(shape, layers, Output(config.neurons, bounded=bounded, scale=scale), what)
-    _initialise(network, torch.Generator().manual_seed(seed))
-    return network.eval()
+        return what, _c_network(shape, config, count, padded)
+    return _residual_network(name, shape, config, count)
 
 
 def _padded_convolutions(side: int, count: int) -> int:

@@ -1,16 +1,20 @@
 """The layers of the papers' networks that torch does not have, and makers of those it has.
 
-Planes are [N, F, H, W]. Layers are made without weights that mean anything: who makes a network draws them.
+Planes are [N, F, H, W]. Layers are made without weights that mean anything: who makes a network draws them. Within
+`torch.device("meta")` they have shapes alone, and take no memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import torch
 from torch import nn
 
 from athenan_spiel.networks import winograd
+
+L = TypeVar("L", bound=nn.Module)
 
 
 class Convolution(nn.Conv2d):
@@ -118,15 +122,19 @@ def dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
 def dense_of_sums(inputs: int, neurons: int) -> Iterator[nn.Module]:
     """The sums of so many planes, a dense layer over them and its ReLU."""
     yield GlobalSumPooling()
-    yield PreciseLinear(inputs, neurons, device="meta").to_empty(device="cpu")
+    yield _empty(PreciseLinear(inputs, neurons, device="meta"))
     yield nn.ReLU()
 
 
 def convolution(inputs: int, filters: int, *, kernel: int = 3, padding: int = 0) -> Convolution:
     """A convolution of `inputs` planes."""
-    return Convolution(inputs, filters, kernel, padding=padding, device="meta").to_empty(device="cpu")
+    return _empty(Convolution(inputs, filters, kernel, padding=padding, device="meta"))
 
 
 def _linear(inputs: int, neurons: int, *, bias: bool = True) -> nn.Linear:
-    # Made on the meta device, layers draw no first weights from torch's global generator.
-    return nn.Linear(inputs, neurons, bias=bias, device="meta").to_empty(device="cpu")
+    return _empty(nn.Linear(inputs, neurons, bias=bias, device="meta"))
+
+
+def _empty(layer: L) -> L:
+    """`layer`, which was made on the meta device, as there no first weights are drawn from torch's global generator."""
+    return layer if torch.get_default_device().type == "meta" else layer.to_empty(device="cpu")

@@ -27,13 +27,14 @@ from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
-from athenan_spiel.networks import ValueNetwork, make_network
+from athenan_spiel.networks import ValueNetwork, make_network, playing_bytes, require_memory
 from athenan_spiel.outcomes import Outcome, make_outcome, outcome_from_parameters
 from athenan_spiel.resolved import ResolvedStates
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.selfplay import Match, Round
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished
+from athenan_spiel.training.means import require_means
 
 
 class Trainer:
@@ -61,6 +62,7 @@ class Trainer:
             self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome)
         _require_suited(config, game, self.outcome)
         self.encoder = Encoder(game, edges=config.encoding.edges)
+        require_means(config, self.encoder.shape, learning_device(config.engine))
         self.engine = make_engine(config.engine, self.encoder.shape)  # first, as it says so where the device is missing
         self.network = value_network(self.encoder, config, self.outcome, seed=_seed(for_network))
         self.learner = Learner(self.network, config.learner, learning_device(config.engine))
@@ -249,7 +251,12 @@ def learning_device(config: EngineConfig) -> str:
 
 
 def value_network(encoder: Encoder, config: TrainingConfig, outcome: Outcome, *, seed: int = 0) -> ValueNetwork:
-    """The network of a run, with its initial weights drawn from `seed`."""
+    """The network of a run, with its initial weights drawn from `seed`.
+
+    Raises:
+        ConfigError: it does not fit the game, or into the memory that is free.
+    """
+    require_memory(playing_bytes(encoder.shape, config.network), "to play")
     bounded = config.outcome == "gain"
     return make_network(encoder.shape, config.network, bounded=bounded, scale=outcome.scale, seed=seed)
 

@@ -1,0 +1,88 @@
+"""What of this machine a process may use: processor cores and memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+MEMINFO = Path("/proc/meminfo")
+OWN_GROUPS = Path("/proc/self/cgroup")
+GROUPS = Path("/sys/fs/cgroup")
+"""Where Linux says what memory there is, in which control groups this process is, and what they may use."""
+_NO_LIMIT = 2**60
+"""More bytes than any machine has: what control groups of version 1 say where they have no limit."""
+
+
+def cores() -> int:
+    """The processor cores that this process may use, at least one."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory() -> int | None:
+    """The bytes of memory that this process may use in all; None where the system does not say."""
+    return min([*_installed(), *(limit for limit, _ in _limits())], default=None)
+
+
+def free_memory() -> int | None:
+    """The bytes of memory that this process may still use; None where the system does not say."""
+    return min([*_available(), *(max(0, limit - used) for limit, used in _limits())], default=None)
+
+
+def gigabytes(count: float) -> str:
+    """So many bytes as people say them."""
+    return f"{count / 1e9:,.1f} GB"
+
+
+def _installed() -> list[int]:
+    return _pages("SC_PHYS_PAGES")
+
+
+def _available() -> list[int]:
+    """What is free, or held by files that can be read again, of the whole machine."""
+    try:
+        lines = MEMINFO.read_text().splitlines()
+        return [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError, IndexError):
+        return _pages("SC_AVPHYS_PAGES")
+
+
+def _pages(name: str) -> list[int]:
+    try:
+        return [os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")]
+    except (ValueError, OSError):
+        return []
+
+
+def _limits() -> Iterator[tuple[int, int]]:
+    """(bytes allowed, bytes used) of the control groups, as containers are, that this process is in."""
+    for group, limit, used, reclaimable in _groups():
+        try:
+            allowed = int((group / limit).read_text())
+            taken = int((group / used).read_text())
+            stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):  # no such group here, or no limit, which is the word "max"
+            continue
+        if allowed < _NO_LIMIT:
+            yield allowed, taken - int(stat.get(reclaimable, 0))
+
+
+def _groups() -> Iterator[tuple[Path, str, str, str]]:
+    """The folders of this process's groups and of those around them, and the names of what stands there."""
+    try:
+        lines = OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        parts = Path(path.lstrip("/"))
+        for inner in (parts, *parts.parents):
+            if "memory" in controllers.split(","):
+                yield (
+                    GROUPS / "memory" / inner,
+                    "memory.limit_in_bytes",
+                    "memory.usage_in_bytes",
+                    "total_inactive_file",
+                )
+            elif not controllers:
+                yield GROUPS / inner, "memory.max", "memory.current", "inactive_file"

@@ -1,0 +1,38 @@
+"""What a run needs of the machine, compared with what that has before anything begins.
+
+Settings that another machine took may be too much for this one. They can be read all the same, and an agent plays with
+them as long as its network fits; training refuses them, with the setting's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.evaluators import require_threads
+from athenan_spiel.learning.learner import uses_bfloat16
+from athenan_spiel.machine import memory
+from athenan_spiel.networks import learning_bytes, require_memory
+
+
+def require_means(config: TrainingConfig, shape: Sequence[int], device: str) -> None:
+    """Raise `ConfigError` if a run with these settings asks for more than this machine has.
+
+    Args:
+        shape: of one encoded state.
+        device: where it learns, as torch names it.
+    """
+    require_threads("learner.threads", config.learner.threads)
+    require_threads("engine.threads", config.engine.threads)
+    bfloat16 = uses_bfloat16(config.learner.precision, torch.device(device))
+    needed = learning_bytes(shape, config.network, config.learner.batch_size, bfloat16=bfloat16)
+    require_memory(needed, "to learn", device)
+    most = memory()
+    if most is not None and config.replay.megabytes > most / 1e6:
+        raise ConfigError(
+            f"replay.megabytes must be at most {most / 1e6:,.0f}, the memory of this machine, "
+            f"got {config.replay.megabytes!r}"
+        )
