@@ -3,16 +3,19 @@
 PYTHON ?= python3
 VENV ?= .venv
 RUN := runs/connect_four
+# How long `make fuzz` tries odd input.
+SECONDS ?= 600
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help train test slow check format clean
+.PHONY: help train test slow fuzz check format clean
 
 help:
 	@echo "make train   train Connect Four for three minutes, then play OpenSpiel's MCTS"
 	@echo "make test    the tests, without those marked slow"
 	@echo "make slow    the slow ones: games solved outright, and the like"
+	@echo "make fuzz    ten minutes of odd input from a new seed; make fuzz SECONDS=3600 takes longer"
 	@echo "make check   what CI runs: ruff, mypy --strict, the tests of make test"
 	@echo "make format  let ruff lay out the code"
 	@echo "make clean   remove $(VENV) and the caches; runs/ stays"
@@ -28,6 +31,9 @@ test: $(INSTALLED)
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow
+
+fuzz: $(INSTALLED)
+	$(BIN)/python tests/fuzz --seconds $(SECONDS)
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .
