@@ -14,7 +14,7 @@ from athenan_spiel.agent import Agent
 from athenan_spiel.decisions import best
 from athenan_spiel.errors import AgentError
 from athenan_spiel.evaluators.simple import RolloutEvaluator
-from athenan_spiel.outcomes import Gain
+from athenan_spiel.outcomes import Gain, Score
 from athenan_spiel.search.alphabeta import DEEPEST, AlphaBeta
 
 
@@ -29,7 +29,7 @@ class AlphaBetaParameters(ThinkingParameters):
 def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
     """Iterative-deepening alpha-beta with completion whose leaves are valued by one random match each.
 
-    It plays either colour.
+    It plays either colour; in a game for one player it looks for the highest score.
 
     Raises:
         AgentError: a parameter is unknown, of a wrong type or out of range.
@@ -38,10 +38,11 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
     parameters = read_parameters(AlphaBetaParameters, "alphabeta", params)
     if parameters.depth is not None and not 1 <= parameters.depth <= DEEPEST:
         raise AgentError(f"the depth of bot 'alphabeta' must be from 1 to {DEEPEST}, got {parameters.depth!r}")
+    outcome = Score() if game.num_players() == 1 else Gain()
     agent = Agent(
         game,
-        AlphaBeta(game, depth=parameters.depth),
-        RolloutEvaluator(Gain(), parameters.seed % 2**64),
+        AlphaBeta(game, outcome=outcome, depth=parameters.depth),
+        RolloutEvaluator(outcome, parameters.seed % 2**64),
         decision=best,
         budget=parameters.budget,
         rng=random.Random(parameters.seed),

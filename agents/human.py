@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import pyspiel
 
-from athenan_spiel.errors import MatchAbandonedError, nearest
+from athenan_spiel.errors import MatchAbandonedError, nearest, shown
 
 LISTED = 40
 """So many legal moves are shown without being asked for."""
-HELP = "Type a move as it is listed or its number; `?` lists the legal moves, `quit` ends the match."
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A word that a person may type in place of a move.
+
+    Attributes:
+        name: the word, in small letters. Where a legal move is called so, the move is meant.
+        about: what it does, as the help says it behind the word.
+        run: does it in the state where the person is to move, and answers some lines of text.
+    """
+
+    name: str
+    about: str
+    run: Callable[[pyspiel.State], str]
 
 
 class HumanBot(pyspiel.Bot):
@@ -21,15 +38,34 @@ class HumanBot(pyspiel.Bot):
         ask: given a prompt, answers a line without its end; raises EOFError where there is no more.
         tell: shows some lines of text.
         width: of the terminal, in characters.
+        prompt: given the player to move, what `ask` is given.
+        commands: what may be typed besides moves, `?` and `quit`.
+        remark: given a state and what another player chose in it, what is told of that; None: nothing.
     """
 
     def __init__(
-        self, ask: Callable[[str], str] = input, tell: Callable[[str], object] = print, *, width: int = 80
+        self,
+        ask: Callable[[str], str] = input,
+        tell: Callable[[str], object] = print,
+        *,
+        width: int = 80,
+        prompt: Callable[[int], str] | None = None,
+        commands: Sequence[Command] = (),
+        remark: Callable[[pyspiel.State, int], str | None] | None = None,
     ) -> None:
         super().__init__()
         self._ask = ask
         self._tell = tell
         self._width = width
+        self._prompt = prompt
+        self._commands = {command.name: command for command in commands}
+        self._remark = remark
+
+    @property
+    def help(self) -> str:
+        """What can be typed, in a sentence."""
+        others = "".join(f"`{command.name}` {command.about}, " for command in self._commands.values())
+        return f"Type a move as it is listed or its number; `?` lists the legal moves, {others}`quit` ends the match."
 
     def step(self, state: pyspiel.State) -> int:
         """The move that the person types.
@@ -37,33 +73,43 @@ class HumanBot(pyspiel.Bot):
         Raises:
             MatchAbandonedError: the person typed `quit`, or the input has ended.
         """
-        names = {action: state.action_to_string(state.current_player(), action) for action in state.legal_actions()}
+        player = state.current_player()
+        names = {action: state.action_to_string(player, action) for action in state.legal_actions()}
         self._tell(f"\n{state}")
         listed = len(names) <= LISTED
         self._tell(in_columns(names, self._width) if listed else f"{len(names)} legal moves: `?` lists them")
         while True:
-            answer = self._answer()
-            if answer in ("?", "help"):
-                self._tell(f"{HELP}\n{in_columns(names, self._width)}")
-            elif (action := move_called(answer, names)) is not None:
+            answer = self._answer("Your move: " if self._prompt is None else self._prompt(player))
+            if answer not in names.values():  # where a move is called `undo`, that is meant
+                if answer.lower() == "quit":
+                    raise MatchAbandonedError("the match was ended by quit")
+                if answer.lower() in ("?", "help"):
+                    self._tell(f"{textwrap.fill(self.help, self._width)}\n{in_columns(names, self._width)}")
+                    continue
+                if (command := self._commands.get(answer.lower())) is not None:
+                    self._tell(command.run(state))
+                    continue
+            action = move_called(answer, names)
+            if action is not None:
                 return action
-            else:
-                self._tell(
-                    f"{answer!r} is no legal move{nearest(answer, names.values())} (`?` lists them, `quit` ends)"
-                )
+            hint = nearest(answer, [*names.values(), *self._commands]) if len(answer) < 100 else ""
+            self._tell(f"{shown(answer)} is no legal move{hint} (`?` lists them, `quit` ends)")
 
-    def _answer(self) -> str:
-        try:
-            answer = self._ask("Your move: ").strip()
-        except EOFError:
-            raise MatchAbandonedError("the match was ended: no more input") from None
-        if answer.lower() == "quit":
-            raise MatchAbandonedError("the match was ended by quit")
-        return answer
+    def _answer(self, prompt: str) -> str:
+        while True:
+            try:
+                return self._ask(prompt).strip()
+            except EOFError:
+                raise MatchAbandonedError("the match was ended: no more input") from None
+            except UnicodeDecodeError:
+                self._tell("that was no text: type a move, or `?`")
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
         """Show what the other player has played."""
-        self._tell(f"The other player plays {state.action_to_string(player_id, action)}.")
+        if self._remark is None:
+            self._tell(f"The other player plays {state.action_to_string(player_id, action)}.")
+        elif (remark := self._remark(state, action)) is not None:
+            self._tell(remark)
 
     def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
         """All players chose at once, which does not happen in the games that are played here."""
@@ -82,7 +128,7 @@ def move_called(answer: str, names: dict[int, str]) -> int | None:
     for found in (exact, loose):
         if len(found) == 1:
             return found[0]
-    return int(answer) if re.fullmatch("[0-9]{1,18}", answer) and int(answer) in names else None
+    return int(answer) if _NUMBER.fullmatch(answer) and int(answer) in names else None
 
 
 def in_columns(names: dict[int, str], width: int) -> str:

@@ -42,6 +42,7 @@ class Agent:
             does not ask. None where there is no network.
         encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
             there is no network.
+        result: what the last search of this match has found; None before the first.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Agent:
     def restart(self) -> None:
         """Forget the match: its tree and its last position."""
         self.tree: Tree = self.search.new_tree()
+        self.result: SearchResult | None = None
         self._last: pyspiel.State | None = None
         self._action: int | None = None
 
@@ -92,6 +94,7 @@ class Agent:
         # A clone: callers, C++ ones too, go on to play in the state that they have passed.
         self._last = state.clone()
         self._action = None
+        self.result = result
         return result
 
     def step(self, state: pyspiel.State) -> int:

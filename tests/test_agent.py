@@ -74,6 +74,20 @@ def test_the_tree_lasts_for_the_match() -> None:
     assert result.node is known
 
 
+def test_the_last_search_can_be_looked_at() -> None:
+    agent = make_agent(TIC_TAC_TOE)
+    assert agent.result is None
+    state = after(TIC_TAC_TOE, 0, 3, 1, 4)
+    assert agent.step(state) == 2
+    result = agent.result
+    assert result is not None
+    assert result.completion == 1
+    assert agent.step(state) == 2
+    assert agent.result is result
+    agent.restart()
+    assert agent.result is None
+
+
 def test_the_same_position_again_is_thought_about_further() -> None:
     agent = make_agent(CONNECT_FOUR)
     state = CONNECT_FOUR.new_initial_state()

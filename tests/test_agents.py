@@ -15,6 +15,7 @@ import pytest
 from open_spiel.python.algorithms import evaluate_bots as python_flavour
 
 import agents
+import athenan_spiel as ath
 from agents.athenan import AthenanBot
 from agents.human import HumanBot
 from agents.parameters import DEFAULT_SECONDS
@@ -283,6 +284,12 @@ def test_alphabeta_needs_no_network() -> None:
         assert play_match(game, [pyspiel.make_uniform_random_bot(0, 1), alphabeta]).returns == (-1, 1)
     shallow = agents.make_bot("alphabeta(2)", game, 1)
     assert shallow.agent.think(game.new_initial_state()).iterations == 2
+
+
+def test_alphabeta_plays_for_the_score_where_nobody_else_plays() -> None:
+    game = ath.load_game("cliff_walking")
+    alphabeta = agents.make_bot("alphabeta@20i", game, 0)
+    assert play_match(game, [alphabeta]).returns == (-9.0,), "the shortest way that does not fall, 9 steps long"
 
 
 @pytest.mark.parametrize("depth", [0, -3, 257])

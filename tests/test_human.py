@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 import agents
-from agents.human import LISTED, HumanBot, in_columns, move_called
+from agents.human import LISTED, Command, HumanBot, in_columns, move_called
 from athenan_spiel.errors import AthenanError, MatchAbandonedError
 from athenan_spiel.matches import play_match
 
@@ -95,6 +95,79 @@ def test_a_person_plays_a_match_and_is_told_the_other_moves() -> None:
     other = agents.load_bot("fixed_action_preference", TIC_TAC_TOE, 1, {"actions": "3:4"})
     assert pyspiel.evaluate_bots(TIC_TAC_TOE.new_initial_state(), [terminal.bot(), other], 0) == [1.0, -1.0]
     assert "The other player plays o(1,0)." in terminal.screen
+
+
+def test_a_command_is_run_and_a_move_of_that_name_comes_first() -> None:
+    ran: list[list[int]] = []
+
+    def count(state: pyspiel.State) -> str:
+        ran.append(state.history())
+        return f"{len(ran)} so far"
+
+    commands = [Command("count", "counts", count), Command("x(1,1)", "is never run", count)]
+    terminal = Terminal("Count", "cuont", "count", "?", "x(1,1)")
+    bot = HumanBot(terminal.ask, lambda text: terminal.shown.append(str(text)), commands=commands)
+    assert bot.step(TIC_TAC_TOE.new_initial_state()) == 4
+    assert ran == [[], []]
+    assert "1 so far\n" in terminal.screen
+    assert "2 so far\n" in terminal.screen
+    assert "'cuont' is no legal move: did you mean 'count'?" in terminal.screen
+    assert "`?` lists the legal moves, `count` counts," in " ".join(terminal.screen.split())
+
+
+def test_a_move_may_even_be_called_quit() -> None:
+    class Named:
+        def current_player(self) -> int:
+            return 0
+
+        def legal_actions(self) -> list[int]:
+            return [3, 5]
+
+        def action_to_string(self, player: int, action: int) -> str:
+            return {3: "quit", 5: "undo"}[action]
+
+    assert Terminal("quit").bot().step(Named()) == 3
+    assert Terminal("undo").bot().step(Named()) == 5
+    with pytest.raises(MatchAbandonedError):
+        Terminal("Quit").bot().step(Named())
+
+
+def test_what_is_no_text_is_asked_for_again() -> None:
+    terminal = Terminal("4")
+    failures = [UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")] * 2
+
+    def ask(prompt: str) -> str:
+        if failures:
+            raise failures.pop()
+        return terminal.ask(prompt)
+
+    bot = HumanBot(ask, lambda text: terminal.shown.append(str(text)))
+    assert bot.step(TIC_TAC_TOE.new_initial_state()) == 4
+    assert terminal.shown.count("that was no text: type a move, or `?`") == 2
+
+
+def test_a_line_of_any_length_is_refused_in_a_short_one() -> None:
+    terminal = Terminal("x" * 10**6, "9" * 5000, "4")
+    assert terminal.bot().step(TIC_TAC_TOE.new_initial_state()) == 4
+    assert max(map(len, terminal.shown)) < 400
+
+
+def test_what_is_told_of_the_others_and_asked_may_be_said() -> None:
+    terminal = Terminal("4")
+    remarks = iter(["It plays.", None])
+    bot = HumanBot(
+        terminal.ask,
+        lambda text: terminal.shown.append(str(text)),
+        prompt=lambda player: f"Player {player}: ",
+        remark=lambda state, action: next(remarks),
+    )
+    state = TIC_TAC_TOE.new_initial_state()
+    bot.inform_action(state, 0, 0)
+    bot.inform_action(state, 0, 1)
+    assert bot.step(state) == 4
+    assert terminal.shown[0] == "It plays."
+    assert terminal.shown[-1] == "Player 0: "
+    assert len(terminal.shown) == 4
 
 
 def test_a_person_is_a_harmless_bot() -> None:

@@ -16,12 +16,12 @@ from athenan_spiel.cli.contestant import Contestant
 from athenan_spiel.cli.eval_alone import play_alone, table_of
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.start import game_for
 from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     import pyspiel
 
-    from agents import AgentWord
     from athenan_spiel.arena import Comparison, Interval
 
 
@@ -66,7 +66,7 @@ def run(words: Sequence[str]) -> int:
     for word in agents:
         if word.is_human:
             raise ConfigError(f"expected agents that play by themselves, got {word.text!r}: use `athenan play`")
-    game = _game(arguments.game, agents)
+    game = game_for(arguments.game, agents)
     alone = game.num_players() == 1
     if not alone and not arguments.against:
         raise ConfigError("expected at least one agent after --against, got none")
@@ -108,18 +108,6 @@ def _report(
         )
     elif results:
         output().print((table_of if alone else _table)(game, results))
-
-
-def _game(spec: str | None, words: Sequence[AgentWord]) -> pyspiel.Game:
-    """The game named on the command line, else that of the first run among the agents."""
-    from athenan_spiel.games import load_game
-
-    if spec is not None:
-        return load_game(spec)
-    learned = next((word.learned_game() for word in words if word.bot == "athenan"), None)
-    if learned is None:
-        raise ConfigError("expected a game, as no agent is a run: add one such as --game connect_four")
-    return load_game(learned)
 
 
 def _checked_opening_plies(game: pyspiel.Game, arguments: EvalArguments) -> int:

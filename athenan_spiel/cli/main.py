@@ -50,12 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _prepare_streams() -> None:
     """Let no stream fail for its own sake: one that the shell has closed (`>&-`) leads nowhere, and what its encoding
-    lacks becomes a question mark."""
+    lacks becomes a question mark, what comes in and is no text a mark that no move has in its name."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 

@@ -1,8 +1,9 @@
-"""`athenan play`: a match between a person at the terminal and a trained agent."""
+"""`athenan play`: a match between a person at the terminal and an agent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,27 +12,39 @@ import tyro
 from athenan_spiel.cli.console import output, progress
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.cli.start import game_for, position
+from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     import pyspiel
 
-    from athenan_spiel.matches import MatchResult
+    from agents import AgentWord
+    from athenan_spiel.agent import Agent
+
+SECONDS = 1.0
+"""How long a hint is thought about where nothing else is said."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayArguments:
-    """Play a match against the agent of a run, in the terminal; a game for one player you play, or the agent does.
+    """Play a match against an agent, in the terminal; a game for one player you play, or the agent does.
 
-    Type a move as it is listed or its number; `?` lists the moves, `quit` ends the match.
+    An agent is one word, as for `athenan eval`: runs/NAME, runs/NAME#640, runs/NAME@0.5s, mcts:1000, alphabeta@1s,
+    random; or human, for two people at one terminal. Type a move as it is listed or its number; `?` lists the legal
+    moves, `hint` says what an agent would play for you, `undo` takes back your last move and the answer to it, `quit`
+    ends the match.
 
     Example: athenan play runs/connect_four --seconds 0.5 --second
     """
 
-    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """The run's folder."""
-    seconds: float = 1.0
-    """How long the agent thinks about a move."""
+    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
+    """The agent you play against."""
+    game: str | None = None
+    """An OpenSpiel game string; not needed where the agent is a run."""
+    moves: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MOVE [MOVE ...]")] = ()
+    """The moves that lead to the position to begin from, as OpenSpiel writes them or by their numbers."""
+    seconds: float | None = None
+    """How long the agent thinks about a move, as in runs/NAME@0.5s; one second if neither says otherwise."""
     first: tyro.conf.FlagCreatePairsOff[bool] = False
     """You begin; so it is unless `--second` is said."""
     second: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -45,33 +58,59 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(PlayArguments, words, "athenan play")
     if arguments.first and arguments.second:
         raise ConfigError("expected --first or --second, got both")
-    from agents import HumanBot, MatchAbandonedError, load_bot
-    from athenan_spiel.games import load_game
-    from athenan_spiel.matches import play_match
-    from athenan_spiel.training.run_folder import RunFolder
+    from agents import MatchAbandonedError, make_bot, parse_word
+    from athenan_spiel.cli.terminal_match import TerminalMatch
 
-    person = 1 if arguments.second else 0
-    game = load_game(RunFolder(arguments.run).require_run().settings()[0])
-    parameters = {"checkpoint": arguments.run, "seconds": arguments.seconds, "seed": arguments.seed}
+    word = _with_seconds(parse_word(arguments.agent), arguments.seconds)
+    if arguments.second and word.is_human:
+        raise ConfigError("expected an agent to begin with --second, got 'human': leave --second out")
+    game = game_for(arguments.game, [word])
+    start = position(game, arguments.moves)
+    people = _people(start, word, arguments.second)
     with progress().status("loading the agent"):
-        agent = load_bot("athenan", game, 1 - person, parameters)
-    human = HumanBot(width=output().width)
+        agent = None if word.is_human else make_bot(word, game, _first_other(game, people), arguments.seed)
+    match = TerminalMatch(
+        start, agent, people, advise=_adviser(game, agent, arguments.seconds, arguments.seed), width=output().width
+    )
     try:
-        players = [human, agent] if person == 0 else [agent, human]
-        result = play_match(game, players[: game.num_players()])
+        print(match.ending(match.play()))
     except MatchAbandonedError as reason:
         print(f"\n{reason}")
-        return DONE
-    print(_ending(game, result, person))
     return DONE
 
 
-def _ending(game: pyspiel.Game, result: MatchResult, person: int) -> str:
-    state = game.new_initial_state()
-    for action in result.history:
-        state.apply_action(action)
-    if game.num_players() == 1:
-        outcome = f"{'The agent has' if person else 'You have'} scored {result.returns[0]:g}."
-    else:
-        outcome = {1.0: "You have won.", 0.5: "A draw.", 0.0: "The agent has won."}[result.points(person)]
-    return f"\n{state}\n{outcome}"
+def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:
+    """`word` with the thinking time of `--seconds`, if that was given."""
+    if seconds is None or word.is_human:
+        return word
+    if word.bot in ("mcts", "random"):
+        raise ConfigError(f"--seconds is for an agent that thinks so long, got {shown(word.text)}: leave it out")
+    if {"seconds", "iterations"} & word.params.keys():
+        raise ConfigError(f"expected --seconds or a limit in the agent's word, got both with {shown(word.text)}")
+    return dataclasses.replace(word, params={**word.params, "seconds": seconds})
+
+
+def _people(start: pyspiel.State, word: AgentWord, second: bool) -> list[int]:
+    """The players that are people; who begins is who moves in `start`."""
+    if start.num_players() == 1:
+        return [] if second else [0]
+    if word.is_human:
+        return [0, 1]
+    mover = start.current_player()
+    return [1 - mover if second else mover]
+
+
+def _first_other(game: pyspiel.Game, people: Sequence[int]) -> int:
+    """The first player that no person is; player 0 where a person plays alone, and the agent gives hints."""
+    return next((player for player in range(game.num_players()) if player not in people), 0)
+
+
+def _adviser(game: pyspiel.Game, agent: pyspiel.Bot | None, seconds: float | None, seed: int) -> Callable[[], Agent]:
+    """What makes the one who is asked for hints: the agent's like if it tells values, else alpha-beta."""
+    from agents import AthenanBot, load_bot
+
+    if isinstance(agent, AthenanBot):
+        another = agent.clone().agent
+        return lambda: another
+    budget = SECONDS if seconds is None else seconds
+    return lambda: load_bot("alphabeta", game, 0, {"seconds": budget, "seed": seed}).agent

@@ -14,7 +14,8 @@ from athenan_spiel.cli.console import print_json, progress, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.cli.start import position
+from athenan_spiel.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from athenan_spiel.search import Evaluator
     from athenan_spiel.solving import Proof
 
-LISTED = 10
-"""So many legal moves are shown where one is refused."""
 SHOWN = 12
 """So many moves of the best line are shown while it is looked for."""
 REDRAW_SECONDS = 0.2
@@ -75,8 +74,6 @@ def run(words: Sequence[str]) -> int:
     bounds = ProofBounds(seconds=seconds, iterations=arguments.iterations, megabytes=arguments.megabytes)
     game = load_game(arguments.game)
     state = position(game, arguments.moves)
-    if state.is_terminal():
-        raise ConfigError(f"expected a position with a move to play, got the end of the match: {_returns(state)}")
     evaluator, outcome = _judges(game, arguments)
     view = _View(state)
     try:
@@ -101,31 +98,6 @@ def run(words: Sequence[str]) -> int:
     if not proof.proven:
         say(f"not proven: {ENDINGS[str(proof.ending)]}")
     return DONE if proof.proven else UNPROVEN
-
-
-def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
-    """The state after `moves` from the initial one, each by its name or its number.
-
-    Raises:
-        ConfigError: a move is not legal where it stands.
-    """
-    from agents.human import move_called
-
-    state = game.new_initial_state()
-    for number, move in enumerate(moves, 1):
-        if state.is_terminal():
-            raise ConfigError(f"expected no move {number}, as the match has ended ({_returns(state)}); got {move!r}")
-        names = {action: state.action_to_string(state.current_player(), action) for action in state.legal_actions()}
-        action = move_called(move, names)
-        if action is None:
-            listed = ", ".join(list(names.values())[:LISTED])
-            rest = f" and {len(names) - LISTED} others" if len(names) > LISTED else ""
-            raise ConfigError(
-                f"expected a legal move as move {number}, got {move!r}{nearest(move, names.values())}; "
-                f"legal are {listed}{rest}"
-            )
-        state.apply_action(action)
-    return state
 
 
 def _judges(
@@ -235,7 +207,3 @@ def _names(state: pyspiel.State, line: Iterable[int]) -> list[str]:
         names.append(state.action_to_string(state.current_player(), action))
         state.apply_action(action)
     return names
-
-
-def _returns(state: pyspiel.State) -> str:
-    return f"returns {', '.join(f'{worth:g}' for worth in state.returns())}"

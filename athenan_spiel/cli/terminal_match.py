@@ -1,0 +1,192 @@
+"""A match that people play at a terminal, against an agent, each other or alone: what they may type, and what is told.
+
+A person may take moves back. The match is then begun anew from the earlier position, so an agent is told that it does
+not continue the last one, as for any other match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import pyspiel
+
+from agents import AthenanBot, HumanBot
+from agents.human import Command
+from athenan_spiel.games.marks import mark_of
+from athenan_spiel.matches import MatchResult, play_match
+
+if TYPE_CHECKING:
+    from athenan_spiel.agent import Agent
+    from athenan_spiel.search import SearchResult
+
+
+class _TakenBackError(Exception):
+    """A person takes moves back: the match goes on after `history`."""
+
+    def __init__(self, history: Sequence[int]) -> None:
+        super().__init__()
+        self.history = tuple(history)
+
+
+class TerminalMatch:
+    """One match, at the terminal.
+
+    Args:
+        start: the position that it begins from.
+        agent: who plays the players that no person is; None where there are none.
+        people: the ids of the players that people are.
+        advise: makes what `hint` asks.
+        tell: shows some lines of text.
+        width: of the terminal, in characters.
+    """
+
+    def __init__(
+        self,
+        start: pyspiel.State,
+        agent: pyspiel.Bot | None,
+        people: Sequence[int],
+        *,
+        advise: Callable[[], Agent],
+        tell: Callable[[str], object] = print,
+        width: int = 80,
+    ) -> None:
+        self._game = start.get_game()
+        self._start = start
+        self._agent = agent
+        self._people = people
+        self._advise = advise
+        self._adviser: Agent | None = None
+        self._tell = tell
+        self._human = HumanBot(
+            tell=tell,
+            width=width,
+            prompt=self._prompt,
+            commands=[
+                Command("hint", "says what an agent would play for you", self._hint),
+                Command("undo", "takes back your last move and the answer to it", self._undo),
+            ],
+            remark=self._remark,
+        )
+
+    def play(self) -> MatchResult:
+        """Play to the end.
+
+        Raises:
+            MatchAbandonedError: a person ended it.
+            AthenanError, LudiiError: the agent failed.
+        """
+        self._tell(self._introduction())
+        agent = self._human if self._agent is None else self._agent
+        players = [self._human if player in self._people else agent for player in self._players]
+        opening = tuple(self._start.history())
+        while True:
+            try:
+                return play_match(self._game, players, opening=opening)
+            except _TakenBackError as taken:
+                opening = taken.history
+
+    def ending(self, result: MatchResult) -> str:
+        """The last position, and who has won."""
+        state = self._game.new_initial_state()
+        for action in result.history:
+            state.apply_action(action)
+        if len(self._players) == 1:
+            outcome = f"{'You have' if self._people else 'The agent has'} scored {result.returns[0]:g}."
+        else:
+            winner = next((player for player in self._players if result.points(player) == 1.0), None)
+            outcome = "A draw." if winner is None else f"{self._subject(winner)} won."
+        return f"\n{state}\n{outcome}"
+
+    @property
+    def _players(self) -> range:
+        return range(self._game.num_players())
+
+    def _subject(self, player: int) -> str:
+        """The player and the verb "to have"."""
+        if player not in self._people:
+            return "The agent has"
+        return "You have" if len(self._people) == 1 else f"{_sentence(self._named(player))} has"
+
+    def _named(self, player: int) -> str:
+        mark = mark_of(self._game, player)
+        return f"player {player}" if mark is None else f"player {player} ({mark})"
+
+    def _introduction(self) -> str:
+        """Who is who, and who begins."""
+        mover = self._start.current_player()
+        help_ = "`?` says what can be typed."
+        if len(self._players) == 1:
+            return help_ if self._people else "The agent plays by itself."
+        if len(self._people) == 2:
+            one, other = (self._named(player) for player in self._players)
+            return f"{_sentence(one)} and {other} share the terminal; player {mover} begins. {help_}"
+        (person,) = self._people
+        mark = mark_of(self._game, person)
+        you = f"player {person}" if mark is None else f"{mark}, player {person}"
+        return f"You are {you}; {'you begin' if mover == person else 'the agent begins'}. {help_}"
+
+    def _prompt(self, player: int) -> str:
+        return "Your move: " if len(self._people) == 1 else f"Move of {self._named(player)}: "
+
+    def _remark(self, state: pyspiel.State, action: int) -> str | None:
+        mover = state.current_player()
+        if mover in self._people:
+            return None  # everybody has seen it
+        move = f"The agent plays {state.action_to_string(mover, action)}"
+        result = self._agent.agent.result if isinstance(self._agent, AthenanBot) else None
+        return f"{move}." if result is None else f"{move}: {judgement(result, action, self._people[0], self._game)}."
+
+    def _hint(self, state: pyspiel.State) -> str:
+        if self._adviser is None:
+            self._adviser = self._advise()
+        player = state.current_player()
+        action = self._adviser.step(state)
+        result = self._adviser.result
+        assert result is not None, "it has just thought"
+        name = state.action_to_string(player, action)
+        source = "" if self._adviser.network is not None else " (alpha-beta without a network)"
+        return f"hint{source}: {name}, {judgement(result, action, player, self._game)}"
+
+    def _undo(self, state: pyspiel.State) -> str:
+        """Say why nothing can be taken back, or break the match off."""
+        history = state.history()
+        replayed = self._start.clone()
+        begun = len(replayed.history())
+        last = None
+        for ply in range(begun, len(history)):
+            if replayed.current_player() in self._people:
+                last = ply
+            replayed.apply_action(history[ply])
+        if last is None:
+            return "there is no move of yours to take back"
+        self._tell(f"taken back: {', '.join(_names(self._game, history)[last:])}")
+        raise _TakenBackError(history[:last])
+
+
+def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game) -> str:
+    """What a search thinks of `action`, as `player` sees it, who is "you"."""
+    (index,) = (result.actions == action).nonzero()[0]
+    value = float(result.values[index])
+    if game.num_players() == 1:
+        return f"{'a proven score of' if result.resolved[index] else 'value'} {value:.4g}"
+    sign = -1 if player == 1 else 1
+    if not result.resolved[index]:
+        return f"value {sign * value:+.3g} for you" if value else "value 0"
+    proven = sign * int(result.completions[index])
+    return {1: "a proven win for you", 0: "a proven draw", -1: "a proven loss for you"}[proven]
+
+
+def _sentence(text: str) -> str:
+    """`text` with a capital letter first, and all else as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def _names(game: pyspiel.Game, history: Sequence[int]) -> list[str]:
+    """The moves of a match as OpenSpiel writes them."""
+    state = game.new_initial_state()
+    names = []
+    for action in history:
+        names.append(state.action_to_string(state.current_player(), action))
+        state.apply_action(action)
+    return names

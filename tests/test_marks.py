@@ -1,0 +1,67 @@
+"""Which pieces are whose: what a player's move brings onto the board is drawn as that player's mark."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+import pyspiel
+import pytest
+
+from athenan_spiel.games import load_game
+from athenan_spiel.games.marks import MARKS, mark_of
+
+
+def cells(state: pyspiel.State) -> str:
+    """The text without colours, brackets about the last move and without the lines that are no board; the
+    empty squares of a FEN one by one."""
+    lines = re.sub(r"[\[\]]", " ", re.sub(r"\x1b\[[0-9;]*m", "", str(state))).splitlines()
+    if len(lines) == 1:
+        return re.sub(r"\d+", lambda run: "." * int(run[0]), lines[0].split(" ")[0].replace("+", ""))
+    about = re.compile(r"player|play|walls|men|turn|board|^[BW]$", re.IGNORECASE)
+    return "\n".join(line.rstrip() for line in lines if not about.search(line))
+
+
+def appeared(game: str, before: str, after: str) -> list[str]:
+    """The characters that a move has brought onto cells; where it turns a part of the board, those that are more."""
+    if game == "pentago":
+        return list((Counter(after) - Counter(before)).elements())
+    return [there for was, there in zip(before, after, strict=True) if was != there]
+
+
+def is_drawn_as(mark: str, character: str) -> bool:
+    if "letters" in mark:
+        return character.islower() if "small" in mark else character.isupper()
+    return character in mark.replace("crowned", "").replace(", ", "")
+
+
+@pytest.mark.parametrize("name", sorted(set(MARKS) - {"hive"}))  # Hive's text is its moves
+def test_what_a_player_puts_on_the_board_is_that_players(name: str) -> None:
+    game = load_game(name)
+    rng = random.Random(1)
+    own = [0, 0]
+    for _ in range(4):
+        state = game.new_initial_state()
+        while not state.is_terminal() and state.move_number() < 120:
+            mover, before = state.current_player(), cells(state)
+            state.apply_action(rng.choice(state.legal_actions()))
+            after = cells(state)
+            if state.is_terminal() or len(before) != len(after):  # drawn otherwise
+                continue
+            new = appeared(name, before, after)
+            assert not [character for character in new if is_drawn_as(MARKS[name][1 - mover], character)]
+            own[mover] += any(is_drawn_as(MARKS[name][mover], character) for character in new)
+    assert min(own) >= 1
+
+
+def test_white_begins_in_hive() -> None:
+    state = load_game("hive").new_initial_state()
+    assert state.current_player() == 0
+    assert state.action_to_string(state.legal_actions()[0]).startswith("w")
+
+
+def test_a_game_whose_pieces_are_not_known_has_no_marks() -> None:
+    assert mark_of(load_game("tic_tac_toe"), 1) == "o"
+    assert mark_of(load_game("nim"), 0) is None
+    assert mark_of(load_game("morpion_solitaire"), 0) is None
