@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from athenan_spiel.arena.experiments import ExperimentFile, Results, run_experiment
+from athenan_spiel.arena.experiments import ExperimentFile, Overrides, Results, run_experiment
 from athenan_spiel.arena.experiments.plan import Training
 
 TINY = """\
@@ -60,10 +60,10 @@ class Recorder:
         self.trained.append(training)
 
 
-def tiny_file(old: str = "", new: str = "") -> ExperimentFile:
+def tiny_file(old: str = "", new: str = "", overrides: Overrides | None = None) -> ExperimentFile:
     """The tiny experiment, with a part of its text exchanged."""
     assert old in TINY
-    return ExperimentFile(TINY.replace(old, new, 1) if old else TINY, "tiny.toml")
+    return ExperimentFile(TINY.replace(old, new, 1) if old else TINY, "tiny.toml", overrides)
 
 
 def run_tiny(

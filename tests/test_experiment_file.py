@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
 from experiments import TINY, Recorder, run_tiny, tiny_file
 
-from athenan_spiel.arena.experiments import ExperimentFile, PlayConfig, ProtocolConfig, check, read_experiment
-from athenan_spiel.arena.experiments.plan import Plan
+from athenan_spiel.arena.experiments import (
+    ExperimentFile,
+    Overrides,
+    PlayConfig,
+    ProtocolConfig,
+    check,
+    read_experiment,
+)
+from athenan_spiel.arena.experiments.plan import Plan, slug
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.presets import PAPER, QUICK
 from athenan_spiel.training.toml_lines import key_lines, line_of
@@ -202,6 +211,140 @@ def test_a_mistake_is_named_with_its_line(old: str, new: str, at: str, message: 
     assert said.startswith(f"tiny.toml, line {line(text, at)}: "), said
     assert message in said
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../../evil", "no slash or backslash"),
+        ("/etc/evil", "no slash or backslash"),
+        ("a\\b", "no slash or backslash"),
+        (".", "not begin with a dash or a dot"),
+        ("..", "not begin with a dash or a dot"),
+        (".hidden", "not begin with a dash or a dot"),
+        ("--help", "not begin with a dash or a dot"),
+        ("", "name must be a text, got ''"),
+        (" ", "name must be 1 to 60 printable characters, got ' '"),
+        ("a\0b", "name must be 1 to 60 printable characters, got 'a\\x00b'"),
+        ("a\nb", "name must be 1 to 60 printable characters, got 'a\\nb'"),
+        ("a\x1b[2Jb", "name must be 1 to 60 printable characters"),
+        ("x" * 10_000, "name must be 1 to 60 printable characters, got 'xxxxxxxx"),
+    ],
+)
+def test_a_name_is_that_of_a_folder_below(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as raised:
+        tiny_file('name = "tiny"', f"name = {json.dumps(name)}")
+    said = str(raised.value)
+    assert said.startswith("tiny.toml, line 1: ")
+    assert message in said
+    assert "\n" not in said
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize("name", ["a b", "Größe", "x" * 60, "\U00020000" * 60, "a.b-c_d,e"])
+def test_names_that_folders_can_have_are_taken(name: str, tmp_path: Path) -> None:
+    assert tiny_file('name = "tiny"', f"name = {json.dumps(name, ensure_ascii=False)}").experiment.name == name
+    (tmp_path / name).mkdir()
+    (tmp_path / slug(name)).mkdir(exist_ok=True)
+
+
+@pytest.mark.parametrize("name", ["x" * 10_000, "a\nb", "", "\x1b[2J"])
+def test_a_variants_name_is_one_that_can_be_shown(name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r"^tiny.toml, line \d+: a variant's name must be 1 to 60 printable charact"
+    ) as raised:
+        tiny_file("[variants.ubfm]", f"[variants.{json.dumps(name)}]")
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 400
+
+
+def test_a_long_game_string_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    long, other = f"ludii(game={'x' * 400})", f"ludii(game={'x' * 401})"
+    assert slug(long) != slug(other)
+    for name in (long, "\U00020000" * 100):
+        (tmp_path / slug(name)).mkdir()
+    assert slug("hex(board_size=5)") == "hex_board_size_5"
+    assert slug("../..") == "_"
+
+
+def test_games_that_would_share_a_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[check.__module__], "slug", lambda name: name[:1])
+    with pytest.raises(ConfigError, match=r"line 2: games 'tic_tac_toe' and 'twixt.*' would share the folder 't'"):
+        check(tiny_file(MNK, "twixt(board_size=5)"))
+
+
+def test_names_that_differ_in_capitals_alone_would_share_a_folder() -> None:
+    with pytest.raises(ConfigError, match=r"variants 'descent' and 'Descent' would share the folder 'Descent'"):
+        check(tiny_file("[variants.ubfm]", "[variants.Descent]"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("repetitions = 2", "repetitions = 1000000000", "line 3: repetitions must be at most 1,000, got 1000000000"),
+        (
+            "seed = 1",
+            f"seed = {10**4000}",
+            "line 4: seed must be at most 9,223,372,036,854,775,807, got <a whole number of",
+        ),
+        ("stages = 2", "stages = 1001", "line 7: protocol.stages must be at most 1,000, got 1001"),
+        ("matches = 4\nop", "matches = 10002\nop", "line 8: protocol.matches must be at most 10,000, got 10002"),
+        ("opening_plies = 1", "opening_plies = 1001", "line 9: protocol.opening_plies must be at most 1,000, got 1001"),
+        (
+            "resamples = 200",
+            "resamples = 1000001",
+            "line 10: protocol.resamples must be at most 1,000,000, got 1000001",
+        ),
+        (
+            '["tic_tac_toe", ',
+            f"{json.dumps([f'hex(board_size={n})' for n in range(100)])[:-1]}, ",
+            "line 2: games must be at most 100 game strings, got 101",
+        ),
+        (
+            "[variants.ubfm]",
+            "\n".join(f"[variants.v{n}]" for n in range(100)),
+            "line 22: there may be at most 100 variants, got 101",
+        ),
+    ],
+)
+def test_numbers_beyond_use_are_refused_with_the_bound(old: str, new: str, message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        tiny_file(old, new)
+    assert str(raised.value).startswith(f"tiny.toml, {message}")
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (Overrides(repetitions=400), "it comes to 2,569,600 matches, more than the 1,000,000 of an experiment at most"),
+        (Overrides(stages=1000, pairing_matches=1000), "it comes to 15,996,000 matches, more than the 1,000,000"),
+    ],
+)
+def test_more_matches_than_anybody_plays_are_refused_before_anything_is_made(
+    overrides: Overrides, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run_tiny(tmp_path / "x", file=tiny_file(overrides=overrides))
+    assert not (tmp_path / "x").exists()
+
+
+def test_more_memory_than_there_may_be_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    file = tiny_file("resamples = 200", 'resamples = 1000000\nopponents = "repetition"', Overrides(repetitions=40))
+    with pytest.raises(
+        ConfigError, match=r"^tiny.toml .*line 10: the intervals would take 5.2 GB of memory, more than the"
+    ):
+        run_tiny(tmp_path / "x", file=file)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("opponents", ["all", "repetition"])
+def test_pairings_are_counted_without_being_listed(opponents: str) -> None:
+    text = f'stages = 3\nopponents = "{opponents}"'
+    other = f'{TINY}[variants.third]\nsearch.iterations = 3\nexcept = ["{MNK}"]\n'.replace("stages = 2", text)
+    plan = Plan(ExperimentFile(other, "tiny.toml", Overrides(repetitions=4)).experiment)
+    assert plan.pairing_count() == len(list(plan.pairings()))
+    assert plan.match_count() == 4 * plan.pairing_count()
 
 
 def test_what_is_missing_is_named() -> None:

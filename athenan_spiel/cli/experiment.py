@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 class ExperimentArguments:
     """Run the experiment that FILE describes: train variants, let them play all against all, write tables and plots.
 
-    Ctrl-C saves and stops; the same command goes on, and repeats nothing that is finished.
+    Ctrl-C saves and stops; the same command goes on, and repeats nothing that is finished. Some settings may be given
+    here in place of the file's own; they are checked and kept as those would be.
 
     Example: athenan experiment examples/experiments/searches.toml --processes 2
     """
@@ -41,6 +43,18 @@ class ExperimentArguments:
     processes: int | None = None
     """Trainings, and later matches, at once; by default one for each core. It changes how much a second of training
     is, so keep it over the whole of an experiment."""
+    repetitions: int | None = None
+    """In place of the file's: trainings of each variant at each game."""
+    seed: int | None = None
+    """In place of the file's."""
+    seconds: float | None = None
+    """In place of the file's: how long each training lasts, whatever the variants say of it."""
+    matches: int | None = None
+    """The same in matches."""
+    stages: int | None = None
+    """In place of the file's [protocol]: networks saved of each training."""
+    pairing_matches: int | None = None
+    """In place of matches in the file's [protocol]: matches between two networks."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only check the file: every variant is made ready for every game."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -56,21 +70,31 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("expected --check or --report, got both")
     console = progress()
     with console.status("checking"):
-        from athenan_spiel.arena.experiments import check, read_experiment, report, run_experiment, usable_cores
+        from athenan_spiel.arena.experiments import (
+            Overrides,
+            check,
+            read_experiment,
+            report,
+            require_processes,
+            run_experiment,
+            usable_cores,
+        )
 
-        file = read_experiment(arguments.file)
+        processes = usable_cores() if arguments.processes is None else arguments.processes
+        require_processes(processes)
+        overrides = Overrides(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Overrides)})
+        file = read_experiment(arguments.file, overrides)
         if arguments.check:
             check(file)
     folder = Path(arguments.folder) if arguments.folder is not None else RUNS / file.experiment.name
-    processes = usable_cores() if arguments.processes is None else arguments.processes
     if arguments.check:
-        _say_what_it_is(file, processes)
+        say(f"{file.source} is right: {_size(file, processes)}")
         return DONE
     try:
         if arguments.report:
             results = report(file, folder)
         else:
-            with _View() as view:
+            with _View(f"{file.source}: {_size(file, processes)}") as view:
                 results = run_experiment(file, folder, processes=processes, progress=view)
     except KeyboardInterrupt:
         say(f"stopped; go on with: athenan experiment {shlex.join(words)}")
@@ -87,25 +111,31 @@ def _print(results: Results, folder: Path, *, as_json: bool) -> None:
     say(f"report: {folder / 'report.md'}" + ("" if results.complete else " (not finished: some matches are missing)"))
 
 
-def _say_what_it_is(file: ExperimentFile, processes: int) -> None:
+def _size(file: ExperimentFile, processes: int) -> str:
     """How much there is to do."""
     from athenan_spiel.arena.experiments.plan import Plan
 
     plan = Plan(file.experiment)
     trainings = plan.trainings()
-    matches = sum(1 for _ in plan.pairings()) * file.experiment.protocol.matches
     seconds = [training.config.seconds for training in trainings]
     known = [second for second in seconds if second is not None]
-    length = (
-        f", {sum(known) / 60 / processes:.0f} minutes, processes: {processes}" if len(known) == len(seconds) else ""
-    )
-    say(f"{file.source} is right: {len(trainings)} trainings{length}, then {matches:,} matches")
+    length = f", {_length(sum(known) / processes)}, processes: {processes}" if len(known) == len(seconds) else ""
+    return f"{len(trainings):,} trainings{length}, then {plan.match_count():,} matches"
+
+
+def _length(seconds: float) -> str:
+    """A length of time, in the largest unit of which there are some."""
+    for unit, many in (("days", 86_400), ("hours", 3_600)):
+        if seconds >= 2 * many:
+            return f"{seconds / many:,.0f} {unit}"
+    return f"{seconds / 60:.0f} minutes"
 
 
 class _View:
-    """Bars on a terminal, lines elsewhere."""
+    """Bars on a terminal, lines elsewhere; `heading` comes before both."""
 
-    def __init__(self) -> None:
+    def __init__(self, heading: str) -> None:
+        self._heading: str | None = heading
         console = progress()
         self._lines = not console.is_terminal
         columns = (
@@ -117,8 +147,6 @@ class _View:
         self._bars = Bars(*columns, console=console, transient=True, disable=self._lines)
         self._trainings = self._bars.add_task("trainings", total=None, count="")
         self._matches = self._bars.add_task("matches", total=None, count="", start=False)
-        self._done = 0
-        self._total = 0
 
     def __enter__(self) -> _View:
         self._bars.start()
@@ -131,7 +159,9 @@ class _View:
 
     def trainings(self, done: float, total: int) -> None:
         """Show how much of the trainings is done."""
-        self._total = total
+        if self._heading is not None:
+            say(self._heading)
+            self._heading = None
         self._bars.update(self._trainings, completed=done, total=total, count=f"{done:.1f}/{total}")
 
     def matches(self, done: int, total: int) -> None:

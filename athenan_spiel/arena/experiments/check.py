@@ -1,19 +1,22 @@
 """What can be known to go wrong before anything is trained.
 
-Each variant is made ready to train and to play at each of its games: a heuristic that the game cannot give, a symmetry
-that breaks its rules, a network that does not fit its board, a device that is not there.
+The experiment must be of a size that can be played and evaluated. Then each variant is made ready to train and to play
+at each of its games: a heuristic that the game cannot give, a symmetry that breaks its rules, a network that does not
+fit its board, a device that is not there.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Sequence
 
 import pyspiel
 
 from athenan_spiel.arena.experiments.file import ExperimentFile
 from athenan_spiel.arena.experiments.matches import budget_of
-from athenan_spiel.arena.experiments.plan import slug
+from athenan_spiel.arena.experiments.plan import Plan, slug
+from athenan_spiel.arena.experiments.statistics import MOST_BYTES, bootstrap_bytes
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.evaluators import make_engine
@@ -21,8 +24,11 @@ from athenan_spiel.games import load_game
 from athenan_spiel.matches import random_openings
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.search import make_search
+from athenan_spiel.training.toml_lines import KeyPath
 from athenan_spiel.training.trainer import Trainer
 
+MOST_MATCHES = 1_000_000
+"""The matches of an experiment at most; the article's Table 3 has half as many."""
 COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
 """Which engine values states changes nothing in whether a variant suits a game."""
 
@@ -31,15 +37,18 @@ def check(file: ExperimentFile) -> None:
     """Make every variant ready for every game.
 
     Raises:
-        ConfigError: one cannot be, with the line of the setting in the experiment's file.
+        ConfigError: one cannot be, with the line of the setting in the experiment's file; or there would be too many
+            matches, or too much to keep in memory.
     """
+    _require_feasible(file)
     experiment = file.experiment
     games = {spec: _game(file, spec) for spec in experiment.games}
     for i, spec in enumerate(games):
         for other in list(games)[:i]:
             if str(games[spec]) == str(games[other]):
                 raise file.error(("games",), f"games: {other!r} and {spec!r} are the same game")
-    _require_different_folders(file)
+    _require_different_folders(file, ("games",), "games", experiment.games)
+    _require_different_folders(file, ("variants",), "variants", [variant.name for variant in experiment.variants])
     outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
     for variant in experiment.variants:
         for spec in variant.games:
@@ -52,13 +61,31 @@ def check(file: ExperimentFile) -> None:
                 raise file.variant_error(variant.name, f"{error} (at {spec})") from None
 
 
-def _require_different_folders(file: ExperimentFile) -> None:
-    names = [variant.name for variant in file.experiment.variants]
+def _require_feasible(file: ExperimentFile) -> None:
+    plan = Plan(file.experiment)
+    if (matches := plan.match_count()) > MOST_MATCHES:
+        raise file.error(
+            ("repetitions",),
+            f"it comes to {matches:,} matches, more than the {MOST_MATCHES:,} of an experiment at most: take fewer "
+            "repetitions, stages, matches, variants or games",
+        )
+    if (needed := bootstrap_bytes(plan)) > MOST_BYTES:
+        raise file.error(
+            ("protocol", "resamples"),
+            f"the intervals would take {needed / 1e9:,.1f} GB of memory, more than the {MOST_BYTES / 1e9:.1f} GB "
+            "that they may: take fewer resamples or repetitions",
+        )
+
+
+def _require_different_folders(file: ExperimentFile, path: KeyPath, what: str, names: Sequence[str]) -> None:
+    """Check that no two names lead to one folder, not even where file systems take no notice of capital letters."""
     for i, name in enumerate(names):
         for other in names[:i]:
-            if slug(name) == slug(other):
-                problem = f"variants {other!r} and {name!r} would share the folder {slug(name)!r}: rename one"
-                raise file.error(("variants", name), problem)
+            if slug(name).casefold() == slug(other).casefold():
+                problem = (
+                    f"{what} {other!r} and {name!r} would share the folder {slug(name)!r}: rename or leave out one"
+                )
+                raise file.error((*path, name), problem)
 
 
 def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:

@@ -1,31 +1,54 @@
 """An experiment's folder on disk.
 
     experiment.toml   a copy of the file
-    experiment.json   the experiment with every setting, and the version that began it
+    experiment.json   the experiment with every setting, the overrides, and the version that began it
     trainings/        the runs, each with its networks (see `training`)
     matches.jsonl     a line for each match
-    report.md, *.csv, *.png, results.json   made anew from the above at the end (see `report`, `plots`)
+    report.md, *.csv, *.png   made anew from the above at the end (see `report`, `plots`)
 
 The matches of a pairing are written together; if a kill leaves only some of them, they are dropped and played again.
+
+The folder may come from elsewhere. No link in it is followed, no file is read beyond the bounds below, and a line of
+matches.jsonl counts only if it is a match that the experiment has.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import athenan_spiel
 from athenan_spiel.arena.experiments.file import ExperimentFile
-from athenan_spiel.arena.experiments.plan import Pairing, Player
-from athenan_spiel.errors import ExperimentError
-from athenan_spiel.files import replace_durably
+from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player
+from athenan_spiel.errors import ExperimentError, shown
+from athenan_spiel.files import (
+    UNFINISHED,
+    open_to_append,
+    opened,
+    parse_json,
+    read_file,
+    remove,
+    replace_durably,
+    require_folder,
+    sync_folder,
+    write_durably,
+)
 from athenan_spiel.training.run_folder import LOCK, RunFolder
 
 COPY, DESCRIPTION, MATCHES = "experiment.toml", "experiment.json", "matches.jsonl"
+MOST_DESCRIPTION = 2**23
+"""Bytes of experiment.json at most: a hundred variants at a hundred games take one of eight megabytes."""
+MOST_LINE = 2**20
+"""Bytes of a line of matches.jsonl at most: a match of a hundred thousand plies."""
+MOST_MATCHES = 2**34
+"""Bytes of matches.jsonl at most. It is read line by line, and has no more lines than the experiment has matches."""
+MOST_SAID = 400
+"""Characters of what a message says of a folder."""
 
 Row = dict[str, Any]
 """A match, as its line in matches.jsonl says it."""
@@ -42,16 +65,17 @@ class ExperimentFolder:
     def __init__(self, path: str | os.PathLike[str], file: ExperimentFile) -> None:
         self.path = Path(path)
         self._file = file
+        self._plan = Plan(file.experiment)
         self._matches = file.experiment.protocol.matches
 
     def require_own(self) -> bool:
         """Whether the experiment was begun here; False where there is nothing yet.
 
         Raises:
-            ExperimentError: another experiment was, or the folder holds something else.
+            ExperimentError: another experiment was, or the folder holds something else, or what nobody can read.
         """
         try:
-            description = json.loads((self.path / DESCRIPTION).read_bytes())
+            description = parse_json(read_file(self.path / DESCRIPTION, MOST_DESCRIPTION))
             begun, version = description["experiment"], description["athenan_spiel"]
         except FileNotFoundError:
             if self.path.exists() and (others := [item.name for item in self._others()]):
@@ -60,12 +84,14 @@ class ExperimentFolder:
                     f"{sorted(others)[0]!r}: choose another with --folder"
                 ) from None
             return False
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ExperimentError(f"{self.path / DESCRIPTION} cannot be understood ({error!r})") from None
+        except OSError as error:
+            raise ExperimentError(f"{self.path / DESCRIPTION} cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ExperimentError(f"{self.path / DESCRIPTION} cannot be understood ({shown(error)})") from None
         if difference := next(differences(begun, self._file.experiment.to_json()), None):
             raise ExperimentError(
-                f"{str(self.path)!r} holds the results of another experiment, begun with athenan_spiel {version}: "
-                f"there {difference}; choose another --folder"
+                f"{str(self.path)!r} holds the results of another experiment, begun with athenan_spiel "
+                f"{_plain(version)}: there {_plain(difference)}; choose another --folder"
             )
         return True
 
@@ -80,15 +106,34 @@ class ExperimentFolder:
     def begin(self) -> None:
         """Write down what the experiment is, if it was not begun before."""
         if not self.require_own():
-            replace_durably(self.path / COPY, self._file.text.encode())
-            description = {"athenan_spiel": athenan_spiel.__version__, "experiment": self._file.experiment.to_json()}
-            replace_durably(self.path / DESCRIPTION, (json.dumps(description, indent=1) + "\n").encode())
+            self.write(COPY, self._file.text)
+            description = {
+                "athenan_spiel": athenan_spiel.__version__,
+                "experiment": self._file.experiment.to_json(),
+                "overrides": self._file.overrides.given(),
+            }
+            self.write(DESCRIPTION, json.dumps(description, indent=1) + "\n")
 
-    def rows(self) -> list[Row]:
-        """The matches of all pairings that are finished.
+    def inside(self, path: Path) -> Path:
+        """The path of a folder below this one, given from here; it need not exist yet.
 
         Raises:
-            ExperimentError: a line is not what was written.
+            ExperimentError: on the way there is a link, or something else that is no folder.
+        """
+        way = self.path
+        for name in path.parts:
+            way /= name
+            try:
+                require_folder(way)
+            except OSError as error:
+                raise ExperimentError(f"{way} cannot be used: {error.strerror}") from None
+        return way
+
+    def rows(self) -> list[Row]:
+        """The matches of all pairings that are finished; of each, who met whom and what came out.
+
+        Raises:
+            ExperimentError: a line is not what was written, or the file cannot be read.
         """
         rows, _ = self._read()
         return rows
@@ -97,39 +142,105 @@ class ExperimentFolder:
         """As `rows`; what a kill has left unfinished is removed."""
         rows, whole = self._read()
         if not whole:
-            text = "".join(json.dumps(row) + "\n" for row in rows)
-            replace_durably(self.path / MATCHES, text.encode())
+            finished = {pairing_of(row) for row in rows}
+            unfinished = self.path / f"{UNFINISHED}{MATCHES}"
+            remove(unfinished)
+            write_durably(
+                unfinished,
+                lambda file: file.writelines(
+                    line for line, row in self._lines() if row and pairing_of(row) in finished
+                ),
+            )
+            unfinished.replace(self.path / MATCHES)
+            sync_folder(self.path)
         return rows
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add the matches of a pairing."""
-        with (self.path / MATCHES).open("a", encoding="utf-8") as file:
-            file.write("".join(json.dumps(row) + "\n" for row in rows))
+        """Add the matches of a pairing.
 
-    def write(self, name: str, text: str) -> None:
-        """Write a file of the report."""
-        replace_durably(self.path / name, text.encode())
+        Raises:
+            OSError: it could not be written.
+        """
+        with open_to_append(self.path / MATCHES) as file:
+            file.seek(0, io.SEEK_END)
+            file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def write(self, name: str, content: str | bytes) -> None:
+        """Write a file, old or new at any moment.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        replace_durably(self.path / name, content.encode() if isinstance(content, str) else content)
 
     def _others(self) -> Iterator[Path]:
         return (item for item in self.path.iterdir() if item.name not in (LOCK, COPY))
 
     def _read(self) -> tuple[list[Row], bool]:
         """The matches of whole pairings, and whether there is nothing else."""
-        try:
-            lines = (self.path / MATCHES).read_text(encoding="utf-8").splitlines(keepends=True)
-        except FileNotFoundError:
-            return [], True
         rows: dict[Pairing, list[Row]] = {}
-        for number, line in enumerate(lines, 1):
-            if number == len(lines) and not line.endswith("\n"):
-                break  # a kill came while it was written
-            try:
-                row = json.loads(line)
-                rows.setdefault(pairing_of(row), []).append(row)
-            except (ValueError, KeyError, TypeError):
-                raise ExperimentError(f"{self.path / MATCHES}, line {number} is not a match: {line[:60]!r}") from None
+        most = self._plan.match_count() + self._matches  # a kill may have left some of a pairing
+        number = 0
+        for number, (_, row) in enumerate(self._lines(), 1):
+            if number > most:
+                raise ExperimentError(
+                    f"{self.path / MATCHES} has more lines than the experiment has matches, which is "
+                    f"{self._plan.match_count():,}: remove it, and they are played again"
+                )
+            if row is not None:
+                rows.setdefault(pairing_of(row), []).append({key: row[key] for key in KEYS})
         found = [row for played in rows.values() if len(played) == self._matches for row in played]
-        return found, len(found) == len(lines)
+        return found, len(found) == number
+
+    def _lines(self) -> Iterator[tuple[bytes, Row | None]]:
+        """Each line of matches.jsonl with the match that it is; None for the last one where a kill has cut it."""
+        path = self.path / MATCHES
+        try:
+            with opened(path, MOST_MATCHES) as file:
+                lines = iter(lambda: file.readline(MOST_LINE), b"")
+                for number, line in enumerate(lines, 1):
+                    if not line.endswith(b"\n") and len(line) < MOST_LINE:
+                        yield line, None
+                        return
+                    try:
+                        yield line, self._match(line)
+                    except (ValueError, KeyError, TypeError) as error:
+                        raise ExperimentError(
+                            f"{path}, line {number} is not a match: {line[:60].decode(errors='replace')!r} "
+                            f"({shown(error)}); remove it, and what it may have been is played again"
+                        ) from None
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ExperimentError(f"{path} cannot be read: {error.strerror}") from None
+
+    def _match(self, line: bytes) -> Row:
+        """The match in a line.
+
+        Raises:
+            ValueError, KeyError, TypeError: it is none, or none that the experiment has.
+        """
+        row: Row = parse_json(line)
+        pairing = pairing_of(row)
+        if pairing.game not in self._file.experiment.games:
+            raise ValueError(f"the experiment has no game {shown(pairing.game)}")
+        names = {variant.name for variant in self._file.experiment.variants_of(pairing.game)}
+        for player in (pairing.a, pairing.b):
+            if player.variant not in names:
+                raise ValueError(f"no variant {shown(player.variant)} takes part in the game")
+            for number, most in (
+                (player.repetition, self._file.experiment.repetitions),
+                (player.stage, self._file.experiment.protocol.stages),
+            ):
+                if type(number) is not int or not 1 <= number <= most:
+                    raise ValueError(f"expected a whole number from 1 to {most}, got {shown(number)}")
+        if type(row["points_a"]) not in (int, float) or not 0 <= row["points_a"] <= 1:
+            raise ValueError(f"points_a must be a number from 0 to 1, got {shown(row['points_a'])}")
+        return row
+
+
+KEYS = ("game", *(f"{name}_{side}" for side in "ab" for name in ("variant", "repetition", "stage")), "points_a")
+"""What of a match is kept in memory."""
 
 
 def pairing_of(row: Row) -> Pairing:
@@ -139,10 +250,14 @@ def pairing_of(row: Row) -> Pairing:
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two JSON values differ: "path is old, here it is new"."""
-    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        for key in old:
-            yield from differences(old[key], new[key], f"{path}.{key}" if path else key)
+    """Where two JSON values differ: "path is old, and here new"."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            below = f"{path}.{key}" if path else key
+            if key not in old or key not in new:
+                yield f"{below} is {_value(old, key)}, and here {_value(new, key)}"
+            else:
+                yield from differences(old[key], new[key], below)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for before, after in zip(old, new, strict=True):
             name = before.get("name", "") if isinstance(before, dict) else ""
@@ -151,6 +266,15 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
         yield f"{path} is {_short(old)}, and here {_short(new)}"
 
 
+def _plain(text: Any) -> str:
+    """`text` as it stands if it fits into a line of a message."""
+    return text if isinstance(text, str) and text.isprintable() and len(text) <= MOST_SAID else shown(text)
+
+
+def _value(table: Mapping[str, Any], key: str) -> str:
+    return _short(table[key]) if key in table else "not there"
+
+
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = shown(value)
     return text if len(text) <= 80 else text[:77] + "..."

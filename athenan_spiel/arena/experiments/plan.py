@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,10 +18,13 @@ from pathlib import Path
 from athenan_spiel.arena.experiments.settings import Experiment, PlayConfig, Variant
 from athenan_spiel.config import TrainingConfig
 
+LONGEST_SLUG = 240
+"""Bytes of a folder's name; file systems take 255."""
+
 
 @dataclass(frozen=True)
 class Training:
-    """One training: of which game, under whose name, the how-manieth.
+    """One training: of which game, under whose name, in which repetition.
 
     Attributes:
         name: of the first variant that is trained like this; others may share it.
@@ -106,6 +110,23 @@ class Plan:
         for game in self.experiment.games:
             yield from self._earlier(game)
 
+    def pairing_count(self) -> int:
+        """How many `pairings` there are, without listing them."""
+        repetitions, earlier = self.experiment.repetitions, self.experiment.protocol.stages - 1
+        count = 0
+        for game in self.experiment.games:
+            variants = len(self.experiment.variants_of(game))
+            if self.experiment.protocol.opponents == "all":
+                count += math.comb(repetitions * variants, 2)
+            else:
+                count += repetitions * math.comb(variants, 2)
+            count += repetitions * variants * variants * earlier
+        return count
+
+    def match_count(self) -> int:
+        """The matches of all pairings."""
+        return self.pairing_count() * self.experiment.protocol.matches
+
     def finals(self, game: str) -> list[Player]:
         """The players of `game` with the networks of the last stage."""
         repetitions = range(1, self.experiment.repetitions + 1)
@@ -120,16 +141,19 @@ class Plan:
 
     def _earlier(self, game: str) -> Iterator[Pairing]:
         """Those of the learning curves: each stage against the final networks of the same repetition (Section 3.3)."""
-        for final in self.finals(game):
-            for opponent in self.finals(game):
-                if opponent.repetition == final.repetition:
-                    for stage in range(1, final.stage):
-                        yield Pairing(game, dataclasses.replace(final, stage=stage), opponent)
+        for _, group in itertools.groupby(self.finals(game), lambda player: player.repetition):
+            for final, opponent in itertools.product(list(group), repeat=2):
+                for stage in range(1, final.stage):
+                    yield Pairing(game, dataclasses.replace(final, stage=stage), opponent)
 
 
 def slug(name: str) -> str:
-    """`name` as the name of a folder."""
-    return re.sub(r"[^\w.-]+", "_", name).strip("_.") or "_"
+    """`name` as the name of a folder; what is too long for one is cut, and told apart by a part of its digest."""
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("_.") or "_"
+    if len(encoded := plain.encode()) <= LONGEST_SLUG:
+        return plain
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{encoded[: LONGEST_SLUG - 17].decode(errors='ignore')}-{digest}"
 
 
 def seed_of(*parts: object) -> int:

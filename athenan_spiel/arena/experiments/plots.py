@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from athenan_spiel.arena.experiments.report import Results
@@ -21,6 +21,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "osD^vP*X"
 PANELS_IN_A_ROW = 3
 DOTS_PER_INCH = 130
+MOST_DOTS = 2**15
+"""Of a picture's width or height."""
 
 
 def require_matplotlib() -> None:
@@ -37,17 +39,26 @@ def require_matplotlib() -> None:
         ) from None
 
 
-def save_plots(results: Results, folder: Path) -> None:
-    """Write final.png, and curves.png where there are stages, into `folder`.
+def plot_files(results: Results) -> dict[str, bytes]:
+    """final.png, and curves.png where there are stages, by name.
 
     Raises:
         ExperimentError: matplotlib is not there.
     """
     require_matplotlib()
+    files = {}
     if results.final:
-        final_figure(results).savefig(folder / "final.png", dpi=DOTS_PER_INCH)
+        files["final.png"] = _png(final_figure(results))
     if results.experiment.protocol.stages > 1 and results.curves:
-        curves_figure(results).savefig(folder / "curves.png", dpi=DOTS_PER_INCH)
+        files["curves.png"] = _png(curves_figure(results))
+    return files
+
+
+def _png(figure: Figure) -> bytes:
+    """The picture, coarser where it would be too large for the library that draws it."""
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=min(DOTS_PER_INCH, MOST_DOTS / max(figure.get_size_inches())))
+    return data.getvalue()
 
 
 def final_figure(results: Results) -> Figure:

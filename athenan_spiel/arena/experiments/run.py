@@ -22,15 +22,17 @@ from athenan_spiel.arena.experiments.file import ExperimentFile
 from athenan_spiel.arena.experiments.folder import ExperimentFolder, Row, pairing_of
 from athenan_spiel.arena.experiments.matches import MatchesTask, MatchUp
 from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player, Training
-from athenan_spiel.arena.experiments.plots import require_matplotlib, save_plots
+from athenan_spiel.arena.experiments.plots import plot_files, require_matplotlib
 from athenan_spiel.arena.experiments.report import Effort, Results
 from athenan_spiel.arena.experiments.statistics import Points
 from athenan_spiel.arena.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.arena.experiments.workers import do_tasks
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.training.checkpoints import read_header
 
+MOST_PROCESSES = 256
+"""Or the cores there are, if they are more."""
 PAIRINGS_A_TASK = 32
 """Pairings that a process plays in a row: enough that the networks it has loaded are used again."""
 
@@ -67,13 +69,13 @@ def run_experiment(
     """Do what is left to do of the experiment in the folder `path`, and write its report.
 
     Raises:
-        ConfigError: a variant does not suit a game, or `processes` is less than 1.
-        ExperimentError: the folder is another experiment's, matplotlib is missing, or a process ended by itself.
+        ConfigError: a variant does not suit a game, or as `require_processes`.
+        ExperimentError: the folder is another experiment's or holds what cannot be used, matplotlib is missing, or a
+            process ended by itself.
         CheckpointError: another process is at work in the folder, or it cannot be written.
         KeyboardInterrupt: Ctrl-C; what was under way is saved.
     """
-    if processes < 1:
-        raise ConfigError(f"processes must be at least 1, got {processes!r}")
+    require_processes(processes)
     require_matplotlib()
     folder = ExperimentFolder(path, file)
     folder.require_own()
@@ -86,12 +88,29 @@ def run_experiment(
         return report(file, path)
 
 
+def require_processes(processes: int) -> None:
+    """Check the number of processes.
+
+    Raises:
+        ConfigError: it is less than 1, or more than anybody has a use for.
+    """
+    most = max(MOST_PROCESSES, usable_cores())
+    if processes < 1:
+        raise ConfigError(f"processes must be at least 1, got {shown(processes)}")
+    if processes > most:
+        raise ConfigError(
+            f"processes must be at most {most}, got {shown(processes)}: more than one a core gain nothing"
+        )
+
+
 def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     """Write tables and plots from what the folder `path` holds, be it all or not.
 
     Raises:
         ConfigError: nothing was begun there.
-        ExperimentError: the folder is another experiment's, or matplotlib is missing.
+        ExperimentError: the folder is another experiment's or holds what cannot be used, or matplotlib is missing.
+        CheckpointError: a saved network is damaged.
+        OSError: the report cannot be written.
     """
     require_matplotlib()
     folder = ExperimentFolder(path, file)
@@ -99,17 +118,16 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
         raise ConfigError(f"expected the folder of an experiment, got {str(folder.path)!r}, where none was begun")
     plan = Plan(file.experiment)
     rows = folder.rows()
-    complete = len({pairing_of(row) for row in rows}) == sum(1 for _ in plan.pairings())
-    results = Results.of(Points(plan, rows), list(_efforts(plan, folder.path)), complete)
-    for name, text in results.files().items():
-        folder.write(name, text)
-    save_plots(results, folder.path)
+    complete = len({pairing_of(row) for row in rows}) == plan.pairing_count()
+    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete)
+    for name, content in (results.files() | plot_files(results)).items():
+        folder.write(name, content)
     return results
 
 
 def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress) -> None:
     stages = plan.experiment.protocol.stages
-    trainings = {folder.path / training.folder: training for training in plan.trainings()}
+    trainings = {folder.inside(training.folder): training for training in plan.trainings()}
     left = [path for path in trainings if not is_finished(path, stages)]
     done = len(trainings) - len(left)
     under_way: dict[Path, float] = {}
@@ -194,15 +212,15 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _efforts(plan: Plan, folder: Path) -> Iterator[Effort]:
+def _efforts(plan: Plan, folder: ExperimentFolder) -> Iterator[Effort]:
     """What finished trainings have done, by game and name, means over repetitions."""
     stages = plan.experiment.protocol.stages
     groups: dict[tuple[str, str], list[Training]] = {}
     for training in plan.trainings():
-        if is_finished(folder / training.folder, stages):
+        if is_finished(folder.inside(training.folder), stages):
             groups.setdefault((training.game, training.name), []).append(training)
     for (game, name), trainings in groups.items():
-        counters = [read_header(stage_path(folder / training.folder, stages)).counters for training in trainings]
+        counters = [read_header(stage_path(folder.path / training.folder, stages)).counters for training in trainings]
         yield Effort(
             game=game,
             variant=name,

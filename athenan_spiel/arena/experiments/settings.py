@@ -17,6 +17,11 @@ PlayAlgorithm = Literal["minimax", "descent", "ubfm", "alphabeta", "mcts"]
 PlayDecision = Literal["best", "safest", "securest"]
 Opponents = Literal["all", "repetition"]
 
+MOST_STAGES = 1_000
+MOST_PAIRING_MATCHES = 10_000
+MOST_OPENING_PLIES = 1_000
+MOST_RESAMPLES = 1_000_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(Settings):
@@ -39,10 +44,12 @@ class ProtocolConfig(Settings):
     """Of the bootstrap."""
 
     def check(self) -> None:
-        """Both colours are played, and no match is played twice."""
-        self.require_some(1, "stages", "resamples")
+        """Both colours are played, no match is played twice, and no number is beyond use."""
+        self.require_some(1, "stages", most=MOST_STAGES)
+        self.require_some(1, "resamples", most=MOST_RESAMPLES)
         self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
-        self.require_some(0, "opening_plies")
+        self.require_at_most(MOST_PAIRING_MATCHES, "matches")
+        self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
         self.require(0 < self.confidence < 1, "confidence", "between 0 and 1")
         if self.opening_plies == 0:
             self.require(

@@ -19,6 +19,8 @@ With few repetitions such intervals are somewhat too narrow: four numbers do not
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +33,10 @@ from athenan_spiel.arena.intervals import Interval
 
 MEAN = "mean"
 """Stands for the mean over games, where otherwise a game is named."""
+ARRAYS = 8
+"""Arrays of resamples by networks that `weighted_shares` and those who call it hold at once."""
+MOST_BYTES = 4 * 2**30
+"""Memory that the bootstrap may take."""
 NO_SPREAD = 1e-9
 """Resamples that differ by no more than this differ by rounding alone."""
 
@@ -102,16 +108,10 @@ def final_shares(points: Points) -> list[Share]:
     plan = points.plan
     sampled = {game: _final_samples(points, game) for game in plan.experiment.games}
     stage = plan.experiment.protocol.stages
-    counts = {
-        (game, variant.name): sum(
-            points.matches(game, player, opponent)
-            for player in plan.finals(game)
-            for opponent in plan.finals(game)
-            if player.variant == variant.name
-        )
-        for game in plan.experiment.games
-        for variant in plan.experiment.variants_of(game)
-    }
+    counts: dict[tuple[str, str], int] = Counter()
+    for game in plan.experiment.games:
+        for player, opponent in itertools.product(plan.finals(game), repeat=2):
+            counts[game, player.variant] += points.matches(game, player, opponent)
     return _shares(plan, sampled, stage, counts)
 
 
@@ -147,6 +147,15 @@ def final_differences(points: Points) -> list[Difference]:
             interval = percentile_interval(values[0], resamples, plan.experiment.protocol.confidence)
             found.append(Difference(best, other, len(common), float(values[0]), interval))
     return found
+
+
+def bootstrap_bytes(plan: Plan) -> int:
+    """About how much memory the bootstrap takes at the game of most networks."""
+    experiment = plan.experiment
+    networks = experiment.repetitions * max(len(experiment.variants_of(game)) for game in experiment.games)
+    kept = sum(len(variant.games) for variant in experiment.variants)
+    rows = experiment.protocol.resamples + 1
+    return 8 * (rows * (ARRAYS * networks + kept) + 3 * networks**2)
 
 
 def head_to_head(points: Points) -> dict[tuple[str, str], float]:

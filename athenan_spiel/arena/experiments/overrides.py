@@ -1,0 +1,73 @@
+"""What is said in place of an experiment file's own settings, on the command line or to `read_experiment`."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from athenan_spiel.errors import shown
+from athenan_spiel.training.toml_lines import KeyPath
+
+LENGTH = ("seconds", "matches")
+"""Limits of a training, of which one that is given takes the place of both, in [training] and in each variant."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overrides:
+    """Settings that take the place of the file's own; they are checked as if they stood there. None leaves the file's.
+
+    Attributes:
+        repetitions, seed: as outside of all tables.
+        seconds, matches: how long each training lasts, whatever [training] and the variants say of it.
+        stages, pairing_matches: as `stages` and `matches` of [protocol].
+    """
+
+    repetitions: int | None = None
+    seed: int | None = None
+    seconds: float | None = None
+    matches: int | None = None
+    stages: int | None = None
+    pairing_matches: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that are not None, by name."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+    def paths(self) -> set[KeyPath]:
+        """The keys of the file that they are given for."""
+        return {_PATHS[name] for name in self.given()}
+
+    def applied(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        """`table`, the file's, with them in place of its own."""
+        result = copy.deepcopy(dict(table))
+        given = self.given()
+        if any(name in given for name in LENGTH):
+            variants = result.get("variants")
+            for part in (result.get("training"), *(variants.values() if isinstance(variants, dict) else ())):
+                if isinstance(part, dict):
+                    for name in LENGTH:
+                        part.pop(name, None)
+        for name, value in given.items():
+            *tables, key = _PATHS[name]
+            part = result
+            for step in tables:
+                part = part.setdefault(step, {})
+            if isinstance(part, dict):  # what is no table is refused by whoever reads it
+                part[key] = value
+        return result
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={shown(value)}" for name, value in self.given().items())
+
+
+_PATHS: Mapping[str, KeyPath] = {
+    "repetitions": ("repetitions",),
+    "seed": ("seed",),
+    "seconds": ("training", "seconds"),
+    "matches": ("training", "matches"),
+    "stages": ("protocol", "stages"),
+    "pairing_matches": ("protocol", "matches"),
+}
