@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import errno
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -262,13 +264,23 @@ class Doing:
             raise ConfigError("it failed")
         if self.what == "die":
             os._exit(3)
+        if self.what == "disk":
+            raise OSError(errno.ENOSPC, "No space left on device", "x/y")
+        if self.what == "memory":
+            raise MemoryError
         while self.what == "wait" and not stop():
             time.sleep(0.01)
         return self.what != "wait"
 
 
 @pytest.mark.parametrize(
-    ("what", "error", "message"), [("fail", ConfigError, "it failed"), ("die", ExperimentError, "ended with code 3")]
+    ("what", "error", "message"),
+    [
+        ("fail", ConfigError, "it failed"),
+        ("die", ExperimentError, "ended with code 3"),
+        ("disk", ExperimentError, "^x/y: No space left on device; what is finished is kept, start again to go on$"),
+        ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
+    ],
 )
 def test_what_goes_wrong_in_one_process_stops_the_others(what: str, error: type[Exception], message: str) -> None:
     heard: list[str] = []
@@ -278,6 +290,30 @@ def test_what_goes_wrong_in_one_process_stops_the_others(what: str, error: type[
         do_tasks(tasks, 2, lambda task, said: heard.append(said), lambda task: done.append(task.what))
     assert "began later" not in heard
     assert done == []
+
+
+@pytest.mark.parametrize(("what", "message"), [("disk", "x/y: No space left"), ("memory", "memory ran out")])
+def test_what_the_system_refuses_in_this_process_is_told_alike(what: str, message: str) -> None:
+    with pytest.raises(ExperimentError, match=f"^{message}"):
+        do_tasks([Doing(what)], 1, lambda task, said: None, lambda task: None)
+
+
+def test_processes_that_cannot_be_started_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def start(process: SpawnProcess) -> None:
+        if started:
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+        started.append(process)
+        begin(process)
+
+    begin = SpawnProcess.start
+    monkeypatch.setattr(SpawnProcess, "start", start)
+    with pytest.raises(
+        ExperimentError, match=r"^of 3 processes 1 could be started \(Resource temporarily unavailable\): take"
+    ):
+        do_tasks([Doing("wait")] * 3, 3, lambda task, said: None, lambda task: None)
+    assert not started[0].is_alive()
 
 
 def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(tiny_experiment: Path, tmp_path: Path) -> None:

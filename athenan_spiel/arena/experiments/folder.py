@@ -205,9 +205,10 @@ class ExperimentFolder:
                     try:
                         yield line, self._match(line)
                     except (ValueError, KeyError, TypeError) as error:
+                        reason = str(error) if isinstance(error, ValueError) else shown(error)
                         raise ExperimentError(
                             f"{path}, line {number} is not a match: {line[:60].decode(errors='replace')!r} "
-                            f"({shown(error)}); remove it, and what it may have been is played again"
+                            f"({reason}); remove it, and what it may have been is played again"
                         ) from None
         except FileNotFoundError:
             return
@@ -226,7 +227,7 @@ class ExperimentFolder:
             raise ValueError(f"the experiment has no game {shown(pairing.game)}")
         names = {variant.name for variant in self._file.experiment.variants_of(pairing.game)}
         for player in (pairing.a, pairing.b):
-            if player.variant not in names:
+            if not isinstance(player.variant, str) or player.variant not in names:
                 raise ValueError(f"no variant {shown(player.variant)} takes part in the game")
             for number, most in (
                 (player.repetition, self._file.experiment.repetitions),

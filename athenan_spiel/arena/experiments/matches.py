@@ -15,7 +15,8 @@ import pyspiel
 from athenan_spiel.agent import Agent
 from athenan_spiel.arena.experiments.plan import Pairing, seed_of
 from athenan_spiel.arena.experiments.settings import PlayConfig
-from athenan_spiel.config import SearchConfig
+from athenan_spiel.arena.experiments.training import require_same_training
+from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.decisions import best, safest, securest
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
@@ -37,11 +38,14 @@ class MatchUp:
 
     Attributes:
         network_a, network_b: folders of the saved networks.
+        training_a, training_b: how they were trained.
     """
 
     pairing: Pairing
     network_a: Path
     network_b: Path
+    training_a: TrainingConfig
+    training_b: TrainingConfig
     play_a: PlayConfig
     play_b: PlayConfig
 
@@ -66,6 +70,8 @@ class MatchesTask:
 
     def _play(self, matchup: MatchUp, stop: Callable[[], bool]) -> list[dict[str, Any]] | None:
         pairing = matchup.pairing
+        require_network(matchup.network_a, pairing.game, matchup.training_a)
+        require_network(matchup.network_b, pairing.game, matchup.training_b)
         seed = seed_of(self.seed, "matches", dataclasses.astuple(pairing))
 
         def on_match(series: Series) -> None:
@@ -131,6 +137,17 @@ def player_of(network: Path, play: PlayConfig, seed: int) -> Agent:
 def budget_of(config: SearchConfig) -> Budget:
     """The limits of a move's search."""
     return Budget(seconds=config.seconds, iterations=config.iterations, evaluations=config.evaluations)
+
+
+@functools.lru_cache
+def require_network(path: Path, game: str, training: TrainingConfig) -> None:
+    """Check that the network at `path` is one that the training has made.
+
+    Raises:
+        CheckpointError: it is not, or it is damaged.
+    """
+    header = read_header(path)
+    require_same_training(path, (header.game, header.config), (str(loaded_game(game)), training))
 
 
 @functools.lru_cache

@@ -63,6 +63,7 @@ class Plan:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self._variants = {variant.name: variant for variant in experiment.variants}
+        self._trainings: dict[tuple[str, str, int], Training] = {}
         first: dict[TrainingConfig, str] = {}
         self._trained_as = {v.name: first.setdefault(v.training, v.name) for v in experiment.variants}
 
@@ -78,7 +79,12 @@ class Plan:
 
     def training(self, game: str, variant: str, repetition: int) -> Training:
         """The training that a variant's network comes from."""
-        name = self._trained_as[variant]
+        key = game, self._trained_as[variant], repetition
+        if key not in self._trainings:
+            self._trainings[key] = self._training(*key)
+        return self._trainings[key]
+
+    def _training(self, game: str, name: str, repetition: int) -> Training:
         seed = seed_of(self.experiment.seed, "training", game, name, repetition)
         return Training(
             game=game,

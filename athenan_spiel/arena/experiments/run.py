@@ -128,6 +128,9 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
 def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress) -> None:
     stages = plan.experiment.protocol.stages
     trainings = {folder.inside(training.folder): training for training in plan.trainings()}
+    for training in trainings.values():
+        for stage in range(1, stages + 1):
+            folder.inside(stage_path(training.folder, stage))
     left = [path for path in trainings if not is_finished(path, stages)]
     done = len(trainings) - len(left)
     under_way: dict[Path, float] = {}
@@ -182,6 +185,8 @@ def matchup_of(plan: Plan, paths: Paths, pairing: Pairing) -> MatchUp:
         pairing,
         paths.network(pairing.game, pairing.a),
         paths.network(pairing.game, pairing.b),
+        plan.training(pairing.game, pairing.a.variant, pairing.a.repetition).config,
+        plan.training(pairing.game, pairing.b.variant, pairing.b.repetition).config,
         plan.play(pairing.a.variant),
         plan.play(pairing.b.variant),
     )

@@ -35,7 +35,7 @@ MEAN = "mean"
 """Stands for the mean over games, where otherwise a game is named."""
 ARRAYS = 8
 """Arrays of resamples by networks that `weighted_shares` and those who call it hold at once."""
-MOST_BYTES = 4 * 2**30
+MOST_BYTES = 4 * 10**9
 """Memory that the bootstrap may take."""
 NO_SPREAD = 1e-9
 """Resamples that differ by no more than this differ by rounding alone."""

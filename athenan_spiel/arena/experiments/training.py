@@ -4,23 +4,41 @@
     trainings/GAME/NAME/1/stages/1, 2, ...   weights.safetensors and state.json of the checkpoint at that stage
 
 A training is finished when its last stage is there; then its checkpoints keep no more than that either, and
-`load_agent` still takes the folder. Until then it goes on from its newest checkpoint as `resume` does.
+`load_agent` still takes the folder. Until then it goes on from its newest checkpoint as `resume` does. What is there
+must be of the training that the experiment has, and no link leads out of it.
 """
 
 from __future__ import annotations
 
-import shutil
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import CheckpointError
-from athenan_spiel.files import UNFINISHED, sync_folder
+from athenan_spiel.errors import CheckpointError, shown
+from athenan_spiel.files import (
+    UNFINISHED,
+    is_folder,
+    read_file,
+    remove,
+    require_folder,
+    sync_folder,
+    write_durably,
+)
 from athenan_spiel.games import load_game
 from athenan_spiel.training import resume, train
-from athenan_spiel.training.checkpoints import OPTIMIZER, REPLAY, STATE, WEIGHTS, read_header
+from athenan_spiel.training.checkpoints import (
+    MOST_STATE,
+    MOST_WEIGHTS,
+    OPTIMIZER,
+    REPLAY,
+    RESOLVED,
+    STATE,
+    WEIGHTS,
+    read_header,
+)
 from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 from athenan_spiel.training.trainer import fraction_done
@@ -45,15 +63,21 @@ class TrainingTask:
     stages: int
 
     def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
-        """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved."""
+        """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved.
+
+        Raises:
+            CheckpointError: the folder holds another training, is in use, damaged or cannot be written.
+            OSError: a stage's network could not be written.
+        """
         listener = _StageKeeper(self.folder, self.config, self.stages, report)
         milestones = [stage / self.stages for stage in range(1, self.stages)]
+        game = load_game(self.game)
         _wait_until_free(self.folder)
         if (self.folder / CONFIG).exists():
+            require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
             listener.keep_newest()
             run = resume(self.folder, listeners=[listener], stop=stop, milestones=milestones)
         else:
-            game = load_game(self.game)
             run = train(game, self.config, self.folder, listeners=[listener], stop=stop, milestones=milestones)
         if run.reason == "stopped":
             return False
@@ -69,7 +93,32 @@ def stage_path(folder: Path, stage: int) -> Path:
 
 def is_finished(folder: Path, stages: int) -> bool:
     """Whether the training in `folder` has come to its end."""
-    return stage_path(folder, stages).exists()
+    return is_folder(folder / STAGES) and is_folder(stage_path(folder, stages))
+
+
+def require_same_training(path: Path, found: tuple[str, TrainingConfig], wanted: tuple[str, TrainingConfig]) -> None:
+    """Check that what lies at `path` was trained as is wanted, each given as the game's full string and the settings.
+
+    Threads and processes may differ, as they come from how many trainings there are at once.
+
+    Raises:
+        CheckpointError: it was not.
+    """
+    if found[0] != wanted[0]:
+        raise CheckpointError(
+            f"{path} is of the game {shown(found[0])}, where the experiment has {wanted[0]!r}: remove it to train again"
+        )
+    if _without_threads(found[1]) != _without_threads(wanted[1]):
+        raise CheckpointError(f"{path} has other settings of training than the experiment: remove it to train again")
+
+
+def _without_threads(config: TrainingConfig) -> TrainingConfig:
+    return dataclasses.replace(
+        config,
+        learner=dataclasses.replace(config.learner, threads=None),
+        engine=dataclasses.replace(config.engine, threads=None),
+        warm_up=dataclasses.replace(config.warm_up, processes=None),
+    )
 
 
 def _wait_until_free(folder: Path) -> None:
@@ -113,17 +162,20 @@ class _StageKeeper:
         """Let `checkpoint` be what it is of all stages until `last` that have none yet."""
         for stage in range(1, last + 1):
             final = stage_path(self._folder, stage)
+            require_folder(final.parent)
+            require_folder(final)
             if not final.exists():
                 unfinished = final.with_name(f"{UNFINISHED}{stage}")
-                shutil.rmtree(unfinished, ignore_errors=True)
+                remove(unfinished)
                 unfinished.mkdir(parents=True)
-                for name in (WEIGHTS, STATE):
-                    shutil.copy2(checkpoint / name, unfinished / name)
+                for name, most in ((WEIGHTS, MOST_WEIGHTS), (STATE, MOST_STATE)):
+                    content = read_file(checkpoint / name, most)
+                    write_durably(unfinished / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
                 unfinished.rename(final)
                 sync_folder(final.parent)
 
 
 def _drop_what_is_no_longer_needed(folder: Path) -> None:
-    for checkpoint in (folder / "checkpoints").iterdir():
-        for name in (OPTIMIZER, REPLAY):
-            (checkpoint / name).unlink(missing_ok=True)
+    for checkpoint in RunFolder(folder).checkpoints():
+        for name in (OPTIMIZER, REPLAY, RESOLVED):
+            remove(checkpoint / name)

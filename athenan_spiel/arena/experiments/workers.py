@@ -3,6 +3,7 @@
 1. A task is told to stop when Ctrl-C comes, when another task fails, or when the process that gave it out is gone.
 2. It then saves what it has and answers False; only a second Ctrl-C ends it at once.
 3. With one process, tasks are done in this one.
+4. What goes wrong in one, a full disk or no memory for one, is told by the error that comes out, and by nothing else.
 """
 
 from __future__ import annotations
@@ -46,16 +47,31 @@ def do_tasks(
 
     Raises:
         KeyboardInterrupt: Ctrl-C came; what was under way is saved, unless it came twice.
-        ExperimentError: a process ended by itself.
+        ExperimentError: a process ended by itself or could not be started, or a task met a full disk or no memory.
         AthenanError: what a task raised.
     """
     if min(processes, len(tasks)) > 1:
         _Crew(tasks, processes, on_report, on_finished).work()
         return
     for task in tasks:
-        if not task.run(lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
+        if not _done(task, lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
             raise KeyboardInterrupt
         on_finished(task)
+
+
+def _done(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
+    """Do a task; what the system refuses is an error of ours, as others can be sent nowhere and say too little."""
+    try:
+        return task.run(report, stop)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise ExperimentError(
+            f"{where}{error.strerror or error}; what is finished is kept, start again to go on"
+        ) from None
+    except MemoryError:
+        raise ExperimentError(
+            "memory ran out; what is finished is kept: start again with fewer --processes, or smaller networks"
+        ) from None
 
 
 class _Crew(Generic[T]):
@@ -77,12 +93,20 @@ class _Crew(Generic[T]):
         context = multiprocessing.get_context("spawn")
         self._stopping = context.Event()
         self._processes: dict[Connection, SpawnProcess] = {}
-        for _ in range(min(processes, len(tasks))):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, self._stopping, os.getpid()))
-            process.start()
-            theirs.close()
-            self._processes[ours] = process
+        count = min(processes, len(tasks))
+        try:
+            for _ in range(count):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_serve, args=(theirs, self._stopping, os.getpid()))
+                process.start()
+                theirs.close()
+                self._processes[ours] = process
+        except OSError as error:
+            started = len(self._processes)
+            self._end()
+            raise ExperimentError(
+                f"of {count} processes {started} could be started ({error.strerror}): take fewer --processes"
+            ) from None
 
     def work(self) -> None:
         try:
@@ -165,7 +189,7 @@ def _serve(connection: Connection, stopping: Event, parent: int) -> None:
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while (task := connection.recv()) is not None:
             try:
-                answer = ("done", task.run(report, stop))
+                answer: tuple[str, bool | AthenanError] = ("done", _done(task, report, stop))
             except AthenanError as error:
                 answer = ("failed", error)
             connection.send(answer)
