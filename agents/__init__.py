@@ -2,7 +2,7 @@
 
 - `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
-- `athenan`, `alphabeta`, `human`, `ludii`: the bots themselves.
+- `athenan`, `alphabeta`, `human`, `ludii`, `uniform`: the bots themselves, all of which can be pickled.
 """
 
 from agents.athenan import AthenanBot

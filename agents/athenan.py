@@ -29,7 +29,7 @@ class AthenanBot(pyspiel.Bot):
     """An `Agent` with the methods of `pyspiel.Bot`, run by both flavours of OpenSpiel's `evaluate_bots`.
 
     It looks at the state alone, so it may be told of the other players' actions or not. Its policy gives all
-    probability to the action that it plays.
+    probability to the action that it plays. `pickle` and `copy.deepcopy` keep what they keep of an `Agent`.
 
     Args:
         agent: what thinks; the bot has it for itself.
@@ -38,6 +38,10 @@ class AthenanBot(pyspiel.Bot):
     def __init__(self, agent: Agent) -> None:
         super().__init__()
         self.agent = agent
+
+    def __reduce__(self) -> tuple[type[AthenanBot], tuple[Agent]]:
+        """For `pickle`."""
+        return type(self), (self.agent,)
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`."""

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyspiel
 
@@ -60,6 +61,12 @@ class HumanBot(pyspiel.Bot):
         self._prompt = prompt
         self._commands = {command.name: command for command in commands}
         self._remark = remark
+
+    def __reduce__(self) -> tuple[Callable[..., HumanBot], tuple[Callable[[str], str], Callable[[str], object]]]:
+        """For `pickle`, as far as what it was made of can be pickled."""
+        commands = tuple(self._commands.values())
+        like_this = partial(type(self), width=self._width, prompt=self._prompt, commands=commands, remark=self._remark)
+        return like_this, (self._ask, self._tell)
 
     @property
     def help(self) -> str:

@@ -31,7 +31,8 @@ class LudiiParameters:
 class LudiiBot(pyspiel.Bot):
     """One of Ludii's AIs with the methods of `pyspiel.Bot`; it plays either colour.
 
-    It looks at the state alone, so it may be told of the other players' actions or not.
+    It looks at the state alone, so it may be told of the other players' actions or not. `pickle` keeps which AI it
+    is and its limits, and not the memory of the match.
 
     Args:
         ai: what thinks; the bot has it for itself.
@@ -40,6 +41,10 @@ class LudiiBot(pyspiel.Bot):
     def __init__(self, ai: LudiiAI) -> None:
         super().__init__()
         self._ai = ai
+
+    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI]]:
+        """For `pickle`."""
+        return type(self), (self._ai,)
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`.

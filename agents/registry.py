@@ -16,6 +16,7 @@ from agents.athenan import load_athenan
 from agents.human import HumanBot
 from agents.ludii import load_ludii
 from agents.parameters import read_parameters
+from agents.uniform import load_random
 from athenan_spiel.errors import AgentError, nearest
 from athenan_spiel.opponents import mcts_bot
 
@@ -34,13 +35,6 @@ class MCTSParameters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomParameters:
-    """What `load_bot("random", ...)` takes."""
-
-    seed: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class HumanParameters:
     """`load_bot("human", ...)` takes no parameters."""
 
@@ -48,11 +42,6 @@ class HumanParameters:
 def _load_mcts(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
     p = read_parameters(MCTSParameters, "mcts", params)
     return mcts_bot(game, p.simulations, p.seed)
-
-
-def _load_random(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
-    seed = read_parameters(RandomParameters, "random", params).seed
-    return pyspiel.make_uniform_random_bot(player_id, seed % 2**31)
 
 
 def _load_human(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
@@ -66,7 +55,7 @@ _FACTORIES: dict[str, BotFactory] = {
     "human": _load_human,
     "ludii": load_ludii,
     "mcts": _load_mcts,
-    "random": _load_random,
+    "random": load_random,
 }
 
 

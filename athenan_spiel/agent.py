@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import copy
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
 from athenan_spiel.decisions import Decision, safest, safest_alone
+from athenan_spiel.games import load_game
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
 from athenan_spiel.tree import Tree
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 class Agent:
     """Plays `game` by thinking about each of its moves; a `matches.Player`, for either colour or alone.
+
+    `pickle` and `copy.deepcopy` keep its settings, the weights of its network and the state of its `rng`, and not the
+    memory of the match: what comes back begins a match as this one would. `clone` keeps the memory, too.
 
     Args:
         game: the game played.
@@ -121,10 +125,21 @@ class Agent:
 
     def clone(self) -> Agent:
         """An agent that goes on from here as this one would; they share only the search and what values states."""
-        twin = copy.copy(self)
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
         twin.rng = copy.deepcopy(self.rng)
         twin.tree = self.tree.copy()
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle`: all but the memory of the match, the game by its string."""
+        memory = {"tree", "result", "_last", "_action"}
+        kept = {name: value for name, value in vars(self).items() if name not in memory}
+        return {**kept, "game": str(self.game)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, game=load_game(state["game"]))
+        self.restart()
 
     def _is_last(self, state: pyspiel.State) -> bool:
         return self._last is not None and state.history() == self._last.history() and str(state) == str(self._last)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pyspiel
 
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games import load_game
 
 UCT_CONSTANT = 2.0
 """Exploration constant; this and the next two are those of OpenSpiel's MCTS example in Python."""
@@ -32,13 +34,29 @@ def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
         raise ConfigError(f"mcts needs a game that rewards at its end only, got {str(game)!r}: take another agent")
     if simulations < 1:
         raise ConfigError(f"simulations of MCTS must be at least 1, got {simulations!r}")
-    seeds = random.Random(seed)
-    evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seeds.getrandbits(31))
-    kind = _MCTSBotOfPythonGames if hasattr(game, "make_py_observer") else pyspiel.MCTSBot
-    return kind(game, evaluator, UCT_CONSTANT, simulations, MEMORY_MB, SOLVE, seeds.getrandbits(31), False)
+    kind = _MCTSBotOfPythonGames if hasattr(game, "make_py_observer") else MCTSBot
+    return kind(game, simulations, seed)
 
 
-class _MCTSBotOfPythonGames(pyspiel.MCTSBot):  # type: ignore[misc]
+class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
+    """`pyspiel.MCTSBot` as `mcts_bot` makes it, which `pickle` takes: what comes back is as new, its seed the same."""
+
+    def __init__(self, game: pyspiel.Game, simulations: int, seed: int) -> None:
+        seeds = random.Random(seed)
+        evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seeds.getrandbits(31))
+        super().__init__(game, evaluator, UCT_CONSTANT, simulations, MEMORY_MB, SOLVE, seeds.getrandbits(31), False)
+        self._made_of = str(game), simulations, seed
+
+    def __reduce__(self) -> tuple[Callable[[str, int, int], pyspiel.Bot], tuple[str, int, int]]:
+        """For `pickle`."""
+        return _mcts_bot_for, self._made_of
+
+
+def _mcts_bot_for(game: str, simulations: int, seed: int) -> pyspiel.Bot:
+    return mcts_bot(load_game(game), simulations, seed)
+
+
+class _MCTSBotOfPythonGames(MCTSBot):
     """The same, for a game written in Python: OpenSpiel 2.0.2's `step` lets go of Python's lock and then crashes."""
 
     def step(self, state: pyspiel.State) -> int:

@@ -49,6 +49,7 @@ class Instant:
     """An engine that takes no time: its values are drawn beforehand."""
 
     name = "instant"
+    config = EngineConfig()
 
     def __init__(self) -> None:
         self._values = np.random.default_rng(0).uniform(-1, 1, 1 << 20).astype(np.float32)

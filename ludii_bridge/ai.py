@@ -7,7 +7,7 @@ seed, so no two of their matches need be equal. They see Ludii's state itself, w
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ludii_bridge.errors import LudiiError, nearest
 from ludii_bridge.state import LudiiState
@@ -123,9 +123,16 @@ class LudiiAI:
     def clone(self) -> LudiiAI:
         """The same AI without its memory of the match."""
         new = LudiiAI.__new__(LudiiAI)
-        new.name, new._seconds, new._iterations = self.name, self._seconds, self._iterations
-        new._lock, new._thinker, new._rules, new._history = threading.Lock(), None, None, []
+        new.__setstate__(self.__getstate__())
         return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle`: its name and its limits, and no memory of the match."""
+        return {"name": self.name, "_seconds": self._seconds, "_iterations": self._iterations}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock, self._thinker, self._rules, self._history = threading.Lock(), None, None, []
 
     def _end(self) -> None:
         thinker, self._thinker, self._rules, self._history = self._thinker, None, None, []

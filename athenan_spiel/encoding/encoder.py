@@ -25,6 +25,7 @@ from open_spiel.python.observation import make_observation
 from athenan_spiel.encoding.edges import framed_board
 from athenan_spiel.encoding.morpion import observe_morpion
 from athenan_spiel.errors import EncodingError, UnsupportedGameError
+from athenan_spiel.games import load_game
 from athenan_spiel.games.children import Children, Joined
 
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
@@ -56,6 +57,7 @@ class Encoder:
     """
 
     def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
+        self._made_of = game, edges
         shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
         self._plain = not edges and game.get_type().short_name not in OBSERVERS  # OpenSpiel's observation, no more
         turn = int(game.num_players() > 1)
@@ -64,6 +66,11 @@ class Encoder:
         side = self.size - len(self._observed)
         self._player_0 = np.zeros(side, np.float32).data
         self._player_1 = np.ones(side, np.float32).data
+
+    def __reduce__(self) -> tuple[Callable[[str, bool], Encoder], tuple[str, bool]]:
+        """For `pickle`: the game's string, and the edges."""
+        game, edges = self._made_of
+        return _encoder_for, (str(game), edges)
 
     def encode(self, states: Sequence[pyspiel.State], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Encode N states, terminal ones too, into float32 [N, *shape]: a new array, or `out`.
@@ -112,6 +119,10 @@ class Encoder:
             out[at:side] = observed
             at += size
             out[side:at] = player_1 if state.current_player() == 1 else player_0
+
+
+def _encoder_for(game: str, edges: bool) -> Encoder:
+    return Encoder(load_game(game), edges=edges)
 
 
 def _observer(game: pyspiel.Game) -> _Observer:

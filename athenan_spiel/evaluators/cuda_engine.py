@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from athenan_spiel.config import Precision
+from athenan_spiel.config import EngineConfig, Precision
 from athenan_spiel.evaluators.engine import Deferred, Pending, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
@@ -41,11 +41,16 @@ class CudaEngine:
             precision = (
                 "bfloat16" if self._is_cuda and torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
             )
-        self.precision = precision
+        self.precision: Precision = precision
         self.name = f"{self._device} {precision}"
         self._layout = torch.channels_last if len(self.shape) == 3 else torch.contiguous_format
         self._network: ValueNetwork | None = None
         self._free: list[torch.Tensor] = []
+
+    @property
+    def config(self) -> EngineConfig:
+        """As `Engine.config`."""
+        return EngineConfig(name="cuda", precision=self.precision)
 
     def load(self, network: ValueNetwork) -> None:
         """Copy the weights to the device; see `Engine.load`."""

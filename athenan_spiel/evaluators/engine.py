@@ -50,6 +50,10 @@ class Engine(Protocol):
     def name(self) -> str:
         """What runs it and in which arithmetic, such as `openvino bfloat16`."""
 
+    @property
+    def config(self) -> EngineConfig:
+        """What `make_engine` makes another one like it from."""
+
     def load(self, network: ValueNetwork) -> None:
         """Compute with a copy of this network's weights from now on.
 

@@ -7,15 +7,16 @@ about terminal states: those are worth what the outcome says, and a search does 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
+from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding import Encoder
-from athenan_spiel.evaluators.engine import Deferred, Engine, Pending
+from athenan_spiel.evaluators.engine import Deferred, Engine, Pending, make_engine
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
@@ -35,6 +36,7 @@ class NetworkEvaluator:
     def __init__(self, encoder: Encoder, engine: Engine) -> None:
         self.encoder = encoder
         self.engine = engine
+        self._network: ValueNetwork | None = None
         self._free: list[NDArray[np.float32]] = []
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float32]:
@@ -71,6 +73,11 @@ class NetworkEvaluator:
             ConfigError: the network is for encoded states of another shape.
         """
         self.engine.load(network)
+        self._network = network
+
+    def __reduce__(self) -> tuple[Callable[..., NetworkEvaluator], tuple[Encoder, EngineConfig, ValueNetwork | None]]:
+        """For `pickle`: the network that was loaded, and what an engine like this one is made of."""
+        return _evaluator_of, (self.encoder, self.engine.config, self._network)
 
     def _encode(self, states: Sequence[pyspiel.State]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Encode into a buffer that is nobody else's until it is back in `_free`: (buffer, batch in it)."""
@@ -80,3 +87,10 @@ class NetworkEvaluator:
             rows = max(FEWEST_ROWS, 1 << (count - 1).bit_length())
             buffer = np.empty((rows, *self.encoder.shape), np.float32)
         return buffer, self.encoder.encode(states, buffer[:count])
+
+
+def _evaluator_of(encoder: Encoder, engine: EngineConfig, network: ValueNetwork | None) -> NetworkEvaluator:
+    evaluator = NetworkEvaluator(encoder, make_engine(engine, encoder.shape))
+    if network is not None:
+        evaluator.load(network)
+    return evaluator

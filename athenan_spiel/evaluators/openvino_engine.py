@@ -24,7 +24,7 @@ import numpy as np
 import openvino  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from athenan_spiel.config import Precision
+from athenan_spiel.config import EngineConfig, Precision
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.evaluators.engine import Pending, check_rows, check_shape, no_network
 from athenan_spiel.evaluators.openvino_graph import Graph, graph_of
@@ -77,6 +77,11 @@ class OpenVinoEngine:
         self._graph: Graph | None = None
         self._programs: dict[int | None, _Program] = {}
         self._under_way: weakref.WeakSet[_Started] = weakref.WeakSet()
+
+    @property
+    def config(self) -> EngineConfig:
+        """As `Engine.config`."""
+        return EngineConfig(name="openvino", precision=self.precision, threads=self._threads)
 
     def load(self, network: ValueNetwork) -> None:
         """Rebuild the network in OpenVINO; see `Engine.load`."""

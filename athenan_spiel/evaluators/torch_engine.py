@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from athenan_spiel.config import Precision
+from athenan_spiel.config import EngineConfig, Precision
 from athenan_spiel.evaluators.engine import Deferred, Pending, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
@@ -29,11 +29,16 @@ class TorchEngine:
 
     def __init__(self, shape: Sequence[int], precision: Precision = "auto", threads: int | None = None) -> None:
         self.shape = tuple(shape)
-        self.precision = "float32" if precision == "auto" else precision
+        self.precision: Precision = "float32" if precision == "auto" else precision
         self.name = f"torch {self.precision}"
         self._network: ValueNetwork | None = None
         if threads is not None:
             torch.set_num_threads(threads)
+
+    @property
+    def config(self) -> EngineConfig:
+        """As `Engine.config`; the number of threads is the process's."""
+        return EngineConfig(name="torch", precision=self.precision)
 
     def load(self, network: ValueNetwork) -> None:
         """Copy the weights; see `Engine.load`."""

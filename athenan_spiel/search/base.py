@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyspiel
 
 from athenan_spiel.errors import LearningError
+from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.resolved import Known
 from athenan_spiel.search.infinite_terminal import InfiniteTerminal
@@ -54,9 +55,25 @@ class Search(ABC):
         self.game = game
         self.outcome = outcome or Gain()
         self.completion = completion
-        separate = getattr(self.outcome, "path_dependent", False)
-        self.key = key or (history_key(game) if separate else key_function(game))
+        self._has_own_key = key is not None
+        self.key = key or self._default_key()
         self.known = known
+
+    def _default_key(self) -> Key:
+        separate = getattr(self.outcome, "path_dependent", False)
+        return history_key(self.game) if separate else key_function(self.game)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle`: the game by its string, and no key function that is made anew from it."""
+        state = {**vars(self), "game": str(self.game)}
+        if not self._has_own_key:
+            del state["key"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, game=load_game(state["game"]))
+        if not self._has_own_key:
+            self.key = self._default_key()
 
     def new_tree(self, store: Store | None = None) -> Tree:
         """An empty tree for one match, which leaves the observations of its states in `store`, if any.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import random
 import threading
 from typing import Any
@@ -74,6 +76,17 @@ def test_a_clone_has_no_memory_of_the_match(fake: FakeTransport) -> None:
     bot.step(after(game))
     clone = bot.clone()
     clone.step(after(game, 0))
+    assert [thinker.log for thinker in asked(game)] == [[("begin", 0), (None, 20)], [("begin", 1), (None, 20)]]
+
+
+@pytest.mark.parametrize("copied", [lambda bot: pickle.loads(pickle.dumps(bot)), copy.deepcopy], ids=["pickle", "copy"])
+def test_a_copy_has_no_memory_of_the_match(fake: FakeTransport, copied: Any) -> None:
+    game = ath.load_game(TIC_TAC_TOE)
+    bot = agents.make_bot("ludii:UCT@20i", game, 1)
+    bot.step(after(game))
+    twin = copied(bot)
+    assert isinstance(twin, agents.LudiiBot)
+    twin.step(after(game, 0))
     assert [thinker.log for thinker in asked(game)] == [[("begin", 0), (None, 20)], [("begin", 1), (None, 20)]]
 
 
