@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, SearchResult, think
     from athenan_spiel.solving import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, load_agent, preset, resume, train
+    from athenan_spiel.training.listeners import LinePrinter, ProgressBar
 
 __version__ = "0.1.0"
 
@@ -81,10 +82,12 @@ __all__ = [
     "ExplorationConfig",
     "LearnerConfig",
     "LearningError",
+    "LinePrinter",
     "MatchAbandonedError",
     "MatchResult",
     "NetworkConfig",
     "Outcome",
+    "ProgressBar",
     "Proof",
     "ProofBounds",
     "ReplayConfig",
@@ -123,6 +126,7 @@ _FETCHED = {
     "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
     "solving": ["Proof", "ProofBounds", "solve"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],
+    "training.listeners": ["LinePrinter", "ProgressBar"],
 }
 _HOME = {name: module for module, names in _FETCHED.items() for name in names}
 

@@ -56,6 +56,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except ath.AthenanError as error:  # answered as the athenan command does
-        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
-        sys.exit(2)
+    except ath.AthenanError as error:
+        sys.exit(f"{error}")

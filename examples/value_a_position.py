@@ -10,9 +10,7 @@ values, on the scale of the run's own worth of a match. All values are the first
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pyspiel
@@ -67,8 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except ath.AthenanError as error:  # answered as the athenan command does
-        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
-        sys.exit(2)
+    main()

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ import pytest
 import athenan_spiel
 from athenan_spiel.cli.main import COMMANDS, main
 from athenan_spiel.errors import AgentError
+from athenan_spiel.training.events import Listener, StopNoticed
 from ludii_bridge.errors import LudiiError
 
 ATHENAN = [sys.executable, "-m", "athenan_spiel"]
@@ -500,12 +501,57 @@ def interrupted_training(folder: Path, signals: int) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("command", ["train", "resume"])
+def test_quiet_says_nothing_but_what_goes_wrong(command: str, tmp_path: Path, capsys: Out) -> None:
+    new = ["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *TINY, "--matches", "2", "--quiet"]
+    assert main(new) == 0
+    if command == "resume":
+        assert main(["resume", str(tmp_path / "run"), "--matches", "2", "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+    assert main(new) == 2
+    assert "holds a run already" in capsys.readouterr().err
+
+
+def test_json_prints_each_event_as_a_line(tmp_path: Path, capsys: Out) -> None:
+    folder = str(tmp_path / "run")
+    assert main(["train", "tic_tac_toe", "--matches", "2", "--folder", folder, *TINY, "--json"]) == 0
+    captured = capsys.readouterr()
+    events = [json.loads(line) for line in captured.out.splitlines()]
+    kinds = [event["event"] for event in events]
+    assert (kinds[0], kinds[-1], captured.err) == ("run_started", "run_finished", "")
+    assert {"round_progress", "match_finished", "checkpoint_written"} <= set(kinds)
+    assert events[0]["folder"] == events[-1]["folder"] == folder
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    kept = [{k: v for k, v in e.items() if k not in ("folder", "time")} for e in events if "progress" not in e["event"]]
+    assert kept == [{name: value for name, value in line.items() if name != "time"} for line in lines]
+    assert main(["resume", folder, "--matches", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["matches"] == 4
+
+
+def test_a_reader_of_events_who_leaves_ends_the_run_which_is_saved(tmp_path: Path) -> None:
+    words = ["train", "tic_tac_toe", "--time", "60s", "--folder", "run", *TINY, "--json"]
+    train = subprocess.Popen(
+        [*ATHENAN, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert train.stdout is not None
+    assert train.stderr is not None
+    assert '"run_started"' in train.stdout.readline()
+    train.stdout.close()
+    assert train.wait(60) == 1
+    assert train.stderr.read() == ""
+    train.stderr.close()
+    assert list((tmp_path / "run" / "checkpoints").glob("0*"))
+
+
+@pytest.mark.parametrize("command", ["train", "resume"])
 def test_a_second_ctrl_c_ends_in_one_line_and_code_2(
     command: str, tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import athenan_spiel.training as training
 
-    def interrupted(*arguments: object, **options: object) -> None:
+    def interrupted(*arguments: object, listeners: Sequence[Listener], **options: object) -> None:
+        for listener in listeners:
+            listener(StopNoticed(matches=1))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(training, command, interrupted)

@@ -17,6 +17,7 @@ LAYERS = [
     "files",
     "machine",
     "config",
+    "processes",
     "games",
     "outcomes",
     "encoding",

@@ -38,6 +38,7 @@ from athenan_spiel.training.listeners import (
     LinePrinter,
     LiveView,
     MetricsFile,
+    ProgressBar,
     RunSummary,
     TensorBoard,
     view,
@@ -171,7 +172,7 @@ def test_plain_lines_come_at_intervals_and_at_events() -> None:
         "10 s, 2 matches, 3 in play, 1,234 states valued/s, loss 0.125, length 8",
         "evaluation: 70% against mcts:100 (6 won, 2 drawn, 2 lost) after 2 matches",
         "checkpoint 000002: 3.0 MB in 0.2 s",
-        "stopping once this round is learned; Ctrl-C again stops at once, and keeps the last checkpoint",
+        "stopping: what is learned is saved in a moment; Ctrl-C again stops at once, and keeps the last checkpoint",
         "all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002",
     ]
 
@@ -222,7 +223,7 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
             "8.0 plies, 1 won, 0 drawn, 1 lost by the first player",
             "70% against mcts:100",
             "0:00:05, 0:00:55 left",
-            "Ctrl-C saves and stops; `athenan resume runs/ttt` goes on",
+            "Ctrl-C saves and stops, and says how to go on",
             "mlp, 1,000 weights",
         ]:
             assert part in shown
@@ -232,7 +233,7 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
     finally:
         live(finished(2))
     output = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "stopping once this round is learned" in output
+    assert "stopping: what is learned is saved in a moment" in output
     assert output.rstrip().endswith("all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002")
 
 
@@ -242,8 +243,8 @@ def test_the_bar_leaves_the_line_below_it_whole() -> None:
     try:
         tell(live, [started(limits=MINUTE), *ROUND])
         lines = Text.from_ansi(text_of(console, live)).plain.splitlines()
-        assert "━━━" in lines[-4]
-        assert "Ctrl-C saves and stops; `athenan resume runs/ttt` goes" in lines[-3]
+        assert "━━━" in lines[-3]
+        assert "Ctrl-C saves and stops, and says how to go on" in lines[-2]
     finally:
         live(finished(2))
     assert "Ctrl-C" not in text_of(console, live)
@@ -266,6 +267,95 @@ def test_the_live_view_leaves_out_what_is_not_known() -> None:
 def test_the_view_is_plain_where_there_is_no_terminal() -> None:
     assert isinstance(view(terminal()), LiveView)
     assert isinstance(view(Console(file=io.StringIO())), LinePrinter)
+
+
+class Reader(io.StringIO):
+    """A stream whose reader goes away."""
+
+    error: BaseException | None = None
+
+    def write(self, text: str) -> int:
+        if self.error is not None:
+            raise self.error
+        return super().write(text)
+
+
+GONE = [BrokenPipeError(errno.EPIPE, "Broken pipe"), OSError(errno.EIO, "Input/output error"), OSError(28, "full")]
+
+
+@pytest.mark.parametrize("error", GONE, ids=["pipe", "terminal", "disk"])
+@pytest.mark.parametrize("kind", [LinePrinter, ProgressBar, LiveView])
+def test_what_shows_a_run_falls_silent_when_nobody_is_there(kind: Any, error: OSError) -> None:
+    reader = Reader()
+    stream: Any = reader
+    if kind is LiveView:
+        stream = Console(file=reader, force_terminal=True, width=60)
+    show = kind(stream)
+    tell(show, [started(), progress()])
+    reader.error = error
+    tell(show, [*ROUND, evaluated(2), StopNoticed(matches=2), finished(2)])
+    reader.error = None
+    before = reader.getvalue()
+    show(evaluated(4))
+    assert before
+    assert reader.getvalue() == before
+
+
+@pytest.mark.parametrize("kind", [LinePrinter, ProgressBar])
+def test_a_stream_that_was_closed_is_left_alone(kind: Any) -> None:
+    stream = io.StringIO()
+    show = kind(stream)
+    show(started())
+    stream.close()
+    tell(show, [*ROUND, evaluated(2), finished(2)])
+
+
+def test_an_error_of_another_kind_is_a_bug() -> None:
+    reader = Reader()
+    reader.error = ValueError("a bug")
+    with pytest.raises(ValueError, match="a bug"):
+        LinePrinter(reader)(started())
+
+
+def bar(times: list[float], stream: io.StringIO) -> ProgressBar:
+    moments = iter(times)
+    return ProgressBar(stream, every_seconds=1.0, clock=lambda: next(moments))
+
+
+def test_a_bar_is_one_line_written_over() -> None:
+    stream = io.StringIO()
+    show = bar([10.0, 10.0, 10.5, 11.0, 11.0], stream)
+    tell(show, [started(limits=MINUTE), progress(0, 3.0), progress(0, 6.0), progress(2, 30.0), finished(2)])
+    assert stream.getvalue().split("\r")[1:] == [
+        "training: tic_tac_toe() in runs/ttt; mlp, 1,000 weights; openvino; additive_depth (longest = 9)\n",
+        "[#-------------------] 5%, 3 s, 0 matches, 3 in play, 1,234 states valued/s, 57 s left",
+        "[##########----------] 50%, 30 s, 2 matches, 3 in play, 1,234 states valued/s, 30 s left",
+        "all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002          \n",
+    ]
+
+
+def test_a_bar_shows_a_warm_up() -> None:
+    stream = io.StringIO()
+    tell(bar([0.0, 0.0], stream), [started(limits=WARMED), warming(250)])
+    assert stream.getvalue().endswith("[#####---------------] 25%, warm-up: 250 of 1,000 random terminal states")
+
+
+def test_a_bar_fits_into_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    tell(bar([0.0, 0.0], stream), [progress(0, 3.0)])
+    assert stream.getvalue() == "\r3 s, 0 matches, 3 in play, 1,234 states"
+
+
+def test_a_bar_is_on_standard_error_unless_said(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(ProgressBar(), SESSION)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "all matches played" in captured.err
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ import pyspiel
 import pytest
 from training_runs import TINY, state_of
 
+from athenan_spiel.config import EncodingConfig, ReplayConfig, SearchConfig, TrainingConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import (
@@ -27,6 +28,8 @@ from athenan_spiel.training.events import (
     MatchFinished,
     RoundFinished,
     RoundProgress,
+    RunFinished,
+    RunStarted,
     StopNoticed,
 )
 from athenan_spiel.training.run_folder import RunFolder
@@ -171,6 +174,95 @@ def test_ctrl_c_saves_and_the_run_goes_on(
     assert run.checkpoint.name == f"{run.matches:06d}", "saved at once, though no checkpoint was due"
     assert signal.getsignal(signal.SIGINT) is before
     assert go_on(tmp_path / "run") == uninterrupted
+
+
+METHODS = [
+    TINY,
+    dataclasses.replace(TINY, replay=ReplayConfig(method="plain", states=60, sampling=0.5)),
+    dataclasses.replace(TINY, replay=ReplayConfig(method="per_match", matches=2, sampling=0.5)),
+    dataclasses.replace(
+        TINY,
+        outcome="gain",
+        search=SearchConfig(iterations=3, resolved_hours=1.0),
+        encoding=EncodingConfig(symmetries="all"),
+    ),
+]
+
+
+@pytest.mark.parametrize("config", METHODS, ids=["stratified", "plain", "per_match", "resolved states and symmetries"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_learning_that_takes_too_long_after_a_request_is_dropped_and_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, number: int
+) -> None:
+    """The state before the round is saved, whatever was learned of it; here no time at all is given to learning."""
+    monkeypatch.setattr("athenan_spiel.training.session.LEARNING_SECONDS", -1.0)
+    heard: list[Event] = []
+
+    def listener(event: Event) -> None:
+        heard.append(event)
+        if isinstance(event, MatchFinished) and event.matches == 3 + number:
+            interrupt()
+
+    run = train(GAME, config, tmp_path / "run", listeners=[listener])
+    expected = 6 if number == 3 else 3  # the last match's phase had begun, so the round came to its end
+    assert (run.reason, run.matches, run.checkpoint.name) == ("stopped", expected, f"{expected:06d}")
+    assert sum(isinstance(event, StopNoticed) for event in heard) == (number < 3)
+    assert state_of(resume(tmp_path / "run").checkpoint) == state_of(train(GAME, config, tmp_path / "whole").checkpoint)
+
+
+@pytest.mark.parametrize("kind", [RunStarted, RoundProgress, MatchFinished, LearningFinished, RoundFinished])
+def test_an_error_of_a_listeners_own_is_its_own_and_the_run_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any], kind: type
+) -> None:
+    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+    heard: list[Event] = []
+
+    def faulty(event: Event) -> None:
+        if isinstance(event, kind) and (event.matches >= 4 or kind is RunStarted):
+            raise ZeroDivisionError("a bug of the user's")
+
+    with pytest.raises(ZeroDivisionError, match="a bug of the user's"):
+        train(GAME, config, tmp_path / "run", listeners=[faulty, heard.append])
+    assert isinstance(heard[-1], RunFinished)
+    saved = 0 if kind is RunStarted else 3 if kind in (MatchFinished, LearningFinished) else 6
+    assert (heard[-1].reason, heard[-1].matches) == ("error", saved)
+    assert [path.name for path in RunFolder(tmp_path / "run").checkpoints()][-1] == f"{saved:06d}"
+    assert go_on(tmp_path / "run") == uninterrupted
+
+
+@pytest.mark.parametrize("moved", [True, False])
+@pytest.mark.parametrize("kind", [RoundProgress, LearningFinished, RoundFinished])
+def test_a_folder_that_is_gone_is_said_in_one_line_and_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any], kind: type, moved: bool
+) -> None:
+    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    folder = tmp_path / "run"
+
+    def listener(event: Event) -> None:
+        if isinstance(event, kind) and event.matches >= 4 and folder.exists():
+            folder.rename(tmp_path / "elsewhere")
+            if not moved:
+                shutil.rmtree(tmp_path / "elsewhere")
+
+    with pytest.raises(CheckpointError) as error:
+        train(GAME, TINY, folder, listeners=[listener])
+    assert str(error.value) == (
+        f"the run's folder {str(folder)!r} is gone, moved or deleted while the run was in it: "
+        "what was learned since its last checkpoint is lost"
+    )
+    assert not folder.exists()
+    if moved:
+        assert go_on(tmp_path / "elsewhere") == uninterrupted
+
+
+def test_a_folder_that_was_emptied_is_gone_too(tmp_path: Path) -> None:
+    def listener(event: Event) -> None:
+        if isinstance(event, RoundFinished):
+            (tmp_path / "run" / "config.toml").unlink(missing_ok=True)
+
+    with pytest.raises(CheckpointError, match="is gone"):
+        train(GAME, TINY, tmp_path / "run", listeners=[listener])
 
 
 def test_ctrl_c_twice_during_a_write_destroys_nothing(

@@ -5,7 +5,10 @@ Nothing that is printed is read as markup, so names may hold brackets.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shlex
 import sys
 from typing import Any
 
@@ -21,14 +24,24 @@ def output() -> Console:
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
 
-def progress() -> Console:
-    """Standard error, for what is of interest only while it happens."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+def progress(*, quiet: bool = False) -> Console:
+    """Standard error, for what is of interest only while it happens; `quiet` shows nothing of it."""
+    return Console(stderr=True, quiet=quiet, markup=False, highlight=False, emoji=False)
 
 
 def say(line: str) -> None:
-    """Write a line to standard error, for a person; it is not broken, so a command in it can be copied."""
-    print(line, file=sys.stderr)
+    """Write a line to standard error, for a person; it is not broken, so a command in it can be copied.
+
+    Where nobody reads any more, as the terminal is closed, nothing happens.
+    """
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr)
+
+
+def quoted(path: str | os.PathLike[str]) -> str:
+    """A path as a word of a shell's command, whatever is in it; it is never taken for an option."""
+    text = os.fspath(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def print_json(value: Any) -> None:

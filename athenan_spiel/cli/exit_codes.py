@@ -4,9 +4,15 @@ DONE = 0
 BROKEN_PIPE = 1
 """The reader of standard output went away."""
 BAD_INPUT = 2
-"""One or two lines on standard error say what was wrong: the words, a file, a full disk; or that a second Ctrl-C broke
-off what the first one was saving."""
+"""One or two lines on standard error say what was wrong: the words, a file, a full disk, a folder that is gone; or that
+a second Ctrl-C broke off what the first one was saving."""
 UNPROVEN = 3
 """`athenan solve` came to a limit before a proof."""
 STOPPED = 130
-"""Ctrl-C, as a shell's own code for it."""
+"""Ctrl-C, as a shell's own code for it. SIGTERM ends the command as Ctrl-C does with 143, SIGHUP with 129: likewise 128
+and the signal's number."""
+
+
+def stopped_by(number: int | None) -> int:
+    """The code of a command that the signal of this number has stopped; none: a `KeyboardInterrupt` without one."""
+    return STOPPED if number is None else 128 + number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import os
@@ -9,8 +10,9 @@ import sys
 from collections.abc import Sequence
 
 from athenan_spiel import __version__
-from athenan_spiel.cli.exit_codes import BAD_INPUT, BROKEN_PIPE, DONE, STOPPED
+from athenan_spiel.cli.exit_codes import BAD_INPUT, BROKEN_PIPE, DONE, STOPPED, stopped_by
 from athenan_spiel.errors import AthenanError, nearest
+from athenan_spiel.training.stopping import StopRequests
 
 COMMANDS = {
     "train": "train an agent on a game, into a run folder",
@@ -33,9 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     if "" not in sys.path:
         sys.path.append("")  # an outcome "module:name" may be in the current folder, after all that is installed
+    stops = StopRequests()
     try:
-        code = _dispatch(words)
+        with stops, stops.droppable():
+            code = _dispatch(words)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = STOPPED  # once more, while the command said that it was stopped
     except BrokenPipeError:
         _drop_output()
         return BROKEN_PIPE
@@ -45,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         command = " ".join(["athenan", *(name for name in words[:1] if name in COMMANDS)])
         return _fail(command, f"{error.strerror}: {error.filename}" if error.filename else f"{error.strerror}")
-    return code
+    _drop_output()
+    return stopped_by(stops.signal) if code == STOPPED else code
 
 
 def _prepare_streams() -> None:
@@ -60,11 +67,12 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Forget what is left in the buffer if it cannot be written, lest it be tried again when the interpreter ends."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Forget what is left in the buffers if it cannot be written, lest it be tried again when the interpreter ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _dispatch(words: list[str]) -> int:
@@ -94,7 +102,7 @@ def _run(name: str, arguments: list[str]) -> int:
         reason = f" ({error})" if str(error) else ""
         return _fail(command, f"memory ran out{reason}: take a smaller board or network, or fewer matches at once")
     except KeyboardInterrupt:
-        print(f"{command}: stopped", file=sys.stderr)
+        _tell(f"{command}: stopped")
         return STOPPED
     except RuntimeError as error:
         if not _is_ludiis(error):
@@ -110,8 +118,14 @@ def _is_ludiis(error: Exception) -> bool:
 
 def _fail(command: str, message: str) -> int:
     lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..." for line in message.splitlines()[:2]]
-    print(f"{command}: " + "\n".join(lines), file=sys.stderr)
+    _tell(f"{command}: " + "\n".join(lines))
     return BAD_INPUT
+
+
+def _tell(text: str) -> None:
+    """Write to standard error, if anybody is there."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 def _help() -> str:

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import tyro
 
-from athenan_spiel.cli.console import progress
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.train import report, stopped_at_once
+from athenan_spiel.cli.train import follow, starting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,19 +28,23 @@ class ResumeArguments:
     """Train so much longer, such as 90s, 3m or 1h30m."""
     matches: int | None = None
     """Train so many matches more."""
+    quiet: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Say nothing but what goes wrong."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
 
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan resume` with these words; returns the exit code."""
     arguments = parse(ResumeArguments, words, "athenan resume")
     more_seconds = parse_duration(arguments.time) if arguments.time is not None else None
-    console = progress()
-    with console.status("starting"):
+    with starting(arguments):
         from athenan_spiel.training import resume
-        from athenan_spiel.training.listeners import view
-    try:
-        return report(
-            resume(arguments.run, more_matches=arguments.matches, more_seconds=more_seconds, listeners=[view(console)])
-        )
-    except KeyboardInterrupt:
-        return stopped_at_once(arguments.run)
+
+    return follow(
+        lambda listeners: resume(
+            arguments.run, more_matches=arguments.matches, more_seconds=more_seconds, listeners=listeners
+        ),
+        arguments.run,
+        arguments,
+    )

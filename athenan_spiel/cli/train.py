@@ -1,16 +1,17 @@
-"""`athenan train`: a new training run, with a live view on standard error."""
+"""`athenan train`: a new training run, with a live view on standard error or its events on standard output."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import tyro
 
-from athenan_spiel.cli.console import progress, say
+from athenan_spiel.cli.console import progress, quoted, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.parsing import option_value, parse
@@ -19,12 +20,14 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
 
 if TYPE_CHECKING:
-    from athenan_spiel.training import Run
+    from rich.status import Status
+
+    from athenan_spiel.training import Event, Listener, Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainArguments:
-    """Train an agent on GAME, into a run folder. Ctrl-C saves and stops; `athenan resume` goes on.
+    """Train an agent on GAME, into a run folder. Ctrl-C, SIGTERM and SIGHUP save and stop; `athenan resume` goes on.
 
     Example: athenan train connect_four --preset quick --time 3m
     """
@@ -39,6 +42,10 @@ class TrainArguments:
     """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
     folder: str | None = None
     """The run folder; by default runs/ and the name of the game."""
+    quiet: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Say nothing but what goes wrong."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
     settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
 
 
@@ -51,30 +58,54 @@ def run(words: Sequence[str]) -> int:
 
     game = load_game(arguments.game)
     folder = Path(arguments.folder) if arguments.folder is not None else new_folder(game.get_type().short_name)
-    console = progress()
-    with console.status("starting"):
+    with starting(arguments):
         from athenan_spiel.training import train
-        from athenan_spiel.training.listeners import view
+
+    return follow(lambda listeners: train(game, config, folder, listeners=listeners), folder, arguments)
+
+
+class Output(Protocol):
+    """The options on what is said of a run."""
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing but what goes wrong."""
+
+    @property
+    def json(self) -> bool:
+        """The events on standard output, and else nothing but what goes wrong."""
+
+
+def starting(output: Output) -> Status:
+    """What is shown while torch is loaded."""
+    return progress(quiet=output.quiet or output.json).status("starting")
+
+
+def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, output: Output) -> int:
+    """Train by `start`, say what happens to the run in `folder` as `output` wants it, and return the exit code."""
+    from athenan_spiel.training.listeners import JsonLines, view
+
+    begun: list[Event] = []
+    listeners: list[Listener] = [lambda event: begun.append(event) if not begun else None]
+    if output.json:
+        listeners.append(JsonLines(sys.stdout))
+    elif not output.quiet:
+        listeners.append(view(progress()))
     try:
-        return report(train(game, config, folder, listeners=[view(console)]))
+        run = start(listeners)
     except KeyboardInterrupt:
-        return stopped_at_once(folder)
-
-
-def report(run: Run) -> int:
-    """Say how to go on with a run that was stopped; returns the exit code."""
+        if not begun:  # nothing was learned
+            raise
+        say(f"stopped at once; the last checkpoint is kept, go on with: athenan resume {quoted(folder)}")
+        return BAD_INPUT
+    silent = output.quiet or output.json
     if run.reason == "stopped":
-        say(f"go on with: athenan resume {run.folder}")
+        if not silent:
+            say(f"go on with: athenan resume {quoted(run.folder)}")
         return STOPPED
-    if not run.matches:
+    if not run.matches and not silent:
         say("no round of matches came to its end in that time, so nothing was learned; try --matches-at-once 1")
     return DONE
-
-
-def stopped_at_once(folder: str | Path) -> int:
-    """Say what a second Ctrl-C has left; returns the exit code."""
-    say(f"stopped at once; the last checkpoint is kept, go on with: athenan resume {folder}")
-    return BAD_INPUT
 
 
 def _start(words: Sequence[str]) -> TrainingConfig:

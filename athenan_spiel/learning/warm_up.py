@@ -6,10 +6,9 @@ Uniformly random matches are played to their ends, in many processes, and come b
    only its number and the run's seed decide.
 2. Little is held at a time: a process that is ahead waits until what it has played is asked for.
 3. Whenever the iteration is ended, by its end, an error or `close`, its processes are ended and waited for.
-4. A game or an outcome that another process cannot load (one that a script has registered, say) is played in this
-   process, and a warning of the log says so. A process that may have no children, such as a pool's, plays itself.
-
-Processes are spawned, so a script that warms up must guard its main part by `if __name__ == "__main__"`.
+4. A game or an outcome that another process cannot load (one that an unguarded script has registered, say) is played
+   in this process, and a warning of the log says so. A process that may have no children, such as a pool's, plays
+   itself.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ import logging
 import multiprocessing
 import random
 import signal
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -34,6 +32,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.machine import cores
 from athenan_spiel.outcomes import Outcome, outcome_from_parameters
+from athenan_spiel.processes import begin
 
 CHUNK = 128
 """Matches that are packed and sent together: enough to spread what that costs, a second of play at most."""
@@ -171,9 +170,8 @@ class _Workers:
         self._pipes: list[Connection] = []
         self._answers = 0
         try:
-            with _interrupts_held():
-                for i in range(count):
-                    self._begin(order, chunks[i::count])
+            for i in range(count):
+                self._begin(order, chunks[i::count])
         except BaseException:
             self.close()
             raise
@@ -198,28 +196,11 @@ class _Workers:
             pipe.close()
 
     def _begin(self, order: _Order, chunks: range) -> None:
-        context = multiprocessing.get_context("spawn")
-        here, there = context.Pipe(duplex=False)
+        here, there = multiprocessing.Pipe(duplex=False)
         self._pipes.append(here)
         with there:
-            process = context.Process(target=_work, args=(order, chunks, there), daemon=True)
-            process.start()
+            process = begin(_work, order, chunks, there, daemon=True, deaf_to=(signal.SIGINT, signal.SIGHUP))
         self._processes.append(process)
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits; to the processes begun within it never comes, as the one that began them ends them.
-
-    What is blocked stays so in a process that begins; but the first one of all begins a tracker of resources as well,
-    which unblocks Ctrl-C again, so that tracker is begun before.
-    """
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(order: _Order, chunks: range, pipe: Connection) -> None:

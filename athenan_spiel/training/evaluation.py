@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pyspiel
@@ -26,15 +25,11 @@ def evaluate(
     evaluator: Evaluator,
     config: TrainingConfig,
     matches: int,
-    after_match: Callable[[], None],
 ) -> EvaluationFinished:
     """Play `config.evaluation.matches` matches, each random opening with both colours, UBFM_s against MCTS.
 
     All that is random in it comes from the run's seed and from `matches`, how many the run has learned, so an
     evaluation changes nothing in the run.
-
-    Args:
-        after_match: called after each match; what it raises breaks the evaluation off.
     """
     start = time.perf_counter()
     settings = config.evaluation
@@ -46,7 +41,6 @@ def evaluate(
         lambda player: mcts_bot(game, settings.simulations, next(seeds)),
         settings.matches,
         seed=next(seeds),
-        on_match=lambda _: after_match(),
     )
     return EvaluationFinished(
         matches=matches,

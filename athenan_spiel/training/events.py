@@ -6,8 +6,10 @@ and TensorBoard are listeners. The order:
 `RunStarted`; where there is a warm-up to learn, any number of `WarmUpProgress`, then `WarmUpFinished`; for each round
 any number of `RoundProgress`, then for each of its matches in order `MatchFinished` and `LearningFinished`, then
 `RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the end `RunFinished`, also
-when an error ends the run. A round that is broken off leaves no `MatchFinished`. `StopNoticed` comes once, between two
-matches that are learned, if at all.
+when an error ends the run. A round that is broken off in play leaves no `MatchFinished`; one that is broken off while
+it is learned leaves those of matches that are played again when the run is resumed, so `RunFinished` may count fewer.
+`StopNoticed` comes once, while a round is learned, if at all. What a listener raises ends the run, which is saved
+first.
 
 A name means one thing in all events. `matches` is everywhere the number of matches learned since the run began,
 resumptions included, and `seconds` the time of the run likewise; other times have longer names. Where two events share
@@ -25,7 +27,7 @@ from typing import Literal
 from athenan_spiel.config import TrainingConfig
 
 EndReason = Literal["matches", "seconds", "stopped", "error"]
-"""Why a run ended: a limit of its config, a stop request or Ctrl-C, or an error."""
+"""Why a run ended: a limit of its config, a stop request (Ctrl-C, SIGTERM and SIGHUP among them), or an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +171,7 @@ class CheckpointWritten:
 
 @dataclass(frozen=True, kw_only=True)
 class StopNoticed:
-    """The run was asked to stop while it learns; it will, once the matches of this round are learned."""
+    """The run was asked to stop while it learns; it will, once the round is learned or that has taken too long."""
 
     matches: int
 

@@ -3,11 +3,14 @@
 Their promises:
 
 1. A checkpoint is the state between two rounds. A kill at any moment loses at most what came after the last one.
-2. A stop request, Ctrl-C or the end of the time limit breaks the round in progress off, and the state before it,
-   which is the current one, is saved at once. Learning that has begun is finished first.
+2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) or the end of the time limit breaks the round in progress off,
+   and the state before it is saved at once. Learning that has begun is finished first, if it takes no more than
+   `LEARNING_SECONDS` after a request; else the round is dropped, learned or not.
 3. A run that was stopped or killed and resumed, however often, ends with the same weights as one that was not,
    where search is limited by iterations or evaluations and the run by matches.
-4. What goes wrong (NaN from an evaluator, a full disk) ends the run with the last checkpoint as it was.
+4. What goes wrong (NaN from an evaluator, a full disk) ends the run with the last checkpoint as it was. An error that a
+   listener raises is passed on as it is, after the state before the round was saved.
+5. A run whose folder is moved or deleted ends within the round, and makes no part of the folder anew.
 """
 
 from __future__ import annotations
@@ -53,15 +56,17 @@ def train(
         folder: of the run; made if it does not exist, and must be empty if it does. By default runs/NAME here, with
             the game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
         listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
-        stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C does in the main thread.
+        stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
+            main thread.
         milestones: shares of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
 
     Raises:
         UnsupportedGameError: the game is outside what the algorithms assume.
         ConfigError: the game has no such outcome, or a setting does not suit this machine.
-        CheckpointError: the folder is in use, holds something already, or cannot be written.
+        CheckpointError: the folder is in use, holds something already, cannot be written, or is gone.
         EvaluatorError, LearningError: values or the loss are not finite; the last checkpoint stays.
         KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
+        Exception: what a listener has raised, once the run is saved.
     """
     game = given_game(game)
     config = QUICK if config is None else config

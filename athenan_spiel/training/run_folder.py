@@ -62,6 +62,7 @@ class RunFolder:
         self.checkpoints_path = self.path / "checkpoints"
         self.metrics_path = self.path / "metrics.jsonl"
         self.tensorboard_path = self.path / "tensorboard"
+        self._held: int | None = None
 
     def require_run(self) -> RunFolder:
         """Return this folder if a run is in it.
@@ -116,9 +117,30 @@ class RunFolder:
                 ) from None
             for leftover in [*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*")]:
                 remove(leftover)
-            yield
+            self._held = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                yield
+            finally:
+                os.close(self._held)
+                self._held = None
         finally:
             os.close(descriptor)
+
+    def require_kept(self) -> None:
+        """Check that the folder is still where it was when it was locked, lest a part of it is made anew.
+
+        Raises:
+            CheckpointError: it was moved or deleted.
+        """
+        assert self._held is not None, "locked"
+        kept = False
+        with contextlib.suppress(OSError):
+            kept = os.path.samestat(self.path.stat(), os.fstat(self._held)) and (self.path / CONFIG).exists()
+        if not kept:
+            raise CheckpointError(
+                f"the run's folder {str(self.path)!r} is gone, moved or deleted while the run was in it: "
+                "what was learned since its last checkpoint is lost"
+            )
 
     def settings(self) -> tuple[str, TrainingConfig]:
         """The game's string and the settings in `config.toml`.

@@ -9,7 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.search import UBFM
 from athenan_spiel.selfplay import Match, without_garbage_collection
 from athenan_spiel.training.broadcast import Broadcast
@@ -34,6 +39,8 @@ from athenan_spiel.training.trainer import Trainer, fraction_done
 
 PROGRESS_SECONDS = 0.25
 """Time between two `RoundProgress` events."""
+LEARNING_SECONDS = 2.0
+"""Learning goes on for so long after a request to stop; a round that takes longer is dropped, lest nothing is saved."""
 CHECKPOINT_SHARE = 0.05
 """Checkpoints are spaced out so far that writing them takes at most this share of the time."""
 
@@ -61,7 +68,7 @@ class Run:
 
 
 class _BrokenOffError(Exception):
-    """A stop request or the time limit came while work was done that may be dropped."""
+    """A stop request, or for what is played the time limit, came while work was done that may be dropped."""
 
 
 class Session:
@@ -94,6 +101,7 @@ class Session:
         self._spacing = trainer.config.checkpoint_seconds
         self._next_progress = 0.0
         self._plies = 0
+        self._noticed_at: float | None = None
         self._milestones = sorted(milestone for milestone in milestones if milestone > self._done())
 
     def run(self) -> Run:
@@ -106,6 +114,8 @@ class Session:
                 reason = "stopped" if self._warm_up_is_cut_short() else self._rounds()
                 self._save()
         except BaseException:
+            if self._emit.broken:
+                self._save_what_there_is()
             self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
             raise
         self._emit(self._finished(reason))
@@ -175,7 +185,12 @@ class Session:
             except (KeyboardInterrupt, _BrokenOffError):
                 self._trainer.drop_round()
                 return self._ended() or "stopped"
-            self._learn(matches, evaluations, time.perf_counter() - start)
+            try:
+                self._learn(matches, evaluations, time.perf_counter() - start)
+            except _BrokenOffError:
+                self._trainer.drop_round()
+                return "stopped"
+            self._folder.require_kept()
 
     def _play(self) -> tuple[list[Match], int]:
         """The matches of a round, and how many states were valued."""
@@ -205,16 +220,11 @@ class Session:
         start = time.perf_counter()
         trainer = self._trainer
         before = trainer.counters.states_learned
-        noticed = False
+        trainer.begin_learning()
         while matches:
-            if self._stops.requested and not noticed:
-                noticed = True
-                self._emit(StopNoticed(matches=trainer.counters.matches))
-            for event in trainer.learn(matches.pop(0)):
+            for event in trainer.learn(matches.pop(0), self._break_off_long_learning):
                 self._emit(event)
-        trainer.publish()
-        trainer.forget_resolved(self._seconds())
-        trainer.counters = dataclasses.replace(trainer.counters, rounds=trainer.counters.rounds + 1)
+        trainer.end_round(self._seconds())
         self._emit(
             RoundFinished(
                 matches=trainer.counters.matches,
@@ -239,9 +249,14 @@ class Session:
         trainer = self._trainer
         matches = trainer.counters.matches
         search = UBFM(trainer.game, outcome=trainer.outcome)
-        event = evaluate(trainer.game, search, trainer.evaluator, trainer.config, matches, self._break_off_if_ended)
+        event = evaluate(trainer.game, search, self._valued, trainer.config, matches)
         trainer.counters = dataclasses.replace(trainer.counters, evaluated_at=matches)
         return event
+
+    def _valued(self, states: Sequence[pyspiel.State]) -> NDArray[np.float32]:
+        """What the network says of `states`; the way in which a match that is no round's is broken off."""
+        self._break_off_if_ended()
+        return self._trainer.evaluator(states)
 
     def _milestone_is_passed(self) -> bool:
         """Whether milestones were passed since this was last asked."""
@@ -251,26 +266,39 @@ class Session:
         every, saved = self._trainer.config.milestone_matches, self._saved_at[0] if self._saved_at is not None else 0
         return passed or (every is not None and self._trainer.counters.matches // every > saved // every)
 
+    def _save_what_there_is(self) -> None:
+        """Write a checkpoint after a listener's own error, if that can be; the error is what is to be told."""
+        self._trainer.drop_round()
+        with contextlib.suppress(CheckpointError):
+            event = self._write()
+            if event is not None:
+                self._emit.last(event)
+
     def _save(self) -> None:
         """Write a checkpoint; where nothing was learned since the last one, only its header."""
+        event = self._write()
+        if event is not None:
+            self._emit(event)
+
+    def _write(self) -> CheckpointWritten | None:
+        """Save; returns what is to be told of it."""
         trainer = self._trainer
+        self._folder.require_kept()
         trainer.counters = dataclasses.replace(trainer.counters, seconds=self._seconds())
         if self._newest is not None and self._saved_at == _learned(trainer):
             self._folder.save_header(self._newest, trainer.header())
-            return
+            return None
         start = time.perf_counter()
         self._newest = self._folder.save(trainer.checkpoint())
         self._saved_at = _learned(trainer)
         taken = time.perf_counter() - start
         self._spacing = max(trainer.config.checkpoint_seconds, taken * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
         self._next_checkpoint = self._seconds() + self._spacing
-        self._emit(
-            CheckpointWritten(
-                matches=trainer.counters.matches,
-                checkpoint=self._newest,
-                bytes=sum(file.stat().st_size for file in self._newest.iterdir()),
-                writing_seconds=taken,
-            )
+        return CheckpointWritten(
+            matches=trainer.counters.matches,
+            checkpoint=self._newest,
+            bytes=sum(file.stat().st_size for file in self._newest.iterdir()),
+            writing_seconds=taken,
         )
 
     def _ended(self) -> EndReason | None:
@@ -287,6 +315,16 @@ class Session:
 
     def _break_off_if_ended(self) -> None:
         if self._stops.requested or self._time_is_up():
+            raise _BrokenOffError
+
+    def _break_off_long_learning(self) -> None:
+        if not self._stops.requested:
+            return
+        now = time.perf_counter()
+        if self._noticed_at is None:
+            self._noticed_at = now
+            self._emit(StopNoticed(matches=self._trainer.counters.matches))
+        if now - self._noticed_at > LEARNING_SECONDS:
             raise _BrokenOffError
 
     def _count_ply(self) -> None:

@@ -1,45 +1,59 @@
-"""How a run is asked to stop: Ctrl-C, and whatever else the caller watches."""
+"""How a run is asked to stop: Ctrl-C, SIGTERM, SIGHUP, and whatever else the caller watches."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a batch system's request before it kills, and that of a terminal that is closed."""
+ECHO_SECONDS = 1.0
+"""SIGTERM and SIGHUP often come together or twice; what comes so soon after another signal is the same request."""
+
 
 class StopRequests:
-    """While entered, Ctrl-C raises `KeyboardInterrupt` only where work may be dropped, and else is kept for later.
+    """While entered, `SIGNALS` raise `KeyboardInterrupt` only where work may be dropped, and else are kept for later.
 
-    1. Inside `droppable()` the first Ctrl-C raises at once, or on entry if it came before.
-    2. Elsewhere the first one is noted: `requested` is true from then on.
-    3. A second one raises wherever the run is.
+    1. Inside `droppable()` a signal raises at once, or on entry if it came before.
+    2. Elsewhere it is noted: `requested` is true from then on.
+    3. Ctrl-C after another signal raises wherever the run is; SIGTERM and SIGHUP never do so.
+    4. A signal that was ignored stays so: `nohup` ignores SIGHUP, and a shell Ctrl-C in what it runs in the background.
+       SIGTERM and SIGHUP stay the caller's where the caller has a handler for them.
+    5. One inside another hears the signals alone, and tells the outer one which came.
 
     Signals reach the main thread only; in another one `requested` follows `asked` alone.
 
     Args:
         asked: a caller's own request, looked at again and again; True stops the run.
+
+    Attributes:
+        signal: the last that came; None before.
     """
 
     def __init__(self, asked: Callable[[], bool] | None = None) -> None:
+        self.signal: int | None = None
         self._asked = asked or (lambda: False)
-        self._signals = 0
+        self._heard_at = 0.0
         self._droppable = False
-        self._previous: Any = None
+        self._outer: StopRequests | None = None
+        self._previous: dict[int, Any] = {}
 
     @property
     def requested(self) -> bool:
         """Whether the run should stop."""
-        return self._signals > 0 or self._asked()
+        return self.signal is not None or self._asked()
 
     @contextlib.contextmanager
     def droppable(self) -> Iterator[None]:
         """Work that may be broken off anywhere without harm."""
         self._droppable = True
         try:
-            if self._signals:
+            if self.signal is not None:
                 raise KeyboardInterrupt
             yield
         finally:
@@ -47,14 +61,33 @@ class StopRequests:
 
     def __enter__(self) -> StopRequests:
         if threading.current_thread() is threading.main_thread():
-            self._previous = signal.signal(signal.SIGINT, self._on_signal)
+            for number in SIGNALS:
+                handler = signal.getsignal(number)
+                outer = getattr(handler, "__self__", None)
+                if isinstance(outer, StopRequests):
+                    self._outer, self.signal = outer, outer.signal
+                if isinstance(outer, StopRequests) or _may_be_replaced(number, handler):
+                    self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._signals += 1
-        if self._droppable or self._signals > 1:
+        first, echo = self.signal is None, time.monotonic() - self._heard_at < ECHO_SECONDS
+        self._note(number)
+        if (number == signal.SIGINT and not first) or (self._droppable and (first or not echo)):
             raise KeyboardInterrupt
+
+    def _note(self, number: int) -> None:
+        self.signal = number
+        self._heard_at = time.monotonic()
+        if self._outer is not None:
+            self._outer._note(number)
+
+
+def _may_be_replaced(number: int, handler: Any) -> bool:
+    if handler is None or handler is signal.SIG_IGN:
+        return False
+    return number == signal.SIGINT or handler is signal.SIG_DFL

@@ -1,16 +1,16 @@
 """A training run in memory: everything that a checkpoint holds, and the two things that change it.
 
-A round plays matches with the weights as they are (`new_round`); then each match is learned, in order (`learn`), and
-`publish` gives the new weights to the engine. Between two rounds `checkpoint` is the whole truth: a trainer restored
-from it goes on as this one would. Playing a round changes nothing but the generator of the matches' seeds, and
-`drop_round` takes that back.
+A round plays matches with the weights as they are (`new_round`); then each match is learned, in order
+(`begin_learning`, `learn`), and `end_round` gives the new weights to the engine. Between two rounds `checkpoint` is the
+whole truth: a trainer restored from it goes on as this one would. Until a round has ended, `drop_round` takes back all
+that it has changed.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.decisions import Decision, make_decision
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import CheckpointError, ConfigError
-from athenan_spiel.evaluators import NetworkEvaluator, make_engine
+from athenan_spiel.evaluators import NetworkEvaluator, make_engine, torch_threads
 from athenan_spiel.learning import make_replay, make_targets
 from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
@@ -29,7 +29,7 @@ from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork, make_network, playing_bytes, require_memory
 from athenan_spiel.outcomes import Outcome, make_outcome, outcome_from_parameters
-from athenan_spiel.resolved import ResolvedStates
+from athenan_spiel.resolved import Proof, ResolvedStates
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.selfplay import Match, Round
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
@@ -81,7 +81,8 @@ class Trainer:
         search = config.search
         self._search = make_search(game, search, self.outcome, self.resolved)
         self._budget = Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations)
-        self._before_round = self._generators["matches"].bit_generator.state
+        self._undo: list[Callable[[], None]] = []
+        self._proofs: list[tuple[Hashable, int, Proof]] = []
         self.evaluator = NetworkEvaluator(self.encoder, self.engine)
         self.publish()
 
@@ -124,8 +125,8 @@ class Trainer:
         matches, limit = self.config.matches_at_once, self.config.matches
         if limit is not None:
             matches = min(matches, limit - self.counters.matches)
+        self._undo = [self._restoring_generators()]
         generator = self._generators["matches"]
-        self._before_round = generator.bit_generator.state
         return Round(
             self.game,
             self._search,
@@ -137,20 +138,41 @@ class Trainer:
         )
 
     def drop_round(self) -> None:
-        """Forget the round in progress: the next one will be the same again."""
-        self._generators["matches"].bit_generator.state = self._before_round
+        """Forget the round in progress, if there is one, learned or not: the next one will be the same again."""
+        for undo in self._undo:
+            undo()
+        self._undo, self._proofs = [], []
 
-    def learn(self, match: Match) -> tuple[MatchFinished, LearningFinished]:
+    def begin_learning(self) -> None:
+        """The round's matches are played; what learning them changes is kept as it is, until the round has ended."""
+        with torch_threads(1):  # several are slower where other processes are at work, and no faster elsewhere
+            weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+            moments = self.learner.state_dict()
+        replay, counters = self.replay.copy(), self.counters
+
+        def undo() -> None:
+            with torch_threads(1):
+                self.network.load_state_dict(weights)
+                self.learner.load_state_dict(moments)
+            self.replay, self.counters = replay, counters
+
+        self._undo.append(undo)
+
+    def learn(self, match: Match, on_batch: Callable[[], None]) -> tuple[MatchFinished, LearningFinished]:
         """Put what a match has to teach into the replay and go through one learning phase (Algorithms 3-8).
+
+        Args:
+            on_batch: called before each minibatch; what it raises breaks the phase off.
 
         Raises:
             LearningError: the loss is not finite; the weights are then of no use.
         """
         if self.resolved is not None:
-            self.resolved.add(match.tree.proofs())
+            self._proofs += match.tree.proofs()
         targets = self.augmentation(self._targets.read(match))
         self.replay.add(targets)
-        report = self.learner.learn(self.replay.sample(self.config.learner.batch_size))
+        batches = self.replay.sample(self.config.learner.batch_size)
+        report = self.learner.learn(_announced(batches, on_batch))
         number = self.counters.matches + 1
         self.counters = dataclasses.replace(
             self.counters,
@@ -174,6 +196,19 @@ class Trainer:
             learning_seconds=report.seconds,
         )
         return played, learned
+
+    def end_round(self, seconds: float) -> None:
+        """All matches of the round are learned: the next one is played with the new weights.
+
+        Args:
+            seconds: training time until now.
+        """
+        self.publish()
+        if self.resolved is not None:
+            self.resolved.add(self._proofs)
+        self.forget_resolved(seconds)
+        self.counters = dataclasses.replace(self.counters, rounds=self.counters.rounds + 1)
+        self._undo, self._proofs = [], []
 
     def forget_resolved(self, seconds: float) -> None:
         """Empty the memory of resolved states, if it is time to; to be called between two rounds.
@@ -210,6 +245,16 @@ class Trainer:
             counters=self.counters,
             generators={name: dict(generator.bit_generator.state) for name, generator in self._generators.items()},
         )
+
+    def _restoring_generators(self) -> Callable[[], None]:
+        """What gives the generators the states that they have now."""
+        states = {name: generator.bit_generator.state for name, generator in self._generators.items()}
+
+        def restore() -> None:
+            for name, state in states.items():
+                self._generators[name].bit_generator.state = state
+
+        return restore
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         load_weights(self.network, checkpoint.weights)
@@ -287,6 +332,12 @@ def _counted(decision: Decision, on_ply: Callable[[], None]) -> Decision:
         return decision(node, rng)
 
     return counted
+
+
+def _announced(batches: Iterable[Batch], on_batch: Callable[[], None]) -> Iterator[Batch]:
+    for batch in batches:
+        on_batch()
+        yield batch
 
 
 def _seed(sequence: np.random.SeedSequence) -> int:

@@ -1,6 +1,7 @@
 """Processes that do an experiment's tasks, one each at a time.
 
-1. A task is told to stop when Ctrl-C comes, when another task fails, or when the process that gave it out is gone.
+1. A task is told to stop when Ctrl-C, SIGTERM or SIGHUP comes, when another task fails, or when the process that gave
+   it out is gone.
 2. It then saves what it has and answers False; only a second Ctrl-C ends it at once.
 3. With one process, tasks are done in this one.
 4. What goes wrong in one, a full disk or no memory for one, is told by the error that comes out, and by nothing else.
@@ -11,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import signal
 from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
@@ -20,7 +20,8 @@ from multiprocessing.synchronize import Event
 from typing import Any, Generic, Protocol, TypeVar
 
 from athenan_spiel.errors import AthenanError, ExperimentError
-from athenan_spiel.training.stopping import StopRequests
+from athenan_spiel.processes import begin
+from athenan_spiel.training.stopping import SIGNALS, StopRequests
 
 LOOK_SECONDS = 0.2
 """Time between two looks at whether Ctrl-C has come."""
@@ -97,8 +98,7 @@ class _Crew(Generic[T]):
         try:
             for _ in range(count):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(theirs, self._stopping, os.getpid()))
-                process.start()
+                process = begin(_serve, theirs, self._stopping, os.getpid(), deaf_to=SIGNALS)
                 theirs.close()
                 self._processes[ours] = process
         except OSError as error:
@@ -176,8 +176,10 @@ class _Crew(Generic[T]):
 
 
 def _serve(connection: Connection, stopping: Event, parent: int) -> None:
-    """Do the tasks that come through `connection` until None comes, or nobody is there any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Do the tasks that come through `connection` until None comes, or nobody is there any more.
+
+    What asks the experiment to stop is its first process's to hear, which tells this one by `stopping`.
+    """
 
     def stop() -> bool:
         return stopping.is_set() or os.getppid() != parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ class Replay(Protocol):
 
     def row_sizes(self) -> set[int]:
         """How many numbers an observation has: one size, unless the replay is not what it should be."""
+
+    def copy(self) -> Self:
+        """Another memory of the same content, which shares the arrays and the generator."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The whole memory as a few flat arrays for `np.savez`, the generator's state apart."""

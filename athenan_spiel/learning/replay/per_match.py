@@ -10,6 +10,7 @@ With μ = 1 and σ = 1 it is no replay at all: each phase learns the match just 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -65,6 +66,12 @@ class PerMatchReplay:
         """Draw one learning phase and return its minibatches."""
         count = math.ceil(self._rate * self.states())
         return random_minibatches(list(self._matches), 0, count, batch_size, self._rng)
+
+    def copy(self) -> PerMatchReplay:
+        """Another memory of the same content, which shares the arrays and the generator."""
+        twin = copy.copy(self)
+        twin._matches = self._matches.copy()
+        return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The whole memory as a few flat arrays for `np.savez`."""

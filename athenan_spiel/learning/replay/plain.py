@@ -10,6 +10,7 @@ not one for every state. What a state is learned as does not depend on its block
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -76,6 +77,12 @@ class PlainReplay:
         """Draw one learning phase and return its minibatches."""
         count = min(self._states, self._phase)
         return random_minibatches(list(self._blocks), self._dropped, count, batch_size, self._rng)
+
+    def copy(self) -> PlainReplay:
+        """Another memory of the same content, which shares the arrays and the generator."""
+        twin = copy.copy(self)
+        twin._blocks = self._blocks.copy()
+        return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The whole memory as a few flat arrays for `np.savez`."""

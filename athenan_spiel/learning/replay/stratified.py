@@ -12,6 +12,7 @@ without replacement, so the two have the same distribution; nothing loops over s
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -128,6 +129,12 @@ class StratifiedReplay:
         dealt = deal(count, minibatch_count(count, batch_size), self._rng)
         by_minibatch = np.argsort(dealt, kind="stable")
         return minibatches(self._targets(), rows[by_minibatch], np.cumsum(np.bincount(dealt)))
+
+    def copy(self) -> StratifiedReplay:
+        """Another memory of the same content, which shares the arrays and the generator."""
+        twin = copy.copy(self)
+        twin._matches = deque(map(copy.copy, self._matches))  # an order is replaced, never changed
+        return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the whole memory, D and D' of each match included, as a few flat arrays for `np.savez`."""

@@ -17,6 +17,7 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
+from athenan_spiel.training.listeners.display import Audience
 from athenan_spiel.training.listeners.summary import RunSummary
 
 ENDINGS = {
@@ -26,13 +27,13 @@ ENDINGS = {
     "error": "stopped by an error",
 }
 """How `RunFinished.reason` is said."""
-
-
-STOPPING = "stopping once this round is learned; Ctrl-C again stops at once, and keeps the last checkpoint"
+STOPPING = "stopping: what is learned is saved in a moment; Ctrl-C again stops at once, and keeps the last checkpoint"
 
 
 class LinePrinter:
     """Writes a line at the start, at the end, for each evaluation, and for the rest every so many seconds.
+
+    Once nothing can be written, as nobody reads any more, it is silent.
 
     Args:
         stream: where the lines go.
@@ -41,6 +42,7 @@ class LinePrinter:
 
     def __init__(self, stream: IO[str], every_seconds: float = 10.0) -> None:
         self._stream = stream
+        self._audience = Audience(stream)
         self._every = every_seconds
         self._summary = RunSummary()
         self._next = 0.0
@@ -50,9 +52,10 @@ class LinePrinter:
         """Take note of `event` and write its line, if one is due."""
         self._summary(event)
         line = self._line(event)
-        if line is not None:
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        if line is not None and not self._audience.gone:
+            with self._audience.watching():
+                self._stream.write(line + "\n")
+                self._stream.flush()
 
     def _line(self, event: Event) -> str | None:
         if isinstance(event, RunStarted):
@@ -70,7 +73,7 @@ class LinePrinter:
             return finished_text(event)
         if isinstance(event, RoundFinished | RoundProgress) and event.seconds >= self._next:
             self._next = event.seconds + self._every
-            return self._progress()
+            return progress_text(self._summary)
         if isinstance(event, CheckpointWritten):
             return f"checkpoint {event.checkpoint.name}: {event.bytes / 1e6:.1f} MB in {event.writing_seconds:.1f} s"
         return None
@@ -83,22 +86,23 @@ class LinePrinter:
         self._next_tenth = math.floor(done * 10 + 1) / 10
         return f"warm-up: {self._summary.warm_up_text}"
 
-    def _progress(self) -> str:
-        s = self._summary
-        parts = [f"{s.seconds:.0f} s", f"{s.matches} matches"]
-        if s.progress is not None:
-            parts.append(f"{s.progress.alive} in play")
-        if s.speed is not None:
-            parts.append(f"{s.speed:,.0f} states valued/s")
-        if s.loss is not None:
-            parts.append(f"loss {s.loss:.4g}")
-        if s.mean_length is not None:
-            parts.append(f"length {s.mean_length:.0f}")
-        if s.alone:
-            parts.append(f"{s.results_text}")
-        if s.seconds_left is not None:
-            parts.append(f"{s.seconds_left:.0f} s left")
-        return ", ".join(parts)
+
+def progress_text(s: RunSummary) -> str:
+    """Where the run stands."""
+    parts = [f"{s.seconds:.0f} s", f"{s.matches} matches"]
+    if s.progress is not None:
+        parts.append(f"{s.progress.alive} in play")
+    if s.speed is not None:
+        parts.append(f"{s.speed:,.0f} states valued/s")
+    if s.loss is not None:
+        parts.append(f"loss {s.loss:.4g}")
+    if s.mean_length is not None:
+        parts.append(f"length {s.mean_length:.0f}")
+    if s.alone:
+        parts.append(f"{s.results_text}")
+    if s.seconds_left is not None:
+        parts.append(f"{s.seconds_left:.0f} s left")
+    return ", ".join(parts)
 
 
 def started_text(event: RunStarted) -> str:

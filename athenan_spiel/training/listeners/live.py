@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from athenan_spiel.training.events import EvaluationFinished, Event, Listener, RunFinished, RunStarted, StopNoticed
+from athenan_spiel.training.listeners.display import Audience
 from athenan_spiel.training.listeners.lines import STOPPING, LinePrinter, finished_text
 from athenan_spiel.training.listeners.summary import RECENT, RunSummary
 
@@ -27,13 +28,14 @@ def view(console: Console) -> Listener:
 class LiveView:
     """Matches, speed, loss, recent lengths and results, last evaluation, time left, and how to stop.
 
-    It takes the terminal from `RunStarted` to `RunFinished`.
+    It takes the terminal from `RunStarted` to `RunFinished`. Once the terminal is gone, nothing is shown.
     """
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._summary = RunSummary()
         self._ended = False
+        self._audience = Audience(console.file)
         self._live = Live(
             console=console, get_renderable=self.render, refresh_per_second=REDRAWS_PER_SECOND, transient=True
         )
@@ -41,6 +43,13 @@ class LiveView:
     def __call__(self, event: Event) -> None:
         """Take note of `event`."""
         self._summary(event)
+        with self._audience.watching():
+            if not self._audience.gone:
+                self._show(event)
+            elif isinstance(event, RunFinished):
+                self._live.stop()
+
+    def _show(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._live.start()
         elif isinstance(event, EvaluationFinished):
@@ -51,7 +60,7 @@ class LiveView:
             self._ended = True
             self._live.stop()
             self._console.print(self.render())
-            self._console.print(Text(finished_text(event)))
+            self._console.print(Text(finished_text(event)), soft_wrap=True)
 
     def render(self) -> RenderableType:
         """What the terminal shows now."""
@@ -66,7 +75,7 @@ class LiveView:
             parts.append(Padding(ProgressBar(total=1.0, completed=s.fraction_done), 0))  # a bar alone ends no line
         folder = s.started.folder
         if not self._ended:
-            parts.append(Text(f"Ctrl-C saves and stops; `athenan resume {folder}` goes on", style="dim"))
+            parts.append(Text("Ctrl-C saves and stops, and says how to go on", style="dim"))
         return Panel(Group(*parts), title=Text(f"{s.started.game} → {folder}"), title_align="left", expand=False)
 
     def _rows(self) -> list[tuple[str, str]]:

@@ -1,0 +1,76 @@
+"""Processes that the library begins.
+
+1. They are spawned, as neither torch nor Java survives a fork.
+2. Signals that a terminal sends to a whole group of processes do not come to them, where their parent ends them.
+3. A script that began them is not run again by them unless it is guarded by `if __name__ == "__main__"`; a guarded one
+   is imported, so what it registers is known to them, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import sys
+from collections.abc import Callable, Collection, Iterator
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def begin(
+    target: Callable[..., None], *arguments: Any, daemon: bool = False, deaf_to: Collection[int] = ()
+) -> SpawnProcess:
+    """Begin a process that calls `target`.
+
+    Args:
+        arguments: of `target`; they are pickled.
+        daemon: the process ends when this one does.
+        deaf_to: signals that wait for ever in the process, and until it has begun in this one.
+    """
+    process = multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=daemon)
+    with _held(deaf_to), _unguarded_script_left_out():
+        process.start()
+    return process
+
+
+@contextlib.contextmanager
+def _held(signals: Collection[int]) -> Iterator[None]:
+    """`signals` wait; what is blocked stays so in a process that begins.
+
+    The first process of all begins a tracker of resources as well, which unblocks some of them again, so that tracker
+    is begun before.
+    """
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _unguarded_script_left_out() -> Iterator[None]:
+    """A process that begins within sees an empty main module where it would train once more by importing it."""
+    main = sys.modules["__main__"]
+    if _is_guarded(main):
+        yield
+        return
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _is_guarded(main: ModuleType) -> bool:
+    """Whether another process may import `main`: it comes from no file, or its file compares its name."""
+    file = getattr(main, "__file__", None)
+    if file is None:
+        return True
+    try:
+        return b"__main__" in Path(file).read_bytes()
+    except OSError:  # typed into standard input, or in an archive
+        return False
