@@ -151,6 +151,18 @@ def test_a_description_of_anything_is_one_line_of_error(copied: Path, text: str)
     assert len(str(raised.value)) < 500
 
 
+def test_an_experiment_from_before_a_setting_was_there_goes_on(copied: Path) -> None:
+    description = json.loads((copied / "experiment.json").read_text())
+    for variant in description["experiment"]["variants"]:
+        del variant["training"]["keep"], variant["training"]["milestone_matches"]
+    (copied / "experiment.json").write_text(json.dumps(description))
+    assert report(tiny_file(), copied).complete
+    description["experiment"]["variants"][0]["training"]["keep"] = 3
+    (copied / "experiment.json").write_text(json.dumps(description))
+    with pytest.raises(ExperimentError, match=r"there variants\.\w+\.training\.keep is 3, and here 2"):
+        report(tiny_file(), copied)
+
+
 def test_what_a_description_says_is_said_in_one_line(copied: Path) -> None:
     description = json.loads((copied / "experiment.json").read_text())
     description["athenan_spiel"] = "0\n" * 10_000

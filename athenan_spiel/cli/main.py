@@ -18,7 +18,7 @@ COMMANDS = {
     "train": "train an agent on a game, into a run folder",
     "resume": "go on with a run exactly where it stopped",
     "eval": "let an agent play matches against others, and count",
-    "play": "play against a trained agent in the terminal",
+    "play": "play against an agent in the terminal",
     "experiment": "compare variants of the algorithms, from a file to tables and plots",
     "solve": "prove who wins a position, and by which moves",
     "ludii": "say whether Java and Ludii are found, and how to get them",

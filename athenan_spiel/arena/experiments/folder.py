@@ -14,6 +14,7 @@ matches.jsonl counts only if it is a match that the experiment has.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -39,6 +40,7 @@ from athenan_spiel.files import (
     write_durably,
 )
 from athenan_spiel.training.run_folder import LOCK, RunFolder
+from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
 
 COPY, DESCRIPTION, MATCHES = "experiment.toml", "experiment.json", "matches.jsonl"
 MOST_DESCRIPTION = 2**23
@@ -88,7 +90,7 @@ class ExperimentFolder:
             raise ExperimentError(f"{self.path / DESCRIPTION} cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError) as error:
             raise ExperimentError(f"{self.path / DESCRIPTION} cannot be understood ({shown(error)})") from None
-        if difference := next(differences(begun, self._file.experiment.to_json()), None):
+        if difference := next(differences(_as_of_now(begun), self._file.experiment.to_json()), None):
             raise ExperimentError(
                 f"{str(self.path)!r} holds the results of another experiment, begun with athenan_spiel "
                 f"{_plain(version)}: there {_plain(difference)}; choose another --folder"
@@ -248,6 +250,14 @@ def pairing_of(row: Row) -> Pairing:
     """The pairing that a match belongs to."""
     a, b = (Player(row[f"variant_{x}"], row[f"repetition_{x}"], row[f"stage_{x}"]) for x in "ab")
     return Pairing(row["game"], a, b)
+
+
+def _as_of_now(begun: Any) -> Any:
+    """An experiment as it was begun, settings that are newer with their defaults: so it was trained then."""
+    with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError, OverflowError):  # it differs as it stands
+        for variant in begun["variants"]:
+            variant["training"] = config_to_dict(config_from_dict(variant["training"]))
+    return begun
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
