@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import random
 import re
 import subprocess
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import hostile
-from forked import Ended, run_forked
+from forked import PATIENCE, Ended, run_forked
 from sandbox import NAMED, Sandbox, changed
 from verdict import broken, broken_by_line
 
@@ -111,7 +113,7 @@ def try_line(line: Line, sandbox: Sandbox, *, in_process: bool = True) -> tuple[
     def command() -> int:
         launch = "import sys; sys.path.pop(0); from athenan_spiel.cli.main import main; sys.exit(main())"
         words = [word.encode("utf-8", "surrogateescape") for word in line.words]
-        return subprocess.run([sys.executable, "-c", launch, *words]).returncode
+        os.execv(sys.executable, [os.fsencode(sys.executable), b"-c", launch.encode(), *words])
 
     ended = run_forked(
         case if in_process else command,
@@ -119,29 +121,31 @@ def try_line(line: Line, sandbox: Sandbox, *, in_process: bool = True) -> tuple[
         environment=sandbox.environment(),
         notes=sandbox.root / "notes",
         stdin=line.stdin,
+        patience=PATIENCE if in_process else 2 * PATIENCE,  # as it has all to import
     )
-    faults = [*broken(ended, sandbox.root), *broken_by_line(ended, line.words)]
     if not in_process:
-        faults = [fault for fault in faults if not fault.startswith("code: started")]
-    faults += [f"outside: changed {path}" for path in changed(before, sandbox.snapshot(), _places(line.words))]
+        ended = dataclasses.replace(ended, deeds=())  # it is itself what was started
+    faults = [*broken(ended, sandbox.root), *broken_by_line(ended, line.words)]
+    places = _places(line.words, sandbox)
+    faults += [f"outside: changed {path}" for path in changed(before, sandbox.snapshot(), places)]
     if where := sandbox.code_was_run():
         faults.append(f"code: ran {where}")
     return ended, faults
 
 
-def _places(words: Sequence[str]) -> Iterator[str]:
-    """Where a line may write, below the sandbox's root."""
+def _places(words: Sequence[str], sandbox: Sandbox) -> Iterator[str]:
+    """Where a line may write, below the sandbox's root: what it names, links resolved, as the user has named it."""
     command = words[0] if words else ""
     if command in ("train", "experiment"):
         yield "work/runs"  # new names there, when none is given
-    named = [word.partition("=")[2] or word for word in words[1:]]
-    if command in ("train", "resume", "experiment"):
-        for name in named:
-            clean = re.sub(r"/+", "/", name).rstrip("/").removeprefix("./")
-            if clean and clean not in (".", "..", "/") and ".." not in clean:
-                yield f"work/{clean}"
     if command == "ludii":
         yield "home/.local"
+    if command in ("train", "resume", "experiment"):
+        for word in words[1:]:
+            named = os.path.realpath(sandbox.work / (word.partition("=")[2] or word))
+            place = os.path.relpath(named, sandbox.root)
+            if "/" in place and not place.startswith(".."):
+                yield place
 
 
 def _changed(rng: random.Random, words: list[str]) -> list[str]:
