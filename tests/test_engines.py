@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -227,6 +229,20 @@ def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(ConfigError, match=r"engine.name='auto' needs the package openvino, got .*: install it or take"):
         make_engine(EngineConfig(), FLAT)
+
+
+def test_openvino_reports_to_nobody_and_writes_nothing_to_the_users_home(tmp_path: Path) -> None:
+    program = (
+        "import sys, athenan_spiel.evaluators.openvino_engine\n"
+        "told = [name for name in sys.modules if name.startswith('openvino_telemetry')]\n"
+        "sys.exit(f'imported {told}' if told else 0)"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {**os.environ, "HOME": str(home)}
+    done = subprocess.run([sys.executable, "-c", program], check=False, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert list(home.iterdir()) == []
 
 
 def test_openvino_is_not_imported_before_an_engine_wants_it() -> None:

@@ -21,13 +21,13 @@ import weakref
 from collections.abc import Sequence
 
 import numpy as np
-import openvino  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, Precision
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.evaluators.engine import Pending, check_rows, check_shape, no_network
 from athenan_spiel.evaluators.openvino_graph import Graph, graph_of
+from athenan_spiel.evaluators.silent_openvino import openvino
 from athenan_spiel.evaluators.threads import torch_threads
 from athenan_spiel.networks import ValueNetwork
 

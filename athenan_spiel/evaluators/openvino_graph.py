@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import openvino  # type: ignore[import-untyped]
 import torch
 from numpy.typing import NDArray
-from openvino import opset13 as ops
 from torch import nn
 
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.evaluators.silent_openvino import openvino
 from athenan_spiel.networks import (
     GlobalSumPooling,
     PreciseLinear,
@@ -34,6 +33,8 @@ from athenan_spiel.networks import (
     ValueNetwork,
     winograd,
 )
+
+ops = openvino.opset13
 
 MOST_INPUTS = 1 << 19
 """Larger networks have their weights in the graph: a program for each size would take too much memory, and to lay the
