@@ -23,6 +23,8 @@ class AthenanParameters(ThinkingParameters):
     """Which checkpoint of the run: the one after so many matches; none: the newest."""
     search: str = DEFAULT
     """How it thinks, as `athenan_spiel.thinkers` lists it: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`."""
+    outcome: str = ""
+    """Outcomes of your own, "module:name" with commas between, of which the run's may be imported; see `load_agent`."""
 
 
 class AthenanBot(pyspiel.Bot):
@@ -91,6 +93,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
             another game.
         BudgetError: a limit is not above zero.
         CheckpointError: the folder is no run, or its checkpoint cannot be used.
+        ConfigError: the run's outcome cannot be imported, or is needed and not allowed.
     """
     parameters = read_parameters(AthenanParameters, "athenan", params)
     budget = parameters.budget
@@ -103,6 +106,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
         budget=budget,
         seed=parameters.seed,
         search=parameters.search,
+        outcome=tuple(filter(None, parameters.outcome.split(","))),
     )
     if _rules(agent.game) != _rules(game):
         raise AgentError(f"{parameters.checkpoint!r} learned {str(agent.game)!r} and cannot play {str(game)!r}")

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyspiel
@@ -77,6 +77,12 @@ class AgentWord:
 
         matches = self.params.get("matches")
         return game_of(str(self.params["checkpoint"]), matches if isinstance(matches, int) else None)
+
+    def allowing(self, code: Sequence[str]) -> AgentWord:
+        """The same agent, for which outcomes "module:name" of one's own may be imported, should its run name one."""
+        if self.bot != "athenan" or not code:
+            return self
+        return replace(self, params={**self.params, "outcome": ",".join(code)})
 
     def __str__(self) -> str:
         return self.text

@@ -39,8 +39,8 @@ class _Shortened(reprlib.Repr):
 
 
 def shown(value: object) -> str:
-    """`value` as a message shows it: its `repr`, cut in the middle where it is longer than `LONGEST_SHOWN`."""
-    text = _Shortened().repr(value)
+    """`value` as a message shows it: its `repr` on one line, cut in the middle beyond `LONGEST_SHOWN` characters."""
+    text = " ".join(_Shortened().repr(value).split("\n"))
     half = (LONGEST_SHOWN - 3) // 2
     return text if len(text) <= LONGEST_SHOWN else f"{text[:half]}...{text[-half:]}"
 

@@ -32,7 +32,7 @@ def material(state: pyspiel.State) -> float:
 
 
 def main() -> None:
-    """Train by it, and load the agent, for which its module is imported again."""
+    """Train by it, and load the agent, for which its module has to be named again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game", nargs="?", default="breakthrough(rows=6,columns=6)", help="a breakthrough")
     parser.add_argument("--matches", type=int, default=100, help="matches to train for")
@@ -44,7 +44,7 @@ def main() -> None:
     config = ath.TrainingConfig(outcome=f"{Path(__file__).stem}:material", matches=matches)
     with tempfile.TemporaryDirectory() as folder:
         run = ath.train(game, config, folder)
-        agent = ath.load_agent(folder, budget=ath.Budget(iterations=1))
+        agent = ath.load_agent(folder, budget=ath.Budget(iterations=1), outcome=config.outcome)
         value = agent.think(game.new_initial_state()).value
     print(f"{run.matches} matches learned; the initial position is valued {value:+.1f} pawns and rows")
 

@@ -173,6 +173,13 @@ def test_bad_words_get_one_or_two_lines(words: list[str], said: str, capsys: Out
     assert said in complaint(capsys, *words)
 
 
+def test_no_message_steers_the_terminal(capsys: Out) -> None:
+    for name in ("\x1b[2J", "a\x7f", "a\rb", "\u202e", "\x9b2J"):
+        said = complaint(capsys, "experiment", name)
+        assert repr(name)[1:-1] in said
+        assert name not in said
+
+
 def test_no_message_fills_the_terminal(capsys: Out) -> None:
     assert len(complaint(capsys, "train", "tic_tac_toe", "--folder", "x" * 100_000)) < 3000
     assert len(complaint(capsys, "games", "x\n" * 100_000)) < 3000

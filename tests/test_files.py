@@ -223,6 +223,14 @@ def test_a_number_too_long_to_write_is_shown_by_its_size() -> None:
     assert shown(10**5000) == "<a whole number of about 5001 digits>"
 
 
+def test_a_value_is_shown_on_one_line() -> None:
+    class Board:
+        def __repr__(self) -> str:
+            return "...\n.x.\n..."
+
+    assert shown(Board()) == "... .x. ..."
+
+
 def test_no_value_is_shown_at_length() -> None:
     deep: list[object] = []
     for _ in range(100_000):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import pyspiel
 import pytest
@@ -23,11 +23,15 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.outcomes import (
     AdditiveDepth,
+    Gain,
     Outcome,
     Sample,
+    allowed_kind,
     gain,
+    kind_called,
     make_outcome,
     outcome_from_parameters,
+    outcome_to_play_by,
     register_outcome,
     registry,
     sample_matches,
@@ -96,15 +100,16 @@ def test_a_function_by_its_path(mine: Path) -> None:
     assert outcome(win()) == 10 + 2 * 4
     assert outcome.scale == 18, "the shortest matches are among the sample's"
     assert outcome.parameters == {"scale": 18.0}
-    again = outcome_from_parameters("mine:crosses", json.loads(json.dumps(outcome.parameters)))
-    assert again == outcome
+    kept = json.loads(json.dumps(outcome.parameters))
+    assert outcome_from_parameters("mine:crosses", kept, kind_called("mine:crosses")) == outcome
 
 
 def test_a_class_by_its_path(mine: Path) -> None:
     outcome = make("mine:Weighted")
     assert outcome(win()) == 2
     assert outcome.parameters == {"weight": 2.0, "label": "x", "scale": 2.0}
-    changed = outcome_from_parameters("mine:Weighted", {"weight": 3, "label": "y", "scale": 5.0})
+    parameters = {"weight": 3, "label": "y", "scale": 5.0}
+    changed = outcome_from_parameters("mine:Weighted", parameters, kind_called("mine:Weighted"))
     assert (changed(win()), changed.scale, changed.parameters["label"]) == (3, 5, "y")
 
 
@@ -258,9 +263,44 @@ def test_constants_that_a_checkpoint_cannot_hold_are_refused() -> None:
 def test_parameters_of_another_outcome_are_refused(mine: Path) -> None:
     for parameters in ({}, {"scale": 1.0, "longest": 3}, {"scale": "1"}, {"scale": 1.0, "function": "f"}):
         with pytest.raises(ConfigError, match="expected the parameters of outcome 'mine:crosses'"):
-            outcome_from_parameters("mine:crosses", parameters)
+            outcome_from_parameters("mine:crosses", parameters, kind_called("mine:crosses"))
+    weighted = {"weight": 2.0, "label": 3, "scale": 1.0}
     with pytest.raises(ConfigError, match="expected the parameters of outcome 'mine:Weighted'"):
-        outcome_from_parameters("mine:Weighted", {"weight": 2.0, "label": 3, "scale": 1.0})
+        outcome_from_parameters("mine:Weighted", weighted, kind_called("mine:Weighted"))
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.inf, math.nan, 10**400, True, "1", None])
+def test_a_scale_that_is_no_size_is_refused(scale: Any) -> None:
+    with pytest.raises(ConfigError, match="expected the parameters of outcome 'gain'"):
+        outcome_from_parameters("gain", {"scale": scale})
+    assert outcome_to_play_by("mine:crosses", {"scale": scale}) is None
+
+
+def test_a_name_in_a_file_imports_nothing(mine: Path) -> None:
+    with pytest.raises(ConfigError, match="is code that a file names, and that alone imports nothing"):
+        outcome_from_parameters("mine:crosses", {"scale": 18.0})
+    assert allowed_kind("mine:crosses", None) is None
+    assert allowed_kind("mine:crosses", ("other:crosses", "mine:Weighted")) is None
+    with pytest.raises(ConfigError, match="expected the outcome that was trained with, 'mine:crosses', got 'other:x'"):
+        allowed_kind("mine:crosses", "other:x")
+    with pytest.raises(ConfigError, match="'gain' is one of this package's own and takes no code"):
+        allowed_kind("gain", lambda state: 0.0)
+    with pytest.raises(ConfigError, match="must be a function of a state or a subclass of Outcome, got 3"):
+        allowed_kind("mine:crosses", 3)  # type: ignore[arg-type]
+    assert "mine" not in sys.modules
+    assert allowed_kind("gain", ("mine:crosses",)) is None, "there is nothing to import"
+    kind = allowed_kind("mine:crosses", ("other:crosses", "mine:crosses"))
+    assert kind is sys.modules["mine"].crosses is allowed_kind("mine:crosses", "mine:crosses")
+    assert allowed_kind("other:x", kind) is kind
+
+
+def test_the_gain_times_the_scale_takes_the_place_of_code_that_is_not_at_hand() -> None:
+    outcome = outcome_to_play_by("mine:crosses", {"scale": 18.0, "constant": 3})
+    assert outcome is not None
+    assert outcome(win()) == outcome.scale == 18
+    assert outcome_to_play_by("mine:crosses", {}) is None
+    assert outcome_to_play_by("mine:crosses", []) is None  # type: ignore[arg-type]
+    assert outcome_to_play_by("gain", {"scale": 1.0}) == Gain()
 
 
 # In a run
@@ -271,16 +311,50 @@ def test_a_run_with_it_goes_on_and_its_agent_plays(mine: Path, tmp_path: Path, n
     config = dataclasses.replace(TINY, outcome=name, matches=6)
     ath.train(TIC_TAC_TOE, dataclasses.replace(config, matches=3), tmp_path / "run")
     sys.modules.pop("mine")
-    resumed = ath.resume(tmp_path / "run", more_matches=3)
+    for forbidden in (None, ("other:crosses",)):
+        with pytest.raises(ConfigError, match=f"outcome {name!r} is code that a file names"):
+            ath.resume(tmp_path / "run", more_matches=3, outcome=forbidden)
+    assert "matches = 3\n" in (tmp_path / "run" / "config.toml").read_text(), "what is refused changes nothing"
+    assert "mine" not in sys.modules
+    resumed = ath.resume(tmp_path / "run", more_matches=3, outcome=name)
     whole = ath.train(TIC_TAC_TOE, config, tmp_path / "whole")
     assert state_of(resumed.checkpoint) == state_of(whole.checkpoint)
-    agent = ath.load_agent(tmp_path / "run", budget=ath.Budget(iterations=30))
+    agent = ath.load_agent(tmp_path / "run", budget=ath.Budget(iterations=30), outcome=name)
     state = TIC_TAC_TOE.new_initial_state()
     for action in (0, 3, 1, 4):
         state.apply_action(action)
     result = agent.think(state)
     assert result.best_action == 2
     assert result.values[list(result.actions).index(2)] == {"mine:crosses": 18, "mine:Weighted": 2}[name]
+
+
+def test_an_agent_plays_without_the_code_of_its_outcome(
+    mine: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ath.train(TIC_TAC_TOE, dataclasses.replace(TINY, outcome="mine:Weighted", matches=1), tmp_path / "run")
+    sys.modules.pop("mine")
+    (mine / "mine.py").write_text("raise SystemExit('imported')")
+    agent = ath.load_agent(tmp_path / "run", budget=ath.Budget(iterations=30))
+    assert "outcome 'mine:Weighted' is code that was not named here" in caplog.text
+    state = TIC_TAC_TOE.new_initial_state()
+    for action in (0, 3, 1, 4):
+        state.apply_action(action)
+    result = agent.think(state)
+    assert (result.best_action, result.values[list(result.actions).index(2)]) == (2, 2.0)
+    assert "mine" not in sys.modules
+
+
+def test_the_function_itself_can_be_given(mine: Path, tmp_path: Path) -> None:
+    ath.train(TIC_TAC_TOE, dataclasses.replace(TINY, outcome="mine:crosses", matches=1), tmp_path / "run")
+    sys.modules.pop("mine")
+    (mine / "mine.py").unlink()
+
+    def twice(state: pyspiel.State) -> float:
+        return 2.0 * gain(state)
+
+    run = ath.resume(tmp_path / "run", more_matches=1, outcome=twice)
+    assert run.matches == 2
+    assert ath.load_agent(tmp_path / "run", outcome=twice).search.outcome(win()) == 2
 
 
 def test_a_refused_outcome_leaves_no_run(mine: Path, tmp_path: Path) -> None:
@@ -295,11 +369,12 @@ def test_a_run_whose_module_is_gone_says_so(mine: Path, tmp_path: Path) -> None:
     sys.modules.pop("mine")
     (mine / "mine.py").unlink()
     importlib.invalidate_caches()
-    for use in (ath.load_agent, ath.resume):
+    uses: list[Callable[..., object]] = [ath.load_agent, ath.resume]
+    for use in uses:
         with pytest.raises(
             ConfigError, match="No module named 'mine': run this where the module is, or set PYTHONPATH"
         ):
-            use(tmp_path / "run")
+            use(tmp_path / "run", outcome="mine:crosses")
 
 
 def test_the_command_line_finds_a_module_in_the_current_folder(

@@ -15,6 +15,7 @@ from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.contestant import Contestant
 from athenan_spiel.cli.eval_alone import play_alone, table_of
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
+from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
 from athenan_spiel.errors import ConfigError, shown
@@ -53,6 +54,8 @@ class EvalArguments:
     """An OpenSpiel game string; not needed where one of the agents is a run."""
     seed: int = 0
     """Of the openings and the agents."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that a run was trained with; without this, the run's is the gain times its scale."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 
@@ -62,7 +65,8 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(EvalArguments, words, "athenan eval")
     from agents import parse_word
 
-    agents = [parse_word(word) for word in (arguments.agent, *arguments.against)]
+    code = allowed(arguments.allow_code)
+    agents = [parse_word(word).allowing(code) for word in (arguments.agent, *arguments.against)]
     for word in agents:
         if word.is_human:
             raise ConfigError(f"expected agents that play by themselves, got {word.text!r}: use `athenan play`")

@@ -15,6 +15,7 @@ from rich.progress import Progress as Bars
 
 from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
+from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import RUNS
@@ -59,6 +60,8 @@ class ExperimentArguments:
     """Only check the file: every variant is made ready for every game."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only make tables and plots again from what the folder holds, finished or not."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that the file may name."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the results as one JSON document."""
 
@@ -68,6 +71,7 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(ExperimentArguments, words, "athenan experiment")
     if arguments.check and arguments.report:
         raise ConfigError("expected --check or --report, got both")
+    code = allowed(arguments.allow_code)
     console = progress()
     with console.status("checking"):
         from athenan_spiel.arena.experiments import (
@@ -85,7 +89,7 @@ def run(words: Sequence[str]) -> int:
         overrides = Overrides(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Overrides)})
         file = read_experiment(arguments.file, overrides)
         if arguments.check:
-            check(file)
+            check(file, code)
     folder = Path(arguments.folder) if arguments.folder is not None else RUNS / file.experiment.name
     if arguments.check:
         say(f"{file.source} is right: {_size(file, processes)}")
@@ -95,7 +99,7 @@ def run(words: Sequence[str]) -> int:
             results = report(file, folder)
         else:
             with _View(f"{file.source}: {_size(file, processes)}") as view:
-                results = run_experiment(file, folder, processes=processes, progress=view)
+                results = run_experiment(file, folder, processes=processes, progress=view, allow_code=code)
     except KeyboardInterrupt:
         say(f"stopped; go on with: athenan experiment {shlex.join(words)}")
         return STOPPED

@@ -33,8 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run `athenan` with these words (those of the command line if none are given); return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
-    if "" not in sys.path:
-        sys.path.append("")  # an outcome "module:name" may be in the current folder, after all that is installed
     stops = StopRequests()
     try:
         with stops, stops.droppable():
@@ -117,7 +115,7 @@ def _is_ludiis(error: Exception) -> bool:
 
 
 def _fail(command: str, message: str) -> int:
-    lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..." for line in message.splitlines()[:2]]
+    lines = [_harmless(line) for line in message.split("\n")[:2]]
     _tell(f"{command}: " + "\n".join(lines))
     return BAD_INPUT
 
@@ -126,6 +124,12 @@ def _tell(text: str) -> None:
     """Write to standard error, if anybody is there."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
+
+
+def _harmless(line: str) -> str:
+    """`line` without what would steer a terminal, as the name of a file may, and of bounded length."""
+    printable = "".join(x if x.isprintable() else repr(x)[1:-1] for x in line[:LONGEST_LINE])
+    return printable if len(line) <= LONGEST_LINE else f"{printable}..."
 
 
 def _help() -> str:

@@ -11,6 +11,7 @@ import tyro
 
 from athenan_spiel.cli.console import output, progress
 from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for, position
 from athenan_spiel.errors import ConfigError, shown
@@ -51,6 +52,8 @@ class PlayArguments:
     """The agent begins; in a game for one player it plays, and you see how it ends."""
     seed: int = 0
     """Of the agent's choices among equal moves."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -61,7 +64,7 @@ def run(words: Sequence[str]) -> int:
     from agents import MatchAbandonedError, make_bot, parse_word
     from athenan_spiel.cli.terminal_match import TerminalMatch
 
-    word = _with_seconds(parse_word(arguments.agent), arguments.seconds)
+    word = _with_seconds(parse_word(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
     if arguments.second and word.is_human:
         raise ConfigError("expected an agent to begin with --second, got 'human': leave --second out")
     game = game_for(arguments.game, [word])

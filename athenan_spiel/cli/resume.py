@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.train import follow, starting
 
@@ -32,18 +33,25 @@ class ResumeArguments:
     """Say nothing but what goes wrong."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that the run was begun with: what its files name is not imported without this."""
 
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan resume` with these words; returns the exit code."""
     arguments = parse(ResumeArguments, words, "athenan resume")
     more_seconds = parse_duration(arguments.time) if arguments.time is not None else None
+    code = allowed(arguments.allow_code)
     with starting(arguments):
         from athenan_spiel.training import resume
 
     return follow(
         lambda listeners: resume(
-            arguments.run, more_matches=arguments.matches, more_seconds=more_seconds, listeners=listeners
+            arguments.run,
+            more_matches=arguments.matches,
+            more_seconds=more_seconds,
+            outcome=code,
+            listeners=listeners,
         ),
         arguments.run,
         arguments,

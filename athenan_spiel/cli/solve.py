@@ -13,6 +13,7 @@ import tyro
 from athenan_spiel.cli.console import print_json, progress, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
+from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import position
 from athenan_spiel.errors import ConfigError
@@ -52,6 +53,8 @@ class SolveArguments:
     """What proves."""
     outcome: str | None = None
     """What the end of a match is worth to the search; by default the run's outcome, without a run the gain."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Give up after this time, such as 90s or 1h."""
     iterations: int | None = None
@@ -110,7 +113,7 @@ def _judges(
         with progress().status("loading the network"):
             from athenan_spiel.training.loading import load_agent
 
-            agent = load_agent(arguments.run, seed=arguments.seed)
+            agent = load_agent(arguments.run, seed=arguments.seed, outcome=allowed(arguments.allow_code))
         if str(agent.game) != str(game):
             raise ConfigError(
                 f"expected a run of {str(game)!r}, got {arguments.run!r}, which is one of {str(agent.game)!r}"
@@ -119,6 +122,7 @@ def _judges(
     if arguments.outcome is not None:
         from athenan_spiel.outcomes import make_outcome
 
+        allowed([arguments.outcome] if ":" in arguments.outcome else [])
         outcome = make_outcome(arguments.outcome, game, random.Random(arguments.seed))
     return evaluator, outcome
 

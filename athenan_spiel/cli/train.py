@@ -14,6 +14,7 @@ import tyro
 from athenan_spiel.cli.console import progress, quoted, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
+from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
@@ -22,7 +23,7 @@ from athenan_spiel.training.new_folder import new_folder
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from athenan_spiel.training import Event, Listener, Run
+    from athenan_spiel.training import Listener, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,8 @@ class TrainArguments:
     """Say nothing but what goes wrong."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that the file of --config may name; what --outcome names is allowed by that."""
     settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
 
 
@@ -54,6 +57,7 @@ def run(words: Sequence[str]) -> int:
     default = TrainArguments(game=tyro.MISSING, settings=_start(words))
     arguments = parse(TrainArguments, words, "athenan train", default)
     config = _limited(arguments.settings, words)
+    _require_allowed(config.outcome, arguments.allow_code, option_value(words, "--outcome"))
     from athenan_spiel.games import load_game
 
     game = load_game(arguments.game)
@@ -83,10 +87,11 @@ def starting(output: Output) -> Status:
 
 def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, output: Output) -> int:
     """Train by `start`, say what happens to the run in `folder` as `output` wants it, and return the exit code."""
+    from athenan_spiel.training.events import RunStarted
     from athenan_spiel.training.listeners import JsonLines, view
 
-    begun: list[Event] = []
-    listeners: list[Listener] = [lambda event: begun.append(event) if not begun else None]
+    begun: list[RunStarted] = []
+    listeners: list[Listener] = [lambda event: begun.append(event) if isinstance(event, RunStarted) else None]
     if output.json:
         listeners.append(JsonLines(sys.stdout))
     elif not output.quiet:
@@ -96,16 +101,31 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     except KeyboardInterrupt:
         if not begun:  # nothing was learned
             raise
-        say(f"stopped at once; the last checkpoint is kept, go on with: athenan resume {quoted(folder)}")
+        say(f"stopped at once; the last checkpoint is kept, {_go_on_with(folder, begun[0].config.outcome)}")
         return BAD_INPUT
     silent = output.quiet or output.json
     if run.reason == "stopped":
         if not silent:
-            say(f"go on with: athenan resume {quoted(run.folder)}")
+            say(_go_on_with(run.folder, run.config.outcome))
         return STOPPED
     if not run.matches and not silent:
         say("no round of matches came to its end in that time, so nothing was learned; try --matches-at-once 1")
     return DONE
+
+
+def _go_on_with(folder: str | Path, outcome: str) -> str:
+    """The command that goes on with a run of this outcome, whose code has to be allowed again."""
+    code = f" --allow-code {quoted(outcome)}" if ":" in outcome else ""
+    return f"go on with: athenan resume {quoted(folder)}{code}"
+
+
+def _require_allowed(outcome: str, allow_code: Sequence[str], said: str | None) -> None:
+    """Refuse an outcome that has to be imported and that a file alone names."""
+    names = allowed([*allow_code, *([said] if said is not None and ":" in said else [])])
+    if ":" in outcome and outcome not in names:
+        from athenan_spiel.outcomes import not_allowed
+
+        raise not_allowed(outcome)
 
 
 def _start(words: Sequence[str]) -> TrainingConfig:
@@ -118,7 +138,7 @@ def _start(words: Sequence[str]) -> TrainingConfig:
     if name is not None:
         raise ConfigError("expected --preset or --config to start from, got both")
     from athenan_spiel.files import read_toml
-    from athenan_spiel.training.settings_file import config_from_toml
+    from athenan_spiel.training.settings_file import read_text
 
     try:
         text = read_toml(file, follow=True)
@@ -126,7 +146,7 @@ def _start(words: Sequence[str]) -> TrainingConfig:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not valid TOML: {error}") from None
-    return config_from_toml(text, file)
+    return read_text(text, file)[1]
 
 
 def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:

@@ -31,7 +31,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.machine import cores
-from athenan_spiel.outcomes import Outcome, outcome_from_parameters
+from athenan_spiel.outcomes import Outcome, kind_called, outcome_from_parameters
 from athenan_spiel.processes import begin
 
 CHUNK = 128
@@ -207,7 +207,8 @@ def _work(order: _Order, chunks: range, pipe: Connection) -> None:
     """What a process does: send each of its chunks, or what is wrong."""
     try:
         game = load_game(order.game)
-        outcome = outcome_from_parameters(order.outcome_name, order.outcome_parameters)
+        kind = kind_called(order.outcome_name)  # who gave the order has imported it, and was allowed to
+        outcome = outcome_from_parameters(order.outcome_name, order.outcome_parameters, kind)
         player = _Player(game, outcome, Encoder(game, edges=order.edges), order.states, order.seed)
         for chunk in chunks:
             pipe.send(player.chunk(chunk))

@@ -10,10 +10,17 @@ from athenan_spiel.outcomes.base import Outcome
 from athenan_spiel.outcomes.classic import Gain, gain
 from athenan_spiel.outcomes.depth import AdditiveDepth, MultiplicativeDepth
 from athenan_spiel.outcomes.mobility import Mobility
+from athenan_spiel.outcomes.own import Kind
 from athenan_spiel.outcomes.presence import Presence
 from athenan_spiel.outcomes.registry import (
+    Given,
+    allowed_kind,
+    is_code,
+    kind_called,
     make_outcome,
+    not_allowed,
     outcome_from_parameters,
+    outcome_to_play_by,
     outcomes_for,
     register_outcome,
 )
@@ -24,15 +31,22 @@ __all__ = [
     "SAMPLE_MATCHES",
     "AdditiveDepth",
     "Gain",
+    "Given",
+    "Kind",
     "Mobility",
     "MultiplicativeDepth",
     "Outcome",
     "Presence",
     "Sample",
     "Score",
+    "allowed_kind",
     "gain",
+    "is_code",
+    "kind_called",
     "make_outcome",
+    "not_allowed",
     "outcome_from_parameters",
+    "outcome_to_play_by",
     "outcomes_for",
     "register_outcome",
     "sample_matches",

@@ -31,3 +31,15 @@ class Gain(Outcome):
     def __call__(self, state: pyspiel.State) -> float:
         """1, 0 or -1."""
         return float(gain(state))
+
+
+@dataclass(frozen=True)
+class ScaledGain(Outcome):
+    """The gain times the scale of an outcome that is not at hand, whose large values are of that size.
+
+    A network was trained on values of that size, so ends and estimates stay comparable.
+    """
+
+    def __call__(self, state: pyspiel.State) -> float:
+        """The scale, 0 or minus the scale."""
+        return self.scale * gain(state)

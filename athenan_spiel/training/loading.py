@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 from pathlib import Path
 
+import pyspiel
+
 from athenan_spiel.agent import Agent
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.errors import shown
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.games import load_game
-from athenan_spiel.outcomes import outcome_from_parameters
+from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
+from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.search import Budget
 from athenan_spiel.thinkers import DEFAULT, make_thinker, parse_thinker
-from athenan_spiel.training.checkpoints import STATE, read_header, read_weights
+from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.trainer import load_weights, value_network
+
+_log = logging.getLogger(__name__)
 
 
 def load_agent(
@@ -28,6 +35,7 @@ def load_agent(
     seed: int | None = None,
     engine: EngineConfig | None = None,
     search: str = DEFAULT,
+    outcome: Given = None,
 ) -> Agent:
     """A search over a checkpoint of a run, by default the newest; UBFM_s by default (Algorithms 12, 13).
 
@@ -42,25 +50,29 @@ def load_agent(
         engine: in place of the run's own, say on a machine without its device.
         search: how it thinks, whatever the run was trained with: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`,
             the last two with a number in brackets if need be; see `athenan_spiel.thinkers`.
+        outcome: where the run was trained with one of your own, "module:name", that name again (or a tuple of names
+            that are allowed), or the function or class itself. A name that stands in a file imports nothing: without
+            this the gain times the stored scale takes its place, and a warning of the log says so.
 
     Raises:
         AgentError: there is no such search.
         CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer.
         BudgetError: `seconds` is not more than zero.
-        ConfigError: the engine does not suit this machine.
+        ConfigError: the engine does not suit this machine; `outcome` is not the run's, cannot be imported, or is needed
+            and not given, as in a game for one player.
     """
     budget = budget or Budget(seconds=seconds)
     parse_thinker(search)  # before the checkpoint is read
     path = checkpoint_path(folder, checkpoint)
     header, weights = read_header(path), read_weights(path)
     game = load_game(header.game)
-    outcome = outcome_from_parameters(header.config.outcome, header.outcome)
+    worth = _outcome(header, game, outcome)
     encoder = Encoder(game, edges=header.config.encoding.edges)
-    network = value_network(encoder, header.config, outcome)
+    network = value_network(encoder, header.config, worth)
     load_weights(network, weights)
     evaluator = NetworkEvaluator(encoder, make_engine(engine or header.config.engine, encoder.shape))
     evaluator.load(network)
-    thinker = make_thinker(search, game, outcome)
+    thinker = make_thinker(search, game, worth)
     return Agent(
         game,
         thinker.search,
@@ -71,6 +83,18 @@ def load_agent(
         network=network,
         encoder=encoder,
     )
+
+
+def _outcome(header: Header, game: pyspiel.Game, given: Given) -> Outcome:
+    """What the ends of matches are worth to the search."""
+    name = header.config.outcome
+    kind = allowed_kind(name, given)
+    outcome = outcome_to_play_by(name, header.outcome, kind)
+    if outcome is None or (isinstance(outcome, ScaledGain) and game.num_players() == 1):
+        raise not_allowed(name)
+    if isinstance(outcome, ScaledGain):
+        _log.warning("outcome %s is code that was not named here: play values matches by who wins alone", shown(name))
+    return outcome
 
 
 def checkpoint_path(folder: str | os.PathLike[str], checkpoint: int | None = None) -> Path:

@@ -24,8 +24,9 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import given_game, load_game
+from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.new_folder import new_folder
@@ -84,6 +85,7 @@ def resume(
     *,
     more_matches: int | None = None,
     more_seconds: float | None = None,
+    outcome: Given = None,
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
@@ -94,11 +96,14 @@ def resume(
 
     Args:
         more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
+        outcome: where the run's is one of your own, "module:name", that name again (or a tuple of names that are
+            allowed), or the function or class itself: a name that stands in a file imports nothing.
         listeners, stop, milestones: as for `train`.
 
     Raises:
         CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
-        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint.
+        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint; `outcome` is not the run's,
+            cannot be imported, or is needed and not given.
         EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
     run_folder = RunFolder(folder).require_run()
@@ -107,10 +112,13 @@ def resume(
         checkpoint = run_folder.load()
         if checkpoint is not None:
             _require_same(run_folder, spec, config, checkpoint)
-        if more_matches is not None or more_seconds is not None:
-            config = _extended(config, checkpoint, more_matches, more_seconds)
-            run_folder.write_settings(spec, config)
-        trainer = Trainer(load_game(spec), config, checkpoint)
+        kind = allowed_kind(config.outcome, outcome)
+        if kind is None and is_code(config.outcome):
+            raise not_allowed(config.outcome)
+        extended = _extended(config, checkpoint, more_matches, more_seconds)
+        trainer = Trainer(load_game(spec), extended, checkpoint, kind)
+        if extended != config:
+            run_folder.write_settings(spec, extended)
         return Session(run_folder, trainer, run_folder.newest(), listeners, stop, milestones).run()
 
 
@@ -122,15 +130,17 @@ def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoi
         now, then = (functools.reduce(operator.getitem, name.split("."), settings) for settings in (new, old))
         if now != then:
             raise ConfigError(
-                f"{folder.path / 'config.toml'}: {name} must stay {then!r}, with which the run began, "
-                f"got {now!r}: change it back, or begin a new run"
+                f"{folder.path / 'config.toml'}: {name} must stay {shown(then)}, with which the run began, "
+                f"got {shown(now)}: change it back, or begin a new run"
             )
 
 
 def _extended(
     config: TrainingConfig, checkpoint: Checkpoint | None, more_matches: int | None, more_seconds: float | None
 ) -> TrainingConfig:
-    """`config` with limits that lie so much further than the checkpoint."""
+    """`config` with limits that lie so much further than the checkpoint, if any is given."""
+    if more_matches is None and more_seconds is None:
+        return config
     for name, more in (("more_matches", more_matches), ("more_seconds", more_seconds)):
         if more is not None and not more > 0:
             raise ConfigError(f"{name} must be more than zero, got {more!r}")

@@ -40,7 +40,7 @@ from athenan_spiel.training.checkpoints import (
     rewrite_header,
     write_checkpoint,
 )
-from athenan_spiel.training.settings_file import settings_from_toml, settings_to_toml
+from athenan_spiel.training.settings_file import read_text, require_game, settings_to_toml
 
 CONFIG = "config.toml"
 LOCK = ".lock"
@@ -143,7 +143,7 @@ class RunFolder:
             )
 
     def settings(self) -> tuple[str, TrainingConfig]:
-        """The game's string and the settings in `config.toml`.
+        """The game's string and the settings in `config.toml`, whose outcome nobody has allowed yet to be imported.
 
         Raises:
             ConfigError: they cannot be understood.
@@ -154,7 +154,8 @@ class RunFolder:
             text = read_toml(path)
         except (OSError, UnicodeDecodeError) as error:
             raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
-        return settings_from_toml(text, str(path))
+        game, config = read_text(text, str(path))
+        return require_game(game, str(path)), config
 
     def write_settings(self, game: str, config: TrainingConfig) -> None:
         """Write `config.toml`, old or new at any moment.

@@ -12,13 +12,14 @@ import json
 import sys
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from athenan_spiel.config import NONE, TrainingConfig
 from athenan_spiel.errors import ConfigError, nearest, shown
 from athenan_spiel.files import parse_toml
+from athenan_spiel.outcomes import is_code, not_allowed
 from athenan_spiel.training.toml_lines import KeyPath, key_lines
 
 
@@ -35,32 +36,42 @@ def settings_to_toml(game: str, config: TrainingConfig) -> str:
     return "\n".join([f"game = {_toml_value(game)}", *_toml_lines(config_to_dict(config), ())]) + "\n"
 
 
-def settings_from_toml(text: str, source: str = "config.toml") -> tuple[str, TrainingConfig]:
+def settings_from_toml(
+    text: str, source: str = "config.toml", *, allow_code: Collection[str] = ()
+) -> tuple[str, TrainingConfig]:
     """The game's string and the settings that `text` holds.
 
     Args:
         source: the name of the file, for messages.
+        allow_code: outcomes "module:name" that the text may name. Whoever trains with the settings imports them.
 
     Raises:
-        ConfigError: the text is no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range.
+        ConfigError: the text is no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range; the
+            outcome has to be imported and is not allowed.
     """
-    game, config = _read(text, source)
+    game, config = read_text(text, source)
+    if is_code(config.outcome) and config.outcome not in allow_code:
+        raise not_allowed(config.outcome)
+    return require_game(game, source), config
+
+
+def require_game(game: str | None, source: str) -> str:
+    """`game`, if there is one.
+
+    Raises:
+        ConfigError: there is none.
+    """
     if game is None:
         raise ConfigError(f"{source}: game must be an OpenSpiel game string such as 'connect_four', got None")
-    return game, config
+    return game
 
 
-def config_from_toml(text: str, source: str = "config.toml") -> TrainingConfig:
-    """The settings that `text` holds, as strict as `settings_from_toml`; a game may stand there and is not returned.
+def read_text(text: str, source: str) -> tuple[str | None, TrainingConfig]:
+    """The game's string, None if there is none, and the settings; nothing in them is allowed yet to be imported.
 
     Raises:
         ConfigError: the text is no TOML, or a setting is unknown, of a wrong type or out of range.
     """
-    return _read(text, source)[1]
-
-
-def _read(text: str, source: str) -> tuple[str | None, TrainingConfig]:
-    """The game's string, None if there is none, and the settings."""
     try:
         table = parse_toml(text)
     except ValueError as error:

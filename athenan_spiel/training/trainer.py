@@ -28,7 +28,7 @@ from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork, make_network, playing_bytes, require_memory
-from athenan_spiel.outcomes import Outcome, make_outcome, outcome_from_parameters
+from athenan_spiel.outcomes import Kind, Outcome, make_outcome, outcome_from_parameters
 from athenan_spiel.resolved import Proof, ResolvedStates
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.selfplay import Match, Round
@@ -44,22 +44,29 @@ class Trainer:
         game: the game to learn.
         config: the run's settings.
         checkpoint: where to go on; none: a new run.
+        kind: what the outcome is made of, where it is code of one's own and a checkpoint alone names it.
 
     Raises:
         CheckpointError: what the checkpoint holds does not fit the game and the settings.
         ConfigError: the game has no such outcome, edges or symmetry, or a setting does not suit this machine.
     """
 
-    def __init__(self, game: pyspiel.Game, config: TrainingConfig, checkpoint: Checkpoint | None = None) -> None:
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        config: TrainingConfig,
+        checkpoint: Checkpoint | None = None,
+        kind: Kind | None = None,
+    ) -> None:
         self.game = game
         self.config = config
         seeds = np.random.SeedSequence(config.seed).spawn(6)
         for_outcome, for_network, for_matches, for_replay, for_warm_up, for_symmetries = seeds
         self.outcome: Outcome
         if checkpoint is None:
-            self.outcome = make_outcome(config.outcome, game, random.Random(_seed(for_outcome)))
+            self.outcome = make_outcome(config.outcome, game, random.Random(_seed(for_outcome)), kind)
         else:
-            self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome)
+            self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome, kind)
         _require_suited(config, game, self.outcome)
         self.encoder = Encoder(game, edges=config.encoding.edges)
         require_means(config, self.encoder.shape, learning_device(config.engine))

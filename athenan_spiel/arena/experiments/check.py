@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyspiel
 
@@ -22,7 +22,7 @@ from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.evaluators import make_engine
 from athenan_spiel.games import load_game
 from athenan_spiel.matches import random_openings
-from athenan_spiel.outcomes import Outcome
+from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.search import make_search
 from athenan_spiel.training.toml_lines import KeyPath
 from athenan_spiel.training.trainer import Trainer
@@ -33,8 +33,11 @@ COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
 """Which engine values states changes nothing in whether a variant suits a game."""
 
 
-def check(file: ExperimentFile) -> None:
+def check(file: ExperimentFile, allow_code: Collection[str] = ()) -> None:
     """Make every variant ready for every game.
+
+    Args:
+        allow_code: outcomes "module:name" that the file may name; nothing else that it names is imported.
 
     Raises:
         ConfigError: one cannot be, with the line of the setting in the experiment's file; or there would be too many
@@ -42,6 +45,9 @@ def check(file: ExperimentFile) -> None:
     """
     _require_feasible(file)
     experiment = file.experiment
+    for variant in experiment.variants:
+        if is_code(variant.training.outcome) and variant.training.outcome not in allow_code:
+            raise file.variant_error(variant.name, str(not_allowed(variant.training.outcome)))
     games = {spec: _game(file, spec) for spec in experiment.games}
     for i, spec in enumerate(games):
         for other in list(games)[:i]:

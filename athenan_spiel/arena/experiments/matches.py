@@ -22,7 +22,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.games import load_game
 from athenan_spiel.matches import Series, play_series
-from athenan_spiel.outcomes import Outcome, outcome_from_parameters
+from athenan_spiel.outcomes import Outcome, allowed_kind, outcome_from_parameters
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.trainer import load_weights, value_network
@@ -73,6 +73,7 @@ class MatchesTask:
         require_network(matchup.network_a, pairing.game, matchup.training_a)
         require_network(matchup.network_b, pairing.game, matchup.training_b)
         seed = seed_of(self.seed, "matches", dataclasses.astuple(pairing))
+        code = (matchup.training_a.outcome, matchup.training_b.outcome)  # of the experiment's file, and allowed
 
         def on_match(series: Series) -> None:
             if stop():
@@ -81,8 +82,8 @@ class MatchesTask:
         try:
             series = play_series(
                 loaded_game(pairing.game),
-                lambda player: player_of(matchup.network_a, matchup.play_a, seed_of(seed, "a", player)),
-                lambda player: player_of(matchup.network_b, matchup.play_b, seed_of(seed, "b", player)),
+                lambda player: player_of(matchup.network_a, matchup.play_a, seed_of(seed, "a", player), code),
+                lambda player: player_of(matchup.network_b, matchup.play_b, seed_of(seed, "b", player), code),
                 self.matches,
                 opening_plies=self.opening_plies,
                 seed=seed,
@@ -121,9 +122,13 @@ def _rows(pairing: Pairing, series: Series) -> list[dict[str, Any]]:
     ]
 
 
-def player_of(network: Path, play: PlayConfig, seed: int) -> Agent:
-    """The agent that plays with a saved network as `play` says."""
-    game, outcome, evaluator = _loaded_network(network)
+def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] = ()) -> Agent:
+    """The agent that plays with a saved network as `play` says.
+
+    Args:
+        code: outcomes "module:name" that the network's file may name.
+    """
+    game, outcome, evaluator = _loaded_network(network, code)
     return Agent(
         game,
         make_search(game, play.search(), outcome),
@@ -157,11 +162,11 @@ def loaded_game(spec: str) -> pyspiel.Game:
 
 
 @functools.lru_cache(maxsize=NETWORKS_KEPT)
-def _loaded_network(path: Path) -> tuple[pyspiel.Game, Outcome, NetworkEvaluator]:
+def _loaded_network(path: Path, code: tuple[str, ...]) -> tuple[pyspiel.Game, Outcome, NetworkEvaluator]:
     """A network ready to be asked; what lies at `path` never changes."""
     header, weights = read_header(path), read_weights(path)
     game = loaded_game(header.game)
-    outcome = outcome_from_parameters(header.config.outcome, header.outcome)
+    outcome = outcome_from_parameters(header.config.outcome, header.outcome, allowed_kind(header.config.outcome, code))
     encoder = Encoder(game, edges=header.config.encoding.edges)
     network = value_network(encoder, header.config, outcome)
     load_weights(network, weights)

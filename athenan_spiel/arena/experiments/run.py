@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,9 +64,17 @@ class Paths:
 
 
 def run_experiment(
-    file: ExperimentFile, path: str | os.PathLike[str], *, processes: int, progress: Progress
+    file: ExperimentFile,
+    path: str | os.PathLike[str],
+    *,
+    processes: int,
+    progress: Progress,
+    allow_code: Collection[str] = (),
 ) -> Results:
     """Do what is left to do of the experiment in the folder `path`, and write its report.
+
+    Args:
+        allow_code: outcomes "module:name" that the file may name; see `check`.
 
     Raises:
         ConfigError: a variant does not suit a game, or as `require_processes`.
@@ -79,7 +87,7 @@ def run_experiment(
     require_matplotlib()
     folder = ExperimentFolder(path, file)
     folder.require_own()
-    check(file)
+    check(file, allow_code)
     with folder.locked():
         folder.begin()
         plan = Plan(file.experiment)

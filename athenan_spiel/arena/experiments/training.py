@@ -76,7 +76,8 @@ class TrainingTask:
         if (self.folder / CONFIG).exists():
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
             listener.keep_newest()
-            run = resume(self.folder, listeners=[listener], stop=stop, milestones=milestones)
+            code = (self.config.outcome,)  # that of the experiment's file, which was allowed
+            run = resume(self.folder, outcome=code, listeners=[listener], stop=stop, milestones=milestones)
         else:
             run = train(game, self.config, self.folder, listeners=[listener], stop=stop, milestones=milestones)
         if run.reason == "stopped":
