@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
+from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.decisions import Decision, safest, safest_alone
-from athenan_spiel.games import load_game
+from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.games import given_game, load_game, require_open_state
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
 from athenan_spiel.tree import Tree
@@ -31,7 +33,7 @@ class Agent:
     memory of the match: what comes back begins a match as this one would. `clone` keeps the memory, too.
 
     Args:
-        game: the game played.
+        game: the game played, or its string.
         search: grows the tree, such as `UBFM(game)`.
         evaluator: values states for player 0; called from the thread that calls the agent.
         decision: chooses the action at the end of a search; by default `safest`, which over UBFM is the papers'
@@ -47,11 +49,15 @@ class Agent:
         encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
             there is no network.
         result: what the last search of this match has found; None before the first.
+
+    Raises:
+        UnsupportedGameError: the game is none, or outside what the algorithms assume.
+        AgentError: the search is one of another game, or another argument is not of its kind.
     """
 
     def __init__(
         self,
-        game: pyspiel.Game,
+        game: pyspiel.Game | str,
         search: Search,
         evaluator: Evaluator,
         *,
@@ -61,7 +67,16 @@ class Agent:
         network: ValueNetwork | None = None,
         encoder: Encoder | None = None,
     ) -> None:
-        self.game = game
+        require_kind("search", search, Search, AgentError)
+        require_callable("evaluator", evaluator, AgentError)
+        require_callable("decision", decision, AgentError, or_none=True)
+        require_kind("budget", budget, Budget, AgentError)
+        require_kind("rng", rng, random.Random, AgentError, or_none=True)
+        self.game = game = given_game(game)
+        if search.game is not game and str(search.game) != str(game):
+            raise AgentError(
+                f"expected a search of {shown(str(game))}, got a {type(search).__name__} of {shown(str(search.game))}"
+            )
         self.search = search
         self.evaluator = evaluator
         self.decision = decision or (safest_alone if game.num_players() == 1 else safest)
@@ -89,9 +104,10 @@ class Agent:
         """Search from `state` until the budget is spent, on top of what this match's tree already holds.
 
         Raises:
-            SearchError: `state` is terminal.
+            SearchError: `state` is terminal, or none of the agent's game.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
         """
+        require_open_state(self.game, state)
         if not self._continues(state):
             self.restart()
         result = think(self.search, state, self.budget, self.evaluator, tree=self.tree, rng=self.rng)
@@ -105,9 +121,10 @@ class Agent:
         """The action to play in `state`. Asked again about the same state, it answers the same without thinking.
 
         Raises:
-            SearchError: `state` is terminal.
+            SearchError: `state` is terminal, or none of the agent's game.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
         """
+        require_open_state(self.game, state)
         if self._action is None or not self._is_last(state):
             node = self.think(state).node
             self._action = int(node.actions[self.decision(node, self.rng)])
@@ -117,7 +134,7 @@ class Agent:
         """(action, probability) for each legal action: 1 for the action that `step` plays, 0 for the others.
 
         Raises:
-            SearchError: `state` is terminal.
+            SearchError: `state` is terminal, or none of the agent's game.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
         """
         played = self.step(state)

@@ -8,6 +8,7 @@ the player and not a broken state.
 
 from __future__ import annotations
 
+import numbers
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -16,10 +17,14 @@ from typing import Protocol
 
 import pyspiel
 
+from athenan_spiel.arguments import require_callable, require_kind, require_whole
 from athenan_spiel.errors import AgentError, ConfigError, shown
+from athenan_spiel.games import given_game
 
 DRAWS_PER_OPENING = 20
 """So many draws in a row that find no new opening mean that there is none left."""
+MOST_MATCHES = 1_000_000
+"""Openings that are drawn before the first match, at most: all are held in memory."""
 SHOWN = 8
 """So many actions of a list stand in an error."""
 
@@ -151,15 +156,18 @@ class Series:
         return Series((*self.results, result), (*self.colours, colour))
 
 
-def play_match(game: pyspiel.Game, players: Sequence[Player], *, opening: Sequence[int] = ()) -> MatchResult:
+def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: Sequence[int] = ()) -> MatchResult:
     """Play one match; `players[i]` is player i, and the first actions are those of `opening`.
 
     The players are told of the opening by `restart_at` with the state after it.
 
     Raises:
-        AgentError: a player chose an action that is not legal.
+        UnsupportedGameError: the game is none, or outside what the algorithms assume.
+        AgentError: a player chose an action that is not legal, is none, or there are not as many as the game has.
         ConfigError: the opening holds such an action.
     """
+    game = given_game(game)
+    _require_players(game, players)
     state = _after(game, opening)
     seconds = [0.0] * len(players)
     for player in players:
@@ -169,7 +177,7 @@ def play_match(game: pyspiel.Game, players: Sequence[Player], *, opening: Sequen
         start = time.perf_counter()
         action = players[mover].step(state.clone())
         seconds[mover] += time.perf_counter() - start
-        if action not in state.legal_actions():
+        if not _is_legal(state, action):
             raise AgentError(_complaint(state, f"player {mover} ({type(players[mover]).__name__})", action))
         for i, player in enumerate(players):
             if i != mover:
@@ -178,10 +186,25 @@ def play_match(game: pyspiel.Game, players: Sequence[Player], *, opening: Sequen
     return MatchResult(tuple(state.history()), len(opening), tuple(state.returns()), tuple(seconds))
 
 
+def _require_players(game: pyspiel.Game, players: Sequence[Player]) -> None:
+    """Raise `AgentError` unless `players` are as many as the game has, each with the methods of one."""
+    if not isinstance(players, Sequence) or len(players) != game.num_players():
+        raise AgentError(f"expected a list of {game.num_players()} players, got {shown(players)}")
+    for i, player in enumerate(players):
+        if not all(callable(getattr(player, name, None)) for name in ("restart_at", "step", "inform_action")):
+            raise AgentError(f"expected a bot or an agent as player {i}, got {shown(player)}")
+
+
+def _is_legal(state: pyspiel.State, action: object) -> bool:
+    """Whether `action` is a whole number, and legal."""
+    return isinstance(action, numbers.Integral) and action in state.legal_actions()
+
+
 def _after(game: pyspiel.Game, opening: Sequence[int]) -> pyspiel.State:
+    require_kind("the opening", opening, Sequence, ConfigError)
     state = game.new_initial_state()
     for action in opening:
-        if action not in state.legal_actions():
+        if not _is_legal(state, action):
             raise ConfigError(_complaint(state, "the opening", action))
         state.apply_action(action)
     return state
@@ -191,7 +214,7 @@ def _complaint(state: pyspiel.State, who: str, action: object) -> str:
     legal, history = state.legal_actions(), state.history()
     choices = ", ".join(map(str, legal[:SHOWN])) + (", ..." if len(legal) > SHOWN else "")
     past = ("..., " if len(history) > SHOWN else "") + ", ".join(map(str, history[-SHOWN:]))
-    return f"{who} must choose a legal action, [{choices}], after [{past}]; got {action!r}"
+    return f"{who} must choose a legal action, [{choices}], after [{past}]; got {shown(action)}"
 
 
 def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Random) -> list[tuple[int, ...]]:
@@ -200,8 +223,12 @@ def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Rand
     An opening comes back only when no other seems to be left, as players without chance would repeat their match.
 
     Raises:
-        ConfigError: `plies` is negative, or every opening of that length seems to end the match.
+        ConfigError: `count` is more than `MOST_MATCHES`, `plies` is negative, or every opening of that length seems to
+            end the match.
     """
+    require_whole("the plies of an opening", plies, ConfigError)
+    if count > MOST_MATCHES:
+        raise ConfigError(f"matches begin with at most {MOST_MATCHES:,} openings, got {shown(count)}: play fewer")
     if plies < 0:
         raise ConfigError(f"an opening must have zero plies or more, got {shown(plies)}")
     openings: list[tuple[int, ...]] = []
@@ -231,7 +258,7 @@ def _random_opening(game: pyspiel.Game, plies: int, rng: random.Random) -> tuple
 
 
 def play_series(
-    game: pyspiel.Game,
+    game: pyspiel.Game | str,
     contender: Callable[[int], Player],
     opponent: Callable[[int], Player],
     matches: int,
@@ -249,10 +276,15 @@ def play_series(
         on_match: called after each match with the series so far.
 
     Raises:
-        ConfigError: the game is for one player, `matches` is not even and at least 2, or there is no opening of that
-            length.
-        AgentError: a player chose an action that is not legal.
+        UnsupportedGameError: the game is none, or outside what the algorithms assume.
+        ConfigError: the game is for one player, `matches` is not even and at least 2, there are too many, or
+            there is no opening of that length; another number is none.
+        AgentError: a player chose an action that is not legal, or what makes players is no function.
     """
+    game = given_game(game)
+    require_callable("contender", contender, AgentError)
+    require_callable("opponent", opponent, AgentError)
+    require_callable("on_match", on_match, ConfigError, or_none=True)
     openings = series_openings(game, matches, opening_plies, seed)
     sides = [(contender(0), opponent(1)), (opponent(0), contender(1))]
     series = Series()
@@ -272,9 +304,11 @@ def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> 
     """
     if game.num_players() != 2:
         raise ConfigError(f"a series needs a game for two players, got {str(game)!r}: let each agent play by itself")
+    require_whole("matches", matches, ConfigError)
     if matches < 2 or matches % 2:
         raise ConfigError(f"a series plays both colours: matches must be even and at least 2, got {shown(matches)}")
-    return random_openings(game, matches // 2, plies, random.Random(seed))
+    require_whole("seed", seed, ConfigError)
+    return random_openings(game, matches // 2, plies, random.Random(int(seed)))
 
 
 def play_by_itself(
@@ -313,6 +347,8 @@ def lone_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> li
     """
     if game.num_players() != 1:
         raise ConfigError(f"only a game for one player is played by oneself, got {str(game)!r}: play a series")
+    require_whole("matches", matches, ConfigError)
     if matches < 1:
         raise ConfigError(f"matches must be at least 1, got {shown(matches)}")
-    return random_openings(game, matches, plies, random.Random(seed))
+    require_whole("seed", seed, ConfigError)
+    return random_openings(game, matches, plies, random.Random(int(seed)))

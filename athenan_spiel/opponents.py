@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pyspiel
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.config.settings import MOST
+from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 
 UCT_CONSTANT = 2.0
@@ -28,12 +29,14 @@ def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
         seed: of the choices among equals and of the rollouts.
 
     Raises:
-        ConfigError: `simulations` is less than 1, or the game rewards on the way, which `MCTSBot` cannot play.
+        ConfigError: `simulations` is less than 1 or more than a billion, or the game rewards on the way, which
+            `MCTSBot` cannot play.
     """
     if game.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
         raise ConfigError(f"mcts needs a game that rewards at its end only, got {str(game)!r}: take another agent")
-    if simulations < 1:
-        raise ConfigError(f"simulations of MCTS must be at least 1, got {simulations!r}")
+    if not 1 <= simulations <= MOST:
+        bound = "at least 1" if simulations < 1 else f"at most {MOST:,}"
+        raise ConfigError(f"simulations of MCTS must be {bound}, got {shown(simulations)}")
     kind = _MCTSBotOfPythonGames if hasattr(game, "make_py_observer") else MCTSBot
     return kind(game, simulations, seed)
 

@@ -7,7 +7,7 @@ network trained on the game says where to look first; a proof is true whatever t
 1. A `Proof` that is `proven` is true of the game: its `value` is what best play leads to, and its line, along which
    each action and each reply keeps that value, ends with the match.
 2. Of one that is not, value and line are the search's opinion.
-3. Without a limit in seconds or megabytes it can be repeated to the bit.
+3. One that no limit in seconds or megabytes has ended can be repeated to the bit.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ from typing import Literal
 
 import pyspiel
 
-from athenan_spiel.errors import ConfigError, SearchError, nearest
+from athenan_spiel.arguments import require_callable, require_kind, require_number, require_whole
+from athenan_spiel.config.learning import MOST_MEGABYTES
+from athenan_spiel.config.settings import LONGEST, MOST
+from athenan_spiel.errors import ConfigError, EvaluatorError, SearchError, nearest, shown
 from athenan_spiel.evaluators.simple import ZeroEvaluator
+from athenan_spiel.games import given_game, require_open_state
+from athenan_spiel.machine import free_memory
 from athenan_spiel.outcomes import Gain, make_outcome
 from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, Search, SearchResult, think
 from athenan_spiel.search.ahead import WinsAhead
@@ -38,6 +43,10 @@ SEARCHES: Mapping[str, type[Search]] = MappingProxyType({"ubfm": UBFM, "descent"
 
 STRETCH = 20
 """Iterations between two looks at the clock, the memory, and the caller's progress."""
+MEGABYTES = 4000.0
+"""By which the process may grow where nothing else is said; a position in the tree takes about 2 kB."""
+SHARE_OF_FREE_MEMORY = 0.9
+"""What is left lets a proof end by itself before the system ends it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,30 +81,38 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class ProofBounds:
-    """How much a proof may cost at most; each may be left out.
+    """How much a proof may cost at most; each may be None, which is no bound.
 
     Attributes:
         seconds: of time, after which the iteration in progress is finished.
         iterations: of the search.
-        megabytes: by which the memory of the whole process may grow.
+        megabytes: by which the memory of the whole process may grow, 4,000 by default; never more than
+            `SHARE_OF_FREE_MEMORY` of what is free when the proof begins.
 
     Raises:
-        ConfigError: one is not more than zero.
+        ConfigError: one is not a number greater than zero, or larger than any use of it.
     """
 
     seconds: float | None = None
     iterations: int | None = None
-    megabytes: float | None = None
+    megabytes: float | None = MEGABYTES
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "iterations", "megabytes"):
-            bound = getattr(self, name)
-            if bound is not None and not bound > 0:
-                raise ConfigError(f"the bound of a proof in {name} must be more than zero, got {bound!r}")
+        for name, most in (("seconds", LONGEST), ("iterations", MOST), ("megabytes", MOST_MEGABYTES)):
+            bound, called = getattr(self, name), f"the bound of a proof in {name}"
+            if bound is None:
+                continue
+            require_number(called, bound, ConfigError)
+            if not bound > 0:
+                raise ConfigError(f"{called} must be more than zero, got {shown(bound)}")
+            if bound > most:
+                raise ConfigError(f"{called} must be at most {most:,}, got {shown(bound)}")
+            if name == "iterations":
+                require_whole(called, bound, ConfigError)
 
 
 def solve(
-    game: pyspiel.Game,
+    game: pyspiel.Game | str,
     state: pyspiel.State | None = None,
     *,
     algorithm: str = "descent",
@@ -108,30 +125,34 @@ def solve(
     """Prove what `state` is worth.
 
     Args:
-        game: the game.
+        game: the game, or its string.
         state: a state of it, not terminal; the initial one by default.
         algorithm: "descent" or "ubfm".
         evaluator: values states for player 0; by default it knows nothing. It decides how soon a proof is found.
         outcome: f_t, the worth of a terminal state; by default the gain, of one player the score. A network wants the
             one that it was trained with.
-        bounds: when to give up; by default never.
+        bounds: when to give up; by default when the process has grown by 4,000 megabytes, as `athenan solve` does.
         rng: breaks ties; `random.Random(0)` by default.
         on_progress: is told every `STRETCH` iterations what is known.
 
     Raises:
-        SearchError: `state` is terminal.
-        ConfigError: the algorithm is unknown.
+        UnsupportedGameError: the game is none, or outside what the algorithms assume.
+        SearchError: `state` is terminal, or none of the game; another argument is not of its kind.
+        ConfigError: the algorithm is unknown, or `bounds` are none.
         EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
     """
+    game = given_game(game)
     state = game.new_initial_state() if state is None else state
-    if state.is_terminal():
-        raise SearchError(
-            f"a proof needs a state with an action to choose, got a terminal one after {state.history()!r}"
-        )
-    if algorithm not in SEARCHES:
+    require_open_state(game, state)
+    if not isinstance(algorithm, str) or algorithm not in SEARCHES:
         raise ConfigError(
-            f"a position is proven by {' or '.join(SEARCHES)}, got {algorithm!r}{nearest(algorithm, SEARCHES)}"
+            f"a position is proven by {' or '.join(SEARCHES)}, got {shown(algorithm)}{nearest(algorithm, SEARCHES)}"
         )
+    require_callable("evaluator", evaluator, EvaluatorError, or_none=True)
+    require_callable("outcome", outcome, SearchError, or_none=True)
+    require_kind("bounds", bounds, ProofBounds, ConfigError, or_none=True)
+    require_kind("rng", rng, random.Random, SearchError, or_none=True)
+    require_callable("on_progress", on_progress, SearchError, or_none=True)
     rng = rng or random.Random(0)
     if game.num_players() > 1:
         outcome = outcome or Gain()
@@ -157,7 +178,7 @@ class _Solver:
 
     def prove(self, state: pyspiel.State, bounds: ProofBounds, on_progress: Callable[[Proof], object]) -> Proof:
         """Search until `state` is resolved or a bound is met."""
-        before = resident_megabytes()
+        before, most = resident_megabytes(), _most_megabytes(bounds)
         while True:
             result = self._think(state, self._stretch(bounds))
             if result.is_resolved:
@@ -168,7 +189,7 @@ class _Solver:
                 return replace(proof, ending="seconds")
             if bounds.iterations is not None and proof.iterations >= bounds.iterations:
                 return replace(proof, ending="iterations")
-            if bounds.megabytes is not None and resident_megabytes() - before >= bounds.megabytes:
+            if most is not None and resident_megabytes() - before >= most:
                 return replace(proof, ending="megabytes")
             on_progress(proof)
 
@@ -214,6 +235,14 @@ class _Solver:
             line.append(action)
             state.apply_action(action)
         return line
+
+
+def _most_megabytes(bounds: ProofBounds) -> float | None:
+    """By how much the process may grow: as the bounds say, but within the memory that is free."""
+    free = free_memory()
+    if bounds.megabytes is None or free is None:
+        return bounds.megabytes
+    return min(bounds.megabytes, SHARE_OF_FREE_MEMORY * free / 1e6)
 
 
 def _by_length(node: Node, lengths: Mapping[int, int]) -> int:

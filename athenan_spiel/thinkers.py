@@ -56,6 +56,8 @@ def parse_thinker(text: str) -> ThinkerWord:
     Raises:
         AgentError: it is no way of thinking, or its number does not suit it.
     """
+    if not isinstance(text, str):
+        raise AgentError(f"expected a search, one of {', '.join(NAMES)}; got {shown(text)}")
     match = re.fullmatch(r"(?P<name>[^()]*)(?:\((?P<number>[^()]*)\))?", text)
     if match is None or match["name"] not in NAMES:
         raise AgentError(

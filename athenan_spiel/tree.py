@@ -208,6 +208,7 @@ class Tree:
         completion: False leaves everything unresolved, terminal states too (Algorithm 9).
         store: takes the observation of every state of S; the nodes and `terminals` keep its index.
         known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
+        game: whose states it holds, for those who ask; the tree itself does not.
     """
 
     node_type: ClassVar[type[Node]] = Node
@@ -220,7 +221,9 @@ class Tree:
         completion: bool = True,
         store: Store | None = None,
         known: Known | None = None,
+        game: pyspiel.Game | None = None,
     ) -> None:
+        self.game = game
         self.outcome = outcome
         self.key = key
         self.completion = completion

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     "errors",
     "files",
+    "arguments",
     "machine",
     "config",
     "processes",

@@ -347,7 +347,7 @@ def test_infinite_worth() -> None:
         ({"exploration_constant": -0.1}, "exploration constant of MCTS must be zero or more, got -0.1"),
         ({"exploration_constant": math.inf}, "zero or more, got inf"),
         ({"exploration_constant": math.nan}, "zero or more, got nan"),
-        ({"virtual_loss_batch": 0}, "at least 1 leaf, got 0"),
+        ({"virtual_loss_batch": 0}, "from 1 to 10,000 leaves, got 0"),
         ({"outcome": InfiniteTerminal(drawn=Gain())}, "MCTS takes means, so its outcome must be finite, got Infinite"),
     ],
 )

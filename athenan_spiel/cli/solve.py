@@ -60,7 +60,8 @@ class SolveArguments:
     iterations: int | None = None
     """Give up after so many iterations."""
     megabytes: float | None = 4000.0
-    """Give up when the process has grown by so many; a position in the tree takes about two thousandths of one."""
+    """Give up when the process has grown by so many, or by nearly all that is free; a position in the tree takes about
+    two thousandths of one."""
     seed: int = 0
     """Of the choices among equal moves."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from athenan_spiel.errors import UnsupportedGameError, shown
+
 _UNMET: Mapping[str, Mapping[str, str]] = {
     "dynamics": {
         "SIMULTANEOUS": "its players move at the same time",
@@ -67,9 +69,20 @@ class GameInfo:
 
 
 def unmet_conditions(game: pyspiel.Game) -> list[str]:
-    """Everything that makes `game`, with the parameters it has, unfit for the algorithms; empty if nothing does."""
+    """Everything that makes `game`, with the parameters it has, unfit for the algorithms; empty if nothing does.
+
+    Raises:
+        UnsupportedGameError: it is no game.
+    """
+    require_game(game)
     chance = game.max_chance_outcomes() > 0
     return type_conditions(game.get_type(), (game.num_players(), game.num_players()), chance=chance)
+
+
+def require_game(game: object) -> None:
+    """Raise `UnsupportedGameError` unless `game` is one, supported or not: what offers `new_initial_state`."""
+    if not hasattr(game, "new_initial_state"):
+        raise UnsupportedGameError(f"expected a game, such as load_game('connect_four') gives, got {shown(game)}")
 
 
 def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance: bool = False) -> list[str]:

@@ -6,6 +6,7 @@ own, and read up in the C++ source. What OpenSpiel itself refuses, or `load_game
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +23,9 @@ def parameter_fault(spec: Spec) -> str | None:
     for value in spec.parameters.values():
         if isinstance(value, Spec) and (fault := parameter_fault(value)):
             return fault
+    for name, value in spec.parameters.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{name} must be finite, got {value}"
     check = _FAULTS.get(spec.name)
     return check(spec.parameters) if check else None
 
@@ -45,6 +49,11 @@ def _checkers(given: _Parameters) -> str | None:
     # A piece that goes on jumping is kept as row * rows + column, so columns beyond the rows come out elsewhere.
     rows, columns = given.get("rows", 8), given.get("columns", 8)
     return f"OpenSpiel needs columns <= rows, got {columns} > {rows}" if columns > rows else None
+
+
+def _connect_four(given: _Parameters) -> str | None:
+    # It plays 0 as it plays 1: the first stone wins, though none was asked for.
+    return _at_least(given, "x_in_row", 1)
 
 
 def _crazyhouse(given: _Parameters) -> str | None:
@@ -86,6 +95,11 @@ def _hive(given: _Parameters) -> str | None:
     return _at_most(given, "board_size", 14)
 
 
+def _mnk(given: _Parameters) -> str | None:
+    # As Connect Four.
+    return _at_least(given, "k", 1)
+
+
 def _nim(given: _Parameters) -> str | None:
     piles = [pile.strip() for pile in given.get("pile_sizes", "1").split(";")]
     return "a pile cannot be negative" if any(pile.startswith("-") for pile in piles) else None
@@ -96,6 +110,11 @@ def _y(given: _Parameters) -> str | None:
     return _at_most(given, "board_size", 31)
 
 
+def _at_least(given: _Parameters, parameter: str, least: int) -> str | None:
+    value = given.get(parameter, least)
+    return f"{parameter} must be at least {least}, got {value}" if value < least else None
+
+
 def _at_most(given: _Parameters, parameter: str, most: int) -> str | None:
     value = given.get(parameter, 0)
     return f"{parameter} must be at most {most}, got {value}" if value > most else None
@@ -103,11 +122,13 @@ def _at_most(given: _Parameters, parameter: str, most: int) -> str | None:
 
 _FAULTS: Mapping[str, Callable[[_Parameters], str | None]] = {
     "checkers": _checkers,
+    "connect_four": _connect_four,
     "crazyhouse": _crazyhouse,
     "gomoku": _gomoku,
     "havannah": _havannah,
     "hex": _hex,
     "hive": _hive,
+    "mnk": _mnk,
     "nim": _nim,
     "y": _y,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyspiel
 
 from athenan_spiel.errors import SearchError, UnsupportedGameError, shown
-from athenan_spiel.games.conditions import unmet_conditions
+from athenan_spiel.games.conditions import require_game, unmet_conditions
 from athenan_spiel.games.faults import parameter_fault
 from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.spec import Spec
@@ -25,10 +25,7 @@ def given_game(game: pyspiel.Game | str) -> pyspiel.Game:
     """
     if isinstance(game, str):
         return load_game(game)
-    if not hasattr(game, "new_initial_state"):
-        raise UnsupportedGameError(
-            f"expected a game, or its OpenSpiel string such as 'connect_four', got {shown(game)}"
-        )
+    require_game(game)
     if isinstance(game, pyspiel.Game):
         if unmet := unmet_conditions(game):
             raise UnsupportedGameError(f"{shown(str(game))} is not supported: {'; '.join(unmet)}")

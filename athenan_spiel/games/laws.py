@@ -25,23 +25,34 @@ import numpy as np
 import pyspiel
 from open_spiel.python.observation import make_observation
 
-from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.arguments import require_kind, require_whole
+from athenan_spiel.config.settings import MOST
+from athenan_spiel.errors import UnsupportedGameError, shown
+from athenan_spiel.games.conditions import require_game
+from athenan_spiel.games.loading import load_game
 
 _TOLERANCE = 1e-6
 """Of sums of returns, which may be fractions."""
 
 
-def check_game(game: pyspiel.Game, *, matches: int = 3, rng: random.Random | None = None) -> None:
+def check_game(game: pyspiel.Game | str, *, matches: int = 3, rng: random.Random | None = None) -> None:
     """Play `matches` random matches of `game` and hold every state to the laws of this module.
 
     Args:
-        game: the game; it need not be one that `load_game` gives.
+        game: the game, which need not be one that `load_game` gives, or the string of one that is.
         matches: how many matches.
         rng: chooses the actions; by default always the same ones.
 
     Raises:
-        UnsupportedGameError: a law is broken; the message has its number, what was found, and the history.
+        UnsupportedGameError: a law is broken; the message has its number, what was found, and the history. Or it is no
+            game, or `matches` or `rng` are not what they should be.
     """
+    game = load_game(game) if isinstance(game, str) else game
+    require_game(game)
+    require_whole("matches", matches, UnsupportedGameError)
+    if not 1 <= matches <= MOST:
+        raise UnsupportedGameError(f"matches must be from 1 to {MOST:,}, got {shown(matches)}")
+    require_kind("rng", rng, random.Random, UnsupportedGameError, or_none=True)
     rng = rng or random.Random(0)
     check = _Check(game)
     for _ in range(matches):

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 import pyspiel
 
-from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.errors import UnsupportedGameError, shown
 from athenan_spiel.games.conditions import NOTES, type_conditions, unmet_conditions
 from athenan_spiel.games.faults import parameter_fault, process_fault
 from athenan_spiel.games.lasting_states import NEED_LASTING_STATES, LastingStates
@@ -43,14 +43,14 @@ def load_game(spec: str) -> pyspiel.Game:
             a game outside what the algorithms assume (with every unmet condition).
     """
     if not isinstance(spec, str):
-        raise UnsupportedGameError(f"expected an OpenSpiel game string such as 'connect_four', got {spec!r}")
+        raise UnsupportedGameError(f"expected an OpenSpiel game string such as 'connect_four', got {shown(spec)}")
     spec = spec.strip()
     read = read_spec(spec)
     kind = next(kind for kind in pyspiel.registered_games() if kind.short_name == read.name)
     if kind.default_loadable:
         _require_none(read.name, type_conditions(kind, (kind.min_num_players, kind.max_num_players)))
     if fault := parameter_fault(read):
-        raise UnsupportedGameError(f"{spec!r} cannot be played: {fault}")
+        raise UnsupportedGameError(f"{shown(spec)} cannot be played: {fault}")
     with _silence():
         try:
             game = pyspiel.load_game(spec)
@@ -61,9 +61,9 @@ def load_game(spec: str) -> pyspiel.Game:
         except _REFUSALS as error:
             if isinstance(error, UnsupportedGameError):
                 raise
-            raise UnsupportedGameError(f"OpenSpiel refuses {spec!r}: {_first_line(error)}") from error
+            raise UnsupportedGameError(f"OpenSpiel refuses {shown(spec)}: {_first_line(error)}") from error
     if fault:
-        raise UnsupportedGameError(f"{spec!r} cannot be played: {fault}")
+        raise UnsupportedGameError(f"{shown(spec)} cannot be played: {fault}")
     if note := NOTES.get(read.name):
         _log.warning("%s: %s", read.name, note)
     return game

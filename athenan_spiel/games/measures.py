@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 import pyspiel
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, SearchError, shown
 from athenan_spiel.games import pieces, scores
 
 MeasureName = Literal["score", "pieces"]
@@ -46,10 +46,11 @@ def score(state: pyspiel.State) -> tuple[float, ...]:
 
     Raises:
         ConfigError: the game has no score. The message names those that have.
+        SearchError: `state` is none.
     """
-    if state.num_players() == 1:
+    if _game_of(state).num_players() == 1:
         return tuple(state.returns())
-    return cast(tuple[float, float], _read("score", state.get_game())(state))
+    return cast(tuple[float, float], _read("score", _game_of(state))(state))
 
 
 def piece_counts(state: pyspiel.State) -> tuple[int, int]:
@@ -57,8 +58,15 @@ def piece_counts(state: pyspiel.State) -> tuple[int, int]:
 
     Raises:
         ConfigError: the game has no pieces that come and go. The message names those that have.
+        SearchError: `state` is none.
     """
-    return _read("pieces", state.get_game())(state)
+    return _read("pieces", _game_of(state))(state)
+
+
+def _game_of(state: pyspiel.State) -> pyspiel.Game:
+    if not hasattr(state, "get_game"):
+        raise SearchError(f"expected a state of a game, got {shown(state)}")
+    return state.get_game()
 
 
 def has_measure(name: MeasureName, game: str) -> bool:

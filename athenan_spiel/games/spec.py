@@ -12,7 +12,7 @@ from typing import Any
 
 import pyspiel
 
-from athenan_spiel.errors import UnsupportedGameError, nearest
+from athenan_spiel.errors import UnsupportedGameError, nearest, shown
 
 _EXPECTED = {
     bool: "True or False",
@@ -48,9 +48,11 @@ def read_spec(text: str) -> Spec:
     for argument in arguments:
         parameter, equals, value = _at_last_equals(argument)
         if not equals:
-            raise UnsupportedGameError(f"expected name=value between the brackets of {text!r}, got {argument!r}")
+            raise UnsupportedGameError(
+                f"expected name=value between the brackets of {shown(text)}, got {shown(argument)}"
+            )
         if parameter in values:
-            raise UnsupportedGameError(f"{parameter!r} is given twice in {text!r}: keep one")
+            raise UnsupportedGameError(f"{shown(parameter)} is given twice in {shown(text)}: keep one")
         values[parameter] = _value(kind, parameter, value)
     if "filename" in kind.parameter_specification and "filename" not in values:
         raise UnsupportedGameError(f"{name} needs the path of a file: {name}(filename=...)")
@@ -66,7 +68,7 @@ def _registered(name: str) -> pyspiel.GameType:
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if name not in kinds:
         raise UnsupportedGameError(
-            f"no game is called {name!r}{nearest(name, kinds) or '; `athenan games` lists them'}"
+            f"no game is called {shown(name)}{nearest(name, kinds) or '; `athenan games` lists them'}"
         )
     return kinds[name]
 
@@ -76,7 +78,7 @@ def _split(text: str) -> tuple[str, list[str]]:
     name, bracket, rest = text.partition("(")
     if not bracket:
         if ")" in name:
-            raise UnsupportedGameError(f"the brackets of {text!r} do not pair")
+            raise UnsupportedGameError(f"the brackets of {shown(text)} do not pair")
         return name, []
     arguments = [""]
     depth = 1
@@ -84,13 +86,15 @@ def _split(text: str) -> tuple[str, list[str]]:
         depth += (character == "(") - (character == ")")
         if depth == 0:
             if i + 1 < len(rest):
-                raise UnsupportedGameError(f"{rest[i + 1 :]!r} follows the last bracket of {text!r}: leave it out")
+                raise UnsupportedGameError(
+                    f"{shown(rest[i + 1 :])} follows the last bracket of {shown(text)}: leave it out"
+                )
             return name, [] if arguments == [""] else arguments
         if character == "," and depth == 1:
             arguments.append("")
         else:
             arguments[-1] += character
-    raise UnsupportedGameError(f"the brackets of {text!r} do not pair: a closing one is missing")
+    raise UnsupportedGameError(f"the brackets of {shown(text)} do not pair: a closing one is missing")
 
 
 def _at_last_equals(argument: str) -> tuple[str, bool, str]:
@@ -110,7 +114,7 @@ def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
     if parameter not in known:
         takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
         hint = nearest(parameter, known) or f"; {takes}"
-        raise UnsupportedGameError(f"{kind.short_name} has no parameter {parameter!r}{hint}")
+        raise UnsupportedGameError(f"{kind.short_name} has no parameter {shown(parameter)}{hint}")
     default: Any = known[parameter]
     value = _as_openspiel_reads(text)
     read_type = dict if isinstance(value, Spec) else type(value)
@@ -118,12 +122,12 @@ def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
     if read_type is not type(default):
         expected = _EXPECTED.get(type(default), "of another type")
         read = "" if read_type is str else f", which OpenSpiel reads as {_EXPECTED[read_type].split(',')[0]}"
-        raise UnsupportedGameError(f"{what} must be {expected}, got {text!r}{read}")
+        raise UnsupportedGameError(f"{what} must be {expected}, got {shown(text)}{read}")
     least = min(0, known[parameter]) if read_type is int else 0  # no size is negative, but some seeds are
     if read_type is int and not least <= value <= _INT32:
-        raise UnsupportedGameError(f"{what} must be between {least} and {_INT32}, got {value!r}")
+        raise UnsupportedGameError(f"{what} must be between {least} and {_INT32}, got {shown(value)}")
     if parameter == "filename" and not Path(value).is_file():
-        raise UnsupportedGameError(f"{what} must be the path of a file, got {text!r}")
+        raise UnsupportedGameError(f"{what} must be the path of a file, got {shown(text)}")
     return value
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pyspiel
 
+from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.outcomes.base import Outcome
 
 
@@ -15,10 +16,18 @@ def gain(state: pyspiel.State) -> int:
 
     A match of one player is neither won nor lost, so its gain is 0: completion then proves no win, and resolves a
     state once all its children are (Remark 30).
+
+    Raises:
+        SearchError: `state` is none.
     """
-    if state.num_players() == 1:
-        return 0
-    worth: float = state.player_return(0)
+    try:
+        if state.num_players() == 1:
+            return 0
+        worth: float = state.player_return(0)
+    except AttributeError:
+        if hasattr(state, "player_return"):
+            raise  # a fault of the game
+        raise SearchError(f"expected a finished match, a state, got {shown(state)}") from None
     return (worth > 0) - (worth < 0)
 
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import pyspiel
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.outcomes.base import Outcome, Parameter
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
@@ -91,7 +91,7 @@ def checked_kind(name: str, kind: Any) -> Kind:
         ConfigError: it is neither a subclass of `Outcome` nor a function.
     """
     if not callable(kind) or (isinstance(kind, type) and not issubclass(kind, Outcome)):
-        raise ConfigError(f"outcome {name!r} must be a function of a state or a subclass of Outcome, got {kind!r}")
+        raise ConfigError(f"outcome {name!r} must be a function of a state or a subclass of Outcome, got {shown(kind)}")
     return cast(Kind, kind)
 
 

@@ -129,7 +129,7 @@ def allowed_kind(name: str, given: Given) -> Kind | None:
     if isinstance(given, tuple):
         return kind_called(name) if is_code(name) and name in given else None
     if name in BUILT_IN:
-        raise ConfigError(f"outcome {name!r} is one of this package's own and takes no code, got {given!r}")
+        raise ConfigError(f"outcome {name!r} is one of this package's own and takes no code, got {shown(given)}")
     return checked_kind(name, given)
 
 
@@ -153,8 +153,8 @@ def register_outcome(name: str, kind: Kind) -> None:
     Raises:
         ConfigError: the name is taken or has a colon, or `kind` is neither.
     """
-    if ":" in name or _REGISTERED.get(name, BUILT_IN.get(name, kind)) is not kind:
-        raise ConfigError(f"expected a name without a colon that no other outcome has, got {name!r}")
+    if not isinstance(name, str) or ":" in name or _REGISTERED.get(name, BUILT_IN.get(name, kind)) is not kind:
+        raise ConfigError(f"expected a name without a colon that no other outcome has, got {shown(name)}")
     _REGISTERED[name] = checked_kind(name, kind)
 
 

@@ -30,7 +30,8 @@ from typing import cast
 
 import pyspiel
 
-from athenan_spiel.errors import SearchError
+from athenan_spiel.arguments import require_whole
+from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.walk import Questions, expand
@@ -50,7 +51,8 @@ class AlphaBeta(Search):
             protocol (Section 3.3). None: as deep as the budget lets it.
 
     Raises:
-        SearchError: `depth` is not in [1, DEEPEST].
+        UnsupportedGameError: as every search.
+        SearchError: `depth` is no whole number in [1, DEEPEST]; another argument is not of its kind.
     """
 
     tree_type = AlphaBetaTree
@@ -58,7 +60,7 @@ class AlphaBeta(Search):
 
     def __init__(
         self,
-        game: pyspiel.Game,
+        game: pyspiel.Game | str,
         *,
         outcome: Callable[[pyspiel.State], float] | None = None,
         completion: bool = True,
@@ -66,10 +68,12 @@ class AlphaBeta(Search):
         depth: int | None = None,
     ) -> None:
         super().__init__(game, outcome=outcome, completion=completion, key=key)
-        if depth is not None and not 1 <= depth <= DEEPEST:
-            raise SearchError(
-                f"the depth of alpha-beta must be from 1 to {DEEPEST}, or None for no limit; got {depth!r}"
-            )
+        if depth is not None:
+            require_whole("the depth of alpha-beta", depth, SearchError)
+            if not 1 <= depth <= DEEPEST:
+                raise SearchError(
+                    f"the depth of alpha-beta must be from 1 to {DEEPEST}, or None for no limit; got {shown(depth)}"
+                )
         self.depth = DEEPEST if depth is None else depth
 
     def finished(self, root: Node) -> bool:

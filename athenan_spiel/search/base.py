@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from athenan_spiel.errors import LearningError
-from athenan_spiel.games import load_game
+from athenan_spiel.arguments import require_callable, require_kind
+from athenan_spiel.errors import LearningError, SearchError, shown
+from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.resolved import Known
 from athenan_spiel.search.infinite_terminal import InfiniteTerminal
@@ -26,7 +27,7 @@ class Search(ABC):
     when it has done enough. One search object can serve many matches at once.
 
     Args:
-        game: the game whose states it will be given.
+        game: the game whose states it will be given, or its string.
         outcome: f_t, the worth of a terminal state for player 0; the gain by default.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         key: states with equal keys share a node; by default what `transpositions` knows to be sound, and the history
@@ -38,6 +39,10 @@ class Search(ABC):
         tree_type: the trees that it grows.
         interruptible: an iteration may be long, and may be given up after any answer once a first one has ended: the
             root is then as the last whole iteration left it.
+
+    Raises:
+        UnsupportedGameError: the game is none, or outside what the algorithms assume.
+        SearchError: another argument is not of its kind.
     """
 
     tree_type: ClassVar[type[Tree]] = Tree
@@ -45,14 +50,17 @@ class Search(ABC):
 
     def __init__(
         self,
-        game: pyspiel.Game,
+        game: pyspiel.Game | str,
         *,
         outcome: Callable[[pyspiel.State], float] | None = None,
         completion: bool = True,
         key: Key | None = None,
         known: Known | None = None,
     ) -> None:
-        self.game = game
+        require_callable("outcome", outcome, SearchError, or_none=True)
+        require_kind("completion", completion, bool, SearchError)
+        require_callable("key", key, SearchError, or_none=True)
+        self.game = game = given_game(game)
         self.outcome = outcome or Gain()
         self.completion = completion
         self._has_own_key = key is not None
@@ -86,8 +94,25 @@ class Search(ABC):
                 f"expected an outcome with finite values to learn, got {self.outcome!r}: it is for play alone"
             )
         return self.tree_type(
-            outcome=self.outcome, key=self.key, completion=self.completion, store=store, known=self.known
+            outcome=self.outcome,
+            key=self.key,
+            completion=self.completion,
+            store=store,
+            known=self.known,
+            game=self.game,
         )
+
+    def require_own(self, tree: Tree) -> None:
+        """Raise `SearchError` unless this search may grow `tree`: its own `new_tree` gives such a one."""
+        require_kind("tree", tree, Tree, SearchError)
+        ours = (self.tree_type, self.outcome, self.completion)
+        theirs = (type(tree), tree.outcome, tree.completion)
+        same_game = tree.game is self.game or str(tree.game) == str(self.game)
+        if theirs != ours or not same_game:
+            raise SearchError(
+                f"expected a tree of this search, a {type(self).__name__} of {shown(str(self.game))} with the same "
+                f"outcome and completion, got another search's {type(tree).__name__}: make one by search.new_tree()"
+            )
 
     def finished(self, root: Node) -> bool:
         """Whether no further iteration from `root`, a node of its tree, could change anything there."""

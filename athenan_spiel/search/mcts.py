@@ -39,7 +39,9 @@ from typing import NamedTuple, Self, cast
 
 import pyspiel
 
-from athenan_spiel.errors import SearchError
+from athenan_spiel.arguments import require_kind, require_number, require_whole
+from athenan_spiel.config.search import LARGEST_FACTOR, MOST_AT_ONCE
+from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.infinite_terminal import InfiniteTerminal
 from athenan_spiel.search.walk import Questions
@@ -129,14 +131,16 @@ class MCTS(Search):
         virtual_loss_batch: b, playouts whose leaves are valued together.
 
     Raises:
-        SearchError: c is negative or not finite, b is less than 1, or the outcome is infinite.
+        UnsupportedGameError: as every search.
+        SearchError: c is negative or not finite, b is less than 1 or no whole number, or the outcome is infinite;
+            another argument is not of its kind.
     """
 
     tree_type = MCTSTree
 
     def __init__(
         self,
-        game: pyspiel.Game,
+        game: pyspiel.Game | str,
         *,
         outcome: Callable[[pyspiel.State], float] | None = None,
         key: Key | None = None,
@@ -146,10 +150,23 @@ class MCTS(Search):
         virtual_loss_batch: int = 1,
     ) -> None:
         super().__init__(game, outcome=outcome, completion=False, key=key)
+        require_number("the exploration constant of MCTS", exploration_constant, SearchError)
         if not 0 <= exploration_constant < math.inf:
-            raise SearchError(f"the exploration constant of MCTS must be zero or more, got {exploration_constant!r}")
-        if virtual_loss_batch < 1:
-            raise SearchError(f"the batch of MCTS must have at least 1 leaf, got {virtual_loss_batch!r}")
+            raise SearchError(
+                f"the exploration constant of MCTS must be zero or more, got {shown(exploration_constant)}"
+            )
+        if exploration_constant > LARGEST_FACTOR:
+            raise SearchError(
+                f"the exploration constant of MCTS must be at most {LARGEST_FACTOR:,}, "
+                f"got {shown(exploration_constant)}"
+            )
+        require_kind("first_play_urgency", first_play_urgency, bool, SearchError)
+        require_kind("rollouts", rollouts, bool, SearchError)
+        require_whole("the batch of MCTS", virtual_loss_batch, SearchError)
+        if not 1 <= virtual_loss_batch <= MOST_AT_ONCE:
+            raise SearchError(
+                f"the batch of MCTS must have from 1 to {MOST_AT_ONCE:,} leaves, got {shown(virtual_loss_batch)}"
+            )
         if isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"MCTS takes means, so its outcome must be finite, got {self.outcome!r}")
         self.exploration_constant = exploration_constant

@@ -18,7 +18,10 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
+from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
+from athenan_spiel.config.settings import LONGEST, MOST
+from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError, shown
+from athenan_spiel.games import require_open_state
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.walk import Questions, T, principal_variation
 from athenan_spiel.tree import Node, Tree, completed_best_action, safest_action
@@ -35,7 +38,8 @@ class Budget:
     thinking would not end where every line has.
 
     Raises:
-        BudgetError: no limit is given, or one is not a number greater than zero.
+        BudgetError: no limit is given, or one is not a number greater than zero, or larger than any use of it: a
+            hundred years, a billion iterations or evaluations, which are whole numbers.
     """
 
     seconds: float | None = None
@@ -47,8 +51,15 @@ class Budget:
         if all(limit is None for limit in limits.values()):
             raise BudgetError("a budget needs a limit: seconds, iterations or evaluations; got none")
         for name, limit in limits.items():
-            if limit is not None and not (isinstance(limit, int | float) and 0 < limit < math.inf):
-                raise BudgetError(f"a budget's {name} must be finite and more than zero, got {limit!r}")
+            if limit is None:
+                continue
+            if not (is_number(limit) and 0 < limit < math.inf):
+                raise BudgetError(f"a budget's {name} must be finite and more than zero, got {shown(limit)}")
+            most = LONGEST if name == "seconds" else MOST
+            if limit > most:
+                raise BudgetError(f"a budget's {name} must be at most {most:,}, got {shown(limit)}")
+            if name != "seconds":
+                require_whole(f"a budget's {name}", limit, BudgetError)
 
     def spent(self, seconds: float, iterations: int, evaluations: int) -> bool:
         """True once what has been used reaches a limit."""
@@ -130,9 +141,15 @@ def checked_values(values: NDArray[np.floating], expected: int) -> list[float]:
     """What an evaluator answered, as floats.
 
     Raises:
-        EvaluatorError: there are not `expected` values, or one is not finite.
+        EvaluatorError: there are not `expected` values, or one is not a number, or not finite.
     """
-    values = np.asarray(values)
+    given = values
+    try:
+        values = np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:  # a list of lists, say, or a tensor with a gradient
+        raise EvaluatorError(f"the evaluator must answer an array of numbers, got {shown(given)}: {error}") from error
+    if values.dtype.kind not in "fiu":
+        raise EvaluatorError(f"the evaluator must answer an array of numbers, got {shown(given)}")
     if values.shape != (expected,):
         raise EvaluatorError(
             f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}"
@@ -157,17 +174,23 @@ def think(
     """Search from `state` with `evaluator` until `budget` is spent or the state is proven.
 
     Args:
+        evaluator: what it raises comes through as it is.
         tree: grown further if given (`search.new_tree()`), so that one match's thoughts build on each other.
         rng: breaks ties; `random.Random(0)` by default.
 
     Raises:
-        SearchError: `state` is terminal.
+        SearchError: `state` is none of the search's game, or no single player is to move in it; the tree is another
+            search's; `search` or `rng` is none.
+        BudgetError, EvaluatorError: there is no budget or no evaluator.
         EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
     """
-    if state.is_terminal():
-        raise SearchError(
-            f"a search needs a state with an action to choose, got a terminal one after {state.history()!r}"
-        )
+    require_kind("search", search, Search, SearchError)
+    require_open_state(search.game, state)
+    require_kind("budget", budget, Budget, BudgetError)
+    require_callable("evaluator", evaluator, EvaluatorError)
+    require_kind("rng", rng, random.Random, SearchError, or_none=True)
+    if tree is not None:
+        search.require_own(tree)
     tree = tree if tree is not None else search.new_tree()
     rng = rng or random.Random(0)
     start = time.perf_counter()

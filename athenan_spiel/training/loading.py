@@ -10,9 +10,10 @@ from pathlib import Path
 import pyspiel
 
 from athenan_spiel.agent import Agent
+from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.errors import shown
+from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
 from athenan_spiel.evaluators import NetworkEvaluator, make_engine
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
@@ -20,6 +21,7 @@ from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.search import Budget
 from athenan_spiel.thinkers import DEFAULT, make_thinker, parse_thinker
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
+from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.trainer import load_weights, value_network
 
@@ -55,12 +57,16 @@ def load_agent(
             this the gain times the stored scale takes its place, and a warning of the log says so.
 
     Raises:
-        AgentError: there is no such search.
+        AgentError: there is no such search, or the seed is no whole number.
         CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer.
-        BudgetError: `seconds` is not more than zero.
-        ConfigError: the engine does not suit this machine; `outcome` is not the run's, cannot be imported, or is needed
-            and not given, as in a game for one player.
+        BudgetError: `seconds` is not more than zero, or `budget` is none.
+        ConfigError: the engine does not suit this machine, or the network its memory; `engine` is none; `outcome` is
+            not the run's, cannot be imported, or is needed and not given, as in a game for one player.
     """
+    require_kind("budget", budget, Budget, BudgetError, or_none=True)
+    require_kind("engine", engine, EngineConfig, ConfigError, or_none=True)
+    if seed is not None:
+        require_whole("seed", seed, AgentError)
     budget = budget or Budget(seconds=seconds)
     parse_thinker(search)  # before the checkpoint is read
     path = checkpoint_path(folder, checkpoint)
@@ -79,7 +85,7 @@ def load_agent(
         evaluator,
         decision=thinker.decision,
         budget=budget,
-        rng=random.Random(seed),
+        rng=random.Random(None if seed is None else int(seed)),
         network=network,
         encoder=encoder,
     )
@@ -103,7 +109,9 @@ def checkpoint_path(folder: str | os.PathLike[str], checkpoint: int | None = Non
     Raises:
         CheckpointError: the folder is neither a run nor a checkpoint, or has no such checkpoint.
     """
-    path = Path(folder)
+    path = given_folder(folder)
+    if checkpoint is not None:
+        require_whole("checkpoint", checkpoint, CheckpointError)
     if checkpoint is None and (path / STATE).is_file():
         return path
     return RunFolder(path).require_run().checkpoint(checkpoint)

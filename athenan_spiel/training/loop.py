@@ -23,13 +23,15 @@ from collections.abc import Callable, Sequence
 
 import pyspiel
 
+from athenan_spiel.arguments import is_number, require_callable, require_kind
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
-from athenan_spiel.training.new_folder import new_folder
+from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Run, Session
@@ -63,15 +65,18 @@ def train(
 
     Raises:
         UnsupportedGameError: the game is outside what the algorithms assume.
-        ConfigError: the game has no such outcome, or a setting does not suit this machine.
+        ConfigError: the game has no such outcome, a setting does not suit this machine, or an argument is not of its
+            kind.
         CheckpointError: the folder is in use, holds something already, cannot be written, or is gone.
         EvaluatorError, LearningError: values or the loss are not finite; the last checkpoint stays.
         KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
         Exception: what a listener has raised, once the run is saved.
     """
     game = given_game(game)
+    require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
+    _require_hooks(listeners, stop, milestones)
     config = QUICK if config is None else config
-    run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else folder)
+    run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
     trainer = Trainer(game, config)  # what it refuses leaves no folder behind
     with run_folder.locked():
@@ -102,11 +107,17 @@ def resume(
 
     Raises:
         CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
-        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint; `outcome` is not the run's,
-            cannot be imported, or is needed and not given.
+        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint; an argument is not of its kind;
+            `outcome` is not the run's, cannot be imported, or is needed and not given.
         EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
-    run_folder = RunFolder(folder).require_run()
+    _require_hooks(listeners, stop, milestones)
+    for name, more, most in (("more_matches", more_matches, MOST), ("more_seconds", more_seconds, LONGEST)):
+        if more is not None and not (is_number(more) and more > 0):
+            raise ConfigError(f"{name} must be more than zero, got {shown(more)}")
+        if more is not None and more > most:
+            raise ConfigError(f"{name} must be at most {most:,}, got {shown(more)}")
+    run_folder = RunFolder(given_folder(folder)).require_run()
     with run_folder.locked():
         spec, config = run_folder.settings()
         checkpoint = run_folder.load()
@@ -120,6 +131,18 @@ def resume(
         if extended != config:
             run_folder.write_settings(spec, extended)
         return Session(run_folder, trainer, run_folder.newest(), listeners, stop, milestones).run()
+
+
+def _require_hooks(listeners: Sequence[Listener], stop: Callable[[], bool] | None, milestones: Sequence[float]) -> None:
+    """Raise `ConfigError` for listeners, a stop or milestones that a run would stumble over much later."""
+    require_kind("listeners", listeners, Sequence, ConfigError)
+    for listener in listeners:
+        require_callable("a listener", listener, ConfigError)
+    require_callable("stop", stop, ConfigError, or_none=True)
+    require_kind("milestones", milestones, Sequence, ConfigError)
+    for share in milestones:
+        if not (is_number(share) and 0 < share < 1):
+            raise ConfigError(f"a milestone must be a share of the run, in (0, 1), got {shown(share)}")
 
 
 def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoint: Checkpoint) -> None:
@@ -141,9 +164,6 @@ def _extended(
     """`config` with limits that lie so much further than the checkpoint, if any is given."""
     if more_matches is None and more_seconds is None:
         return config
-    for name, more in (("more_matches", more_matches), ("more_seconds", more_seconds)):
-        if more is not None and not more > 0:
-            raise ConfigError(f"{name} must be more than zero, got {more!r}")
     done = Counters() if checkpoint is None else checkpoint.header.counters
     return dataclasses.replace(
         config,

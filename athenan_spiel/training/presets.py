@@ -13,7 +13,7 @@ from athenan_spiel.config import (
     TrainingConfig,
     WarmUpConfig,
 )
-from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.errors import ConfigError, nearest, shown
 
 QUICK = TrainingConfig(
     seconds=180.0,
@@ -54,6 +54,6 @@ def preset(name: str) -> TrainingConfig:
     Raises:
         ConfigError: there are none of that name.
     """
-    if name not in PRESETS:
-        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}{nearest(name, PRESETS)}")
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, got {shown(name)}{nearest(name, PRESETS)}")
     return PRESETS[name]

@@ -6,11 +6,21 @@ import contextlib
 from collections.abc import Iterator
 from typing import IO
 
+from athenan_spiel.arguments import is_number
+from athenan_spiel.config.settings import LONGEST
+from athenan_spiel.errors import ConfigError, shown
+
 
 class Audience:
-    """Whether anybody still sees what is written to `stream`: a terminal may be closed, a pipe's reader may end."""
+    """Whether anybody still sees what is written to `stream`: a terminal may be closed, a pipe's reader may end.
+
+    Raises:
+        ConfigError: nothing can be written to it.
+    """
 
     def __init__(self, stream: IO[str]) -> None:
+        if not callable(getattr(stream, "write", None)):
+            raise ConfigError(f"expected a stream to write to, such as sys.stderr, got {shown(stream)}")
         self.gone = False
         self._stream = stream
 
@@ -25,3 +35,14 @@ class Audience:
             if not self._stream.closed:
                 raise
             self.gone = True
+
+
+def checked_interval(seconds: float) -> float:
+    """The time between two lines, if it is a time.
+
+    Raises:
+        ConfigError: it is not a number, or negative or infinite.
+    """
+    if not (is_number(seconds) and 0 <= seconds <= LONGEST):
+        raise ConfigError(f"every_seconds must be a number from 0 to {LONGEST:,}, got {shown(seconds)}")
+    return seconds

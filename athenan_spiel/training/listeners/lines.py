@@ -17,7 +17,7 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
-from athenan_spiel.training.listeners.display import Audience
+from athenan_spiel.training.listeners.display import Audience, checked_interval
 from athenan_spiel.training.listeners.summary import RunSummary
 
 ENDINGS = {
@@ -38,12 +38,15 @@ class LinePrinter:
     Args:
         stream: where the lines go.
         every_seconds: time between two lines on the progress.
+
+    Raises:
+        ConfigError: one of them is of no use.
     """
 
     def __init__(self, stream: IO[str], every_seconds: float = 10.0) -> None:
         self._stream = stream
         self._audience = Audience(stream)
-        self._every = every_seconds
+        self._every = checked_interval(every_seconds)
         self._summary = RunSummary()
         self._next = 0.0
         self._next_tenth = 0.1

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import IO
 
+from athenan_spiel.arguments import require_callable
+from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.events import (
     EvaluationFinished,
     Event,
@@ -17,7 +19,7 @@ from athenan_spiel.training.events import (
     RunStarted,
     WarmUpProgress,
 )
-from athenan_spiel.training.listeners.display import Audience
+from athenan_spiel.training.listeners.display import Audience, checked_interval
 from athenan_spiel.training.listeners.lines import finished_text, progress_text, started_text
 from athenan_spiel.training.listeners.summary import RunSummary
 
@@ -36,6 +38,9 @@ class ProgressBar:
         stream: where the line goes; by default standard error.
         every_seconds: time between two looks at it.
         clock: what tells the time.
+
+    Raises:
+        ConfigError: one of them is of no use.
     """
 
     def __init__(
@@ -43,7 +48,8 @@ class ProgressBar:
     ) -> None:
         self._stream = stream if stream is not None else sys.stderr
         self._audience = Audience(self._stream)
-        self._every = every_seconds
+        self._every = checked_interval(every_seconds)
+        require_callable("clock", clock, ConfigError)
         self._clock = clock
         self._summary = RunSummary()
         self._next = 0.0
