@@ -14,10 +14,20 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
 from multiprocessing import resource_tracker
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+
+def context() -> SpawnContext:
+    """What makes pipes and events for processes that are spawned.
+
+    Python tidies up after such processes by one of its own; a terminal that is closed must not end it before them.
+    """
+    with _held({signal.SIGHUP}):
+        resource_tracker.ensure_running()
+    return multiprocessing.get_context("spawn")
 
 
 def begin(
@@ -30,7 +40,7 @@ def begin(
         daemon: the process ends when this one does.
         deaf_to: signals that wait for ever in the process, and until it has begun in this one.
     """
-    process = multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=daemon)
+    process = context().Process(target=target, args=arguments, daemon=daemon)
     with _held(deaf_to), _unguarded_script_left_out():
         process.start()
     return process
@@ -40,10 +50,8 @@ def begin(
 def _held(signals: Collection[int]) -> Iterator[None]:
     """`signals` wait; what is blocked stays so in a process that begins.
 
-    The first process of all begins a tracker of resources as well, which unblocks some of them again, so that tracker
-    is begun before.
+    A tracker of resources that begins unblocks some of them again, so `context` has begun it before.
     """
-    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield

@@ -1,10 +1,25 @@
-"""What all tests share: small finished runs, and the reason of tests marked `cuda` where there is no such device."""
+"""What all tests share: signals that can be heard, small finished runs, and why tests marked `cuda` are skipped."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from athenan_spiel.training.stopping import SIGNALS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_as_at_a_terminal() -> Iterator[None]:
+    """What runs the tests may ignore Ctrl-C or SIGHUP, and what is ignored stays so; the tests send them."""
+    ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="session")

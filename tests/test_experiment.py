@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from experiments import MATCHES, TINY, TRAININGS, Recorder, rows, run_tiny, tiny_file
@@ -255,6 +255,8 @@ def test_threads_are_shared_among_the_processes(monkeypatch: pytest.MonkeyPatch)
 class Doing:
     """A task for `do_tasks`, by what it is to do."""
 
+    keeps: ClassVar[bool] = True
+
     def __init__(self, what: str) -> None:
         self.what = what
 
@@ -268,9 +270,28 @@ class Doing:
             raise OSError(errno.ENOSPC, "No space left on device", "x/y")
         if self.what == "memory":
             raise MemoryError
-        while self.what == "wait" and not stop():
+        while self.what == "go on for ever" or (self.what == "wait" and not stop()):
             time.sleep(0.01)
         return self.what != "wait"
+
+
+class Dropped(Doing):
+    """A task of which nothing is kept when it is stopped."""
+
+    keeps: ClassVar[bool] = False
+
+
+def test_what_has_nothing_to_save_is_not_waited_for() -> None:
+    heard: list[str] = []
+
+    def on_report(task: Doing, said: str) -> None:
+        heard.append(said)
+        if len(heard) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        do_tasks([Dropped("go on for ever"), Doing("wait"), Doing("later")], 2, on_report, lambda task: None)
+    assert sorted(heard) == ["began go on for ever", "began wait"]
 
 
 @pytest.mark.parametrize(

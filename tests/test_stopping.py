@@ -30,9 +30,8 @@ def send(number: int) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _handlers_as_at_the_start_of_a_program() -> Iterator[None]:
+def _handlers_are_left_as_they_were() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

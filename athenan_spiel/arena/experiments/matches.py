@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyspiel
 
@@ -54,6 +54,7 @@ class MatchUp:
 class MatchesTask:
     """To play some pairings. Reports (pairing, its rows) after each, a row being a match as a JSON object."""
 
+    keeps: ClassVar[bool] = False  # a pairing that is not played to its end is played again
     matchups: Sequence[MatchUp]
     matches: int
     opening_plies: int

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError, shown
@@ -39,7 +40,7 @@ from athenan_spiel.training.checkpoints import (
     WEIGHTS,
     read_header,
 )
-from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished
+from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 from athenan_spiel.training.trainer import fraction_done
 
@@ -57,6 +58,7 @@ class TrainingTask:
         stages: how many.
     """
 
+    keeps: ClassVar[bool] = True
     folder: Path
     game: str
     config: TrainingConfig
@@ -145,7 +147,7 @@ class _StageKeeper:
     def __call__(self, event: Event) -> None:
         if isinstance(event, CheckpointWritten):
             self._keep_passed(event.checkpoint)
-        if isinstance(event, RoundProgress | RunFinished):
+        if isinstance(event, RunStarted | RoundProgress | RunFinished):
             self._report(fraction_done(self._config, event.matches, event.seconds))
 
     def keep_newest(self) -> None:

@@ -2,7 +2,8 @@
 
 1. A task is told to stop when Ctrl-C, SIGTERM or SIGHUP comes, when another task fails, or when the process that gave
    it out is gone.
-2. It then saves what it has and answers False; only a second Ctrl-C ends it at once.
+2. It then saves what it has and answers False; only a second Ctrl-C ends it at once. Where there is nothing to save,
+   its process is ended.
 3. With one process, tasks are done in this one.
 4. What goes wrong in one, a full disk or no memory for one, is told by the error that comes out, and by nothing else.
 """
@@ -10,17 +11,16 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Event
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from athenan_spiel.errors import AthenanError, ExperimentError
-from athenan_spiel.processes import begin
+from athenan_spiel.processes import begin, context
 from athenan_spiel.training.stopping import SIGNALS, StopRequests
 
 LOOK_SECONDS = 0.2
@@ -28,7 +28,13 @@ LOOK_SECONDS = 0.2
 
 
 class Task(Protocol):
-    """Something to do in another process, to which it can be sent."""
+    """Something to do in another process, to which it can be sent.
+
+    Attributes:
+        keeps: what is done of it is kept when it is stopped, from its first report on.
+    """
+
+    keeps: ClassVar[bool]
 
     def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
         """Do it, reporting on the way; True if it is finished, False if `stop` came first."""
@@ -91,13 +97,14 @@ class _Crew(Generic[T]):
         self._busy: dict[Connection, T] = {}
         self._error: AthenanError | None = None
         self._stopped = False
-        context = multiprocessing.get_context("spawn")
-        self._stopping = context.Event()
+        self._begun: set[Connection] = set()
+        children = context()
+        self._stopping = children.Event()
         self._processes: dict[Connection, SpawnProcess] = {}
         count = min(processes, len(tasks))
         try:
             for _ in range(count):
-                ours, theirs = context.Pipe()
+                ours, theirs = children.Pipe()
                 process = begin(_serve, theirs, self._stopping, os.getpid(), deaf_to=SIGNALS)
                 theirs.close()
                 self._processes[ours] = process
@@ -114,7 +121,7 @@ class _Crew(Generic[T]):
                 for connection in self._processes:
                     self._give(connection)
                 while self._busy:
-                    if stops.requested:
+                    if stops.requested and not self._stopped:
                         self._stop()
                     ready = wait(list(self._busy), LOOK_SECONDS)
                     for connection in [connection for connection in self._busy if connection in ready]:
@@ -127,7 +134,8 @@ class _Crew(Generic[T]):
             raise KeyboardInterrupt
 
     def _give(self, connection: Connection) -> None:
-        if self._waiting and not self._stopping.is_set():
+        if self._waiting and not self._stopped and not self._stopping.is_set():
+            self._begun.discard(connection)
             self._busy[connection] = self._waiting.popleft()
             connection.send(self._busy[connection])
 
@@ -147,6 +155,7 @@ class _Crew(Generic[T]):
             )
             return
         if kind == "report":
+            self._begun.add(connection)
             self._on_report(task, content)
             return
         del self._busy[connection]
@@ -161,8 +170,15 @@ class _Crew(Generic[T]):
         self._stopping.set()
 
     def _stop(self) -> None:
+        """Let what can be kept be saved, and wait for nothing else."""
         self._stopped = True
         self._stopping.set()
+        for connection, task in list(self._busy.items()):
+            while connection in self._busy and connection.poll():
+                self._hear(connection)
+            if self._busy.get(connection) is task and not (task.keeps and connection in self._begun):
+                self._processes[connection].kill()
+                del self._busy[connection]
 
     def _end(self) -> None:
         """Let the idle ones go and end the busy ones, if an exception has left any."""
