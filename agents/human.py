@@ -11,6 +11,7 @@ from functools import partial
 import pyspiel
 
 from athenan_spiel.errors import MatchAbandonedError, nearest, shown
+from athenan_spiel.games.given import require_choice
 
 LISTED = 40
 """So many legal moves are shown without being asked for."""
@@ -79,7 +80,9 @@ class HumanBot(pyspiel.Bot):
 
         Raises:
             MatchAbandonedError: the person typed `quit`, or the input has ended.
+            SearchError: nobody is to choose in `state`.
         """
+        require_choice(state)
         player = state.current_player()
         names = {action: state.action_to_string(player, action) for action in state.legal_actions()}
         self._tell(f"\n{state}")

@@ -17,7 +17,10 @@ from agents.human import HumanBot
 from agents.ludii import load_ludii
 from agents.parameters import read_parameters
 from agents.uniform import load_random
-from athenan_spiel.errors import AgentError, nearest
+from athenan_spiel.arguments import require_callable, require_kind, require_whole
+from athenan_spiel.errors import AgentError, nearest, shown
+from athenan_spiel.games import load_game
+from athenan_spiel.games.conditions import require_game
 from athenan_spiel.opponents import mcts_bot
 
 BotFactory = Callable[[pyspiel.Game, int, Mapping[str, object]], pyspiel.Bot]
@@ -63,10 +66,12 @@ def register_bot(name: str, factory: BotFactory) -> None:
     """Let `load_bot` make bots called `name` with `factory`.
 
     Raises:
-        AgentError: the name is taken.
+        AgentError: the name is taken, or no name, or the factory is no function.
     """
+    require_kind("name", name, str, AgentError)
+    require_callable("factory", factory, AgentError)
     if name in registered_bots():
-        raise AgentError(f"a new bot needs a name of its own, got {name!r}, which is taken")
+        raise AgentError(f"a new bot needs a name of its own, got {shown(name)}, which is taken")
     _FACTORIES[name] = factory
 
 
@@ -75,27 +80,39 @@ def registered_bots() -> list[str]:
     return sorted({*_FACTORIES, *pyspiel.registered_bots()})
 
 
-def load_bot(name: str, game: pyspiel.Game, player_id: int, params: Mapping[str, object] | None = None) -> pyspiel.Bot:
+def load_bot(
+    name: str, game: pyspiel.Game | str, player_id: int, params: Mapping[str, object] | None = None
+) -> pyspiel.Bot:
     """A new bot, as `pyspiel.load_bot` makes one.
 
     Args:
         name: one of `registered_bots()`.
-        game: the game that it will play.
+        game: the game that it will play, or its string.
         player_id: the player that it will be.
         params: by name; each bot has its own.
 
     Raises:
-        AgentError: there is no bot or parameter of that name, or a parameter is of a wrong type.
+        AgentError: there is no bot, player or parameter of that name, or a parameter is of a wrong type.
+        UnsupportedGameError: the game is none.
         AthenanError: what the bot's own factory finds wrong.
     """
+    require_kind("params", params, Mapping, AgentError, or_none=True)
     params = dict(params or {})
+    game = load_game(game) if isinstance(game, str) else game
+    require_game(game)
+    players = game.num_players()
+    require_whole("player_id", player_id, AgentError)
+    if not 0 <= player_id < players:
+        raise AgentError(f"player_id must be from 0 to {players - 1} in {str(game)!r}, got {shown(player_id)}")
     if name in _FACTORIES:
         return _FACTORIES[name](game, player_id, params)
     if name not in pyspiel.registered_bots():
         known = registered_bots()
-        raise AgentError(f"expected one of the bots {', '.join(known)}; got {name!r}{nearest(name, known)}")
+        raise AgentError(f"expected one of the bots {', '.join(known)}; got {shown(name)}{nearest(name, known)}")
     try:
         return pyspiel.load_bot(name, game, player_id, params)
     except (TypeError, pyspiel.SpielError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise AgentError(f"OpenSpiel's bot {name!r} cannot be made with the parameters {params!r}: {reason}") from None
+        raise AgentError(
+            f"OpenSpiel's bot {name!r} cannot be made with the parameters {shown(params)}: {reason}"
+        ) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from agents.parameters import read_parameters
+from athenan_spiel.games.given import require_choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +31,22 @@ class RandomBot(pyspiel.Bot):
         return type(self), self._made_of
 
     def step(self, state: pyspiel.State) -> int:
-        """A legal action of `state`, each as likely as the others."""
+        """A legal action of `state`, each as likely as the others.
+
+        Raises:
+            SearchError: nobody is to choose in it, and OpenSpiel would crash.
+        """
+        require_choice(state)
         action: int = self._bot.step(state)
         return action
 
     def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-        """The policy in `state`, and an action drawn from it."""
+        """The policy in `state`, and an action drawn from it.
+
+        Raises:
+            SearchError: as `step`.
+        """
+        require_choice(state)
         drawn: tuple[list[tuple[int, float]], int] = self._bot.step_with_policy(state)
         return drawn
 
@@ -44,7 +55,12 @@ class RandomBot(pyspiel.Bot):
         return True
 
     def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
-        """(action, probability) for each legal action."""
+        """(action, probability) for each legal action.
+
+        Raises:
+            SearchError: as `step`.
+        """
+        require_choice(state)
         policy: list[tuple[int, float]] = self._bot.get_policy(state)
         return policy
 

@@ -28,6 +28,8 @@ import pyspiel
 
 from agents.ludii import find_ai
 from agents.registry import load_bot
+from athenan_spiel.arguments import require_kind
+from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import AgentError, nearest, shown
 from athenan_spiel.search.thinking import Budget
 from athenan_spiel.thinkers import parse_thinker
@@ -39,8 +41,6 @@ UNDERSTOOD = (
 _BUDGET = re.compile(r"(?P<seconds>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)s|(?P<iterations>[0-9]+)i")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """A number that counts something; more digits would be no number of anything here."""
-MOST_SIMULATIONS = 2**31 - 1
-"""OpenSpiel's MCTS counts no further."""
 _UNSEEDED = ("human", "ludii")
 _SEARCH = re.compile(r":[^/:]*$")
 """What may name a search, at the end of a run's word."""
@@ -95,6 +95,7 @@ def parse_word(text: str) -> AgentWord:
         AgentError: it is no agent's word, or names no search.
         BudgetError: the thinking time is zero.
     """
+    require_kind("an agent's word", text, str, AgentError)
     scheme, _, rest = text.partition(":")
     name, at, budget = text.rpartition("@") if "@" in text else (text, "", "")
     limit = partial(_limit, text, budget) if at else dict
@@ -119,7 +120,7 @@ def parse_word(text: str) -> AgentWord:
     raise AgentError(f"expected an agent: {UNDERSTOOD}; got {shown(text)}{nearest(text, known)}")
 
 
-def make_bot(word: str | AgentWord, game: pyspiel.Game, player_id: int, seed: int = 0) -> pyspiel.Bot:
+def make_bot(word: str | AgentWord, game: pyspiel.Game | str, player_id: int, seed: int = 0) -> pyspiel.Bot:
     """The bot that `word` names.
 
     Args:
@@ -129,7 +130,7 @@ def make_bot(word: str | AgentWord, game: pyspiel.Game, player_id: int, seed: in
         AgentError: it is no agent's word, or that agent does not play `game`.
         AthenanError: what `load_bot` finds wrong.
     """
-    word = parse_word(word) if isinstance(word, str) else word
+    word = word if isinstance(word, AgentWord) else parse_word(word)
     params = word.params if word.bot in _UNSEEDED else {**word.params, "seed": seed}
     return load_bot(word.bot, game, player_id, params)
 
@@ -153,13 +154,11 @@ def _checkpoint(text: str, name: str) -> dict[str, object]:
 
 
 def _simulations(text: str, number: str) -> int:
-    if _NUMBER.fullmatch(number) and 1 <= int(number) <= MOST_SIMULATIONS:
+    if _NUMBER.fullmatch(number) and 1 <= int(number) <= MOST:
         return int(number)
     if "@" in number:
         raise AgentError(f"mcts takes its simulations and no other budget, such as mcts:1000; got {shown(text)}")
-    raise AgentError(
-        f"mcts takes its simulations a move, from 1 to {MOST_SIMULATIONS}, such as mcts:1000; got {shown(text)}"
-    )
+    raise AgentError(f"mcts takes its simulations a move, from 1 to {MOST:,}, such as mcts:1000; got {shown(text)}")
 
 
 def _limit(text: str, budget: str) -> dict[str, object]:

@@ -10,6 +10,7 @@ import pyspiel
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
+from athenan_spiel.games.given import require_open_state
 
 UCT_CONSTANT = 2.0
 """Exploration constant; this and the next two are those of OpenSpiel's MCTS example in Python."""
@@ -29,9 +30,11 @@ def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
         seed: of the choices among equals and of the rollouts.
 
     Raises:
-        ConfigError: `simulations` is less than 1 or more than a billion, or the game rewards on the way, which
-            `MCTSBot` cannot play.
+        ConfigError: `simulations` is less than 1 or more than a billion, or the game rewards on the way or lets players
+            move at the same time, which `MCTSBot` cannot play.
     """
+    if game.get_type().dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+        raise ConfigError(f"mcts needs a game in which one player moves at a time, got {str(game)!r}")
     if game.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
         raise ConfigError(f"mcts needs a game that rewards at its end only, got {str(game)!r}: take another agent")
     if not 1 <= simulations <= MOST:
@@ -48,11 +51,32 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         seeds = random.Random(seed)
         evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seeds.getrandbits(31))
         super().__init__(game, evaluator, UCT_CONSTANT, simulations, MEMORY_MB, SOLVE, seeds.getrandbits(31), False)
+        self._game = game
         self._made_of = str(game), simulations, seed
 
     def __reduce__(self) -> tuple[Callable[[str, int, int], pyspiel.Bot], tuple[str, int, int]]:
         """For `pickle`."""
         return _mcts_bot_for, self._made_of
+
+    def step(self, state: pyspiel.State) -> int:
+        """The action to play in `state`.
+
+        Raises:
+            SearchError: nobody is to choose in it, or it is none of the bot's game: OpenSpiel would crash.
+        """
+        require_open_state(self._game, state)
+        action: int = super().step(state)
+        return action
+
+    def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
+        """The policy in `state`, and the action to play.
+
+        Raises:
+            SearchError: as `step`.
+        """
+        require_open_state(self._game, state)
+        answer: tuple[list[tuple[int, float]], int] = super().step_with_policy(state)
+        return answer
 
 
 def _mcts_bot_for(game: str, simulations: int, seed: int) -> pyspiel.Bot:

@@ -22,7 +22,15 @@ from agents.parameters import DEFAULT_SECONDS
 from agents.registry import _FACTORIES
 from athenan_spiel.agent import Agent
 from athenan_spiel.config import SearchConfig, TrainingConfig
-from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, EvaluatorError
+from athenan_spiel.errors import (
+    AgentError,
+    BudgetError,
+    CheckpointError,
+    ConfigError,
+    EvaluatorError,
+    SearchError,
+    UnsupportedGameError,
+)
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.matches import play_match
 from athenan_spiel.search import UBFM, Budget
@@ -228,7 +236,8 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> FakeLoading:
 )
 def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, object], budget: Budget) -> None:
     bot = agents.load_bot("athenan", TIC_TAC_TOE, player_id=0, params={"checkpoint": "runs/x", "seed": 3, **params})
-    assert loading.calls == [("runs/x", {"checkpoint": None, "budget": budget, "seed": 3, "search": "ubfm_s"})]
+    options = {"checkpoint": None, "budget": budget, "seed": 3, "search": "ubfm_s", "outcome": ()}
+    assert loading.calls == [("runs/x", options)]
     assert bot.agent.budget == budget
 
 
@@ -239,7 +248,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
         (
             {"checkpoint": "x", "zzz": 1.0},
-            "seconds, iterations, evaluations, seed, checkpoint, matches, search; got 'zzz'",
+            "seconds, iterations, evaluations, seed, checkpoint, matches, search, outcome; got 'zzz'",
         ),
         ({"checkpoint": "x", "search": "mtcs"}, "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts"),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
@@ -351,7 +360,7 @@ def test_mcts_and_random_take_a_seed() -> None:
 def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
-    options = {"checkpoint": None, "budget": Budget(iterations=5), "seed": 9, "search": "ubfm_s"}
+    options = {"checkpoint": None, "budget": Budget(iterations=5), "seed": 9, "search": "ubfm_s", "outcome": ()}
     assert loading.calls == [("runs/x", options)]
     assert len(play_match(TIC_TAC_TOE, [first, second]).history) >= 5
     agents.make_bot("runs/x:mcts(0.5)@5i", TIC_TAC_TOE, 0, seed=9)
@@ -363,3 +372,75 @@ def test_words_make_bots(loading: FakeLoading) -> None:
     assert isinstance(agents.make_bot("human", TIC_TAC_TOE, 1, seed=9), HumanBot)
     with pytest.raises(AgentError, match="has the parameters none"):
         agents.load_bot("human", TIC_TAC_TOE, 0, {"seed": 1})
+
+
+FINISHED = after(TIC_TAC_TOE, 0)
+for _action in (0, 3, 1, 4, 2):
+    FINISHED.apply_action(_action)
+
+
+@pytest.mark.parametrize("word", ["alphabeta(1)", "mcts:2", "random", "human"])
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (FINISHED, "expected a state with an action to choose, got a terminal one"),
+        (pyspiel.load_game("kuhn_poker").new_initial_state(), "expected a state"),
+        (None, "expected a state of"),
+        ("x.o", "expected a state of"),
+    ],
+    ids=["finished", "chance", "none", "text"],
+)
+def test_a_state_without_a_choice_is_refused(word: str, state: Any, said: str) -> None:
+    """OpenSpiel's own bots end the process in some of them."""
+    bot = agents.make_bot(word, TIC_TAC_TOE, 0)
+    with pytest.raises(SearchError, match=said):
+        bot.step(state)
+    if word in ("mcts:2", "random"):
+        with pytest.raises(SearchError, match=said):
+            bot.step_with_policy(state)
+    if word == "random":
+        with pytest.raises(SearchError, match=said):
+            bot.get_policy(state)
+
+
+@pytest.mark.parametrize("word", ["alphabeta(1)", "mcts:2"])
+def test_a_state_of_another_game_is_refused(word: str) -> None:
+    state = pyspiel.load_game("connect_four").new_initial_state()
+    with pytest.raises(SearchError, match=r"expected a state of 'tic_tac_toe\(\)', got one of 'connect_four\(\)'"):
+        agents.make_bot(word, TIC_TAC_TOE, 0).step(state)
+
+
+def test_a_game_may_be_a_string() -> None:
+    for word in ("alphabeta(1)", "mcts:2", "random"):
+        assert agents.make_bot(word, "tic_tac_toe", 0).step(TIC_TAC_TOE.new_initial_state()) in range(9)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: agents.parse_word(None), "an agent's word must be a str, got None"),  # type: ignore[arg-type]
+        (lambda: agents.make_bot(3, TIC_TAC_TOE, 0), "an agent's word must be a str, got 3"),  # type: ignore[arg-type]
+        (
+            lambda: agents.load_bot("random", TIC_TAC_TOE, 2),
+            r"player_id must be from 0 to 1 in 'tic_tac_toe\(\)', got 2",
+        ),
+        (lambda: agents.load_bot("random", TIC_TAC_TOE, -1), "player_id must be from 0 to 1"),
+        (lambda: agents.load_bot("mcts", TIC_TAC_TOE, "0"), "player_id must be a whole number, got '0'"),  # type: ignore[arg-type]
+        (lambda: agents.load_bot("random", TIC_TAC_TOE, 0, [1]), r"params must be a Mapping or None, got \[1\]"),  # type: ignore[arg-type]
+        (lambda: agents.register_bot(3, print), "name must be a str, got 3"),  # type: ignore[arg-type]
+        (lambda: agents.register_bot("mine", None), "factory must be a function, got None"),  # type: ignore[arg-type]
+    ],
+    ids=range(8),
+)
+def test_what_is_no_word_player_or_parameter_is_refused(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(AgentError, match=said):
+        call()
+
+
+def test_what_is_no_game_is_refused() -> None:
+    with pytest.raises(UnsupportedGameError, match="expected a game, such as load_game"):
+        agents.load_bot("random", None, 0)
+    with pytest.raises(UnsupportedGameError, match="no game is called 'tic_tac'"):
+        agents.load_bot("random", "tic_tac", 0)
+    with pytest.raises(ConfigError, match=r"mcts needs a game in which one player moves at a time, got 'goofspiel"):
+        agents.load_bot("mcts", pyspiel.load_game("goofspiel"), 0)

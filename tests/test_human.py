@@ -120,6 +120,9 @@ def test_a_move_may_even_be_called_quit() -> None:
         def current_player(self) -> int:
             return 0
 
+        def is_terminal(self) -> bool:
+            return False
+
         def legal_actions(self) -> list[int]:
             return [3, 5]
 

@@ -49,6 +49,13 @@ def require_state(game: pyspiel.Game, state: pyspiel.State) -> None:
 def require_open_state(game: pyspiel.Game, state: pyspiel.State) -> None:
     """Raise `SearchError` unless `state` is one of `game` in which a player is to choose an action."""
     require_state(game, state)
+    require_choice(state)
+
+
+def require_choice(state: pyspiel.State) -> None:
+    """Raise `SearchError` unless `state` is one, of whatever game, in which a player is to choose an action."""
+    if not hasattr(state, "legal_actions"):
+        raise SearchError(f"expected a state of a game, got {shown(state)}")
     if state.is_terminal():
         raise SearchError(
             f"expected a state with an action to choose, got a terminal one after {shown(state.history())}"
