@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import pyspiel
 
 from agents.parameters import DEFAULT_SECONDS, read_parameters
-from athenan_spiel.errors import AgentError
+from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.search.thinking import Budget
 
 if TYPE_CHECKING:
     from ludii_bridge.ai import LudiiAI
+
+LONGEST_NAME = 100
+"""Letters of the name of an AI; Ludii's have half of it at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +88,12 @@ def find_ai(name: str) -> str:
     """Ludii's name of an AI, from that name in any case.
 
     Raises:
-        AgentError: no AI is called so.
+        AgentError: no AI is called so, or the name is longer than any.
     """
     from ludii_bridge import LudiiError, ai  # only where Ludii is asked for: importing it registers its games
 
+    if len(name) > LONGEST_NAME:
+        raise AgentError(f"expected the name of one of Ludii's AIs, such as UCT, got {shown(name)}")
     try:
         return ai.find_ai(name)
     except LudiiError as error:

@@ -6,9 +6,11 @@ bomb), one whose parts overlap as well, and one may list millions of parts: each
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
 import zipfile
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -35,7 +37,7 @@ def require_plain(file: BinaryIO) -> None:
     contents = _size_of_contents(file, size)
     if contents > MOST_CONTENTS:
         raise ValueError(f"its table of contents has {contents:,} bytes, more than {MOST_CONTENTS:,}")
-    with zipfile.ZipFile(file) as archive:
+    with _read_as_zip(file) as archive:
         parts = archive.infolist()
     if any(part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1 for part in parts):
         raise ValueError("its parts are compressed or encrypted")
@@ -56,12 +58,22 @@ def read_arrays(file: BinaryIO) -> dict[str, NDArray[Any]]:
         OSError: it cannot be read.
     """
     require_plain(file)
-    with zipfile.ZipFile(file) as archive:
+    with _read_as_zip(file) as archive:
         found = {}
         for part in archive.infolist():
             with archive.open(part) as content:
                 found[part.filename.removesuffix(".npy")] = _read_array(content, part.file_size)
     return found
+
+
+@contextlib.contextmanager
+def _read_as_zip(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
+    """The archive in `file`; what zipfile says of a broken one, now or later, is a `ValueError`."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            yield archive
+    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        raise ValueError(f"it is no whole zip archive ({error or type(error).__name__})") from None
 
 
 def _size_of_contents(file: BinaryIO, size: int) -> int:

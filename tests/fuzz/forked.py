@@ -48,6 +48,7 @@ class Ended:
     Attributes:
         code: its exit code; negative: the signal that ended it.
         idle: it was waiting, not working, when its patience ended.
+        interrupted: it got Ctrl-C, as its patience had ended.
         hung: it had to be killed.
         megabytes: what it had to be killed for; 0 where it was not.
         deeds: what the hook noted, each as (kind, what): "write", "start" or "import".
@@ -58,6 +59,7 @@ class Ended:
     stderr: str
     seconds: float
     idle: bool = False
+    interrupted: bool = False
     hung: bool = False
     megabytes: float = 0.0
     deeds: Sequence[tuple[str, str]] = field(default=())
@@ -108,6 +110,7 @@ def run_forked(
         stderr=_text(notes / "stderr"),
         seconds=seconds,
         idle=watched.idle,
+        interrupted=watched.interrupted,
         hung=watched.hung,
         megabytes=watched.megabytes,
         deeds=tuple(_deeds(notes / "deeds")),
@@ -192,13 +195,12 @@ class _Watchdog:
     """Watches a process and those it has started: Ctrl-C when patience ends, SIGKILL for a hang or too much memory."""
 
     def __init__(self, session: int, patience: float, limit: float) -> None:
-        self.idle = self.hung = False
+        self.idle = self.interrupted = self.hung = False
         self.megabytes = 0.0
         self._session = session
         self._patience = patience
         self._limit = limit
         self._before: tuple[float, float] | None = None
-        self._asked = False
         self._next = 0.25
 
     def look(self, seconds: float) -> None:
@@ -212,8 +214,8 @@ class _Watchdog:
             os.killpg(self._session, signal.SIGKILL)
         if self._before is None and seconds > self._patience - 1:
             self._before = seconds, used
-        if not self._asked and seconds > self._patience and self._before is not None:
-            self._asked = True
+        if not self.interrupted and seconds > self._patience and self._before is not None:
+            self.interrupted = True
             since, before = self._before
             self.idle = used - before < IDLE_SHARE * (seconds - since)
             os.killpg(self._session, signal.SIGINT)

@@ -83,6 +83,7 @@ class Sandbox:
             "MPLCONFIGDIR": str(self.tmp),
             "CANARY": str(self.root / "code_was_run"),
             "OMP_NUM_THREADS": "1",
+            "https_proxy": "http://127.0.0.1:9",  # nobody listens there
             "LANG": "C.UTF-8",
             "TERM": "dumb",
         }

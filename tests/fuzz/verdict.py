@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +20,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _WARNING = re.compile(r"\b\w*Warning: ")
 _ANYWHERE = ("/dev/", "/proc/", "/sys/")
 """What is opened here is no file of anybody's."""
+_HARMLESS_STARTS = re.compile(r"fc-list|127\.0\.0\.1', 9\b")
+"""matplotlib looks for fonts; the sandbox's proxy is asked for a download."""
 _IDLE_IMPORTS = re.compile(r"^(_|apport_python_hook|sitecustomize|usercustomize|org\b|java\b)")
 
 
@@ -34,14 +37,14 @@ def broken(ended: Ended, root: Path) -> Iterator[str]:
         yield "hang: waited for what never came, until Ctrl-C"
     if ended.megabytes:
         yield f"memory: {ended.megabytes:,.0f} MB"
-    elif ended.code < 0 and not ended.hung:
+    elif ended.code < 0 and not ended.hung and not (ended.interrupted and ended.code == -signal.SIGINT):
         yield f"crash: ended by signal {-ended.code}"
     if "Traceback (most recent call last)" in ended.stderr + ended.stdout:
         yield f"traceback: {last_line(ended.stderr)}"
     for kind, what in ended.deeds:
         if kind == "write" and not what.startswith((f"{root}/", *_ANYWHERE)):
             yield f"outside: opened {what} for writing"
-        elif kind == "start" and "fc-list" not in what:  # matplotlib looks for fonts
+        elif kind == "start" and not _HARMLESS_STARTS.search(what):
             yield f"code: started {what}"
     modules = sorted({what for kind, what in ended.deeds if kind == "import" and not _IDLE_IMPORTS.match(what)})
     if modules:
@@ -62,7 +65,8 @@ def broken_by_line(ended: Ended, words: Sequence[str]) -> Iterator[str]:
         return
     if ended.code == exit_codes.BAD_INPUT:
         yield from _broken_by_message(ended, words)
-    if "--json" in words and ended.stdout and not _is_json(ended.stdout):
+    documents = ended.stdout.splitlines() if words[0] in ("train", "resume") else [ended.stdout]
+    if "--json" in words and ended.stdout and not all(map(_is_json, documents)):
         yield f"json: {ended.stdout[:80]!r}"
 
 

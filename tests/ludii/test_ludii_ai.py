@@ -139,6 +139,7 @@ def test_words(text: str, params: dict[str, object]) -> None:
     [
         ("ludii:UTC@1s", "no AI of Ludii's is called 'UTC': did you mean 'UCT'?"),
         ("ludii:AlphaBeta", "no AI of Ludii's is called 'AlphaBeta': did you mean 'Alpha-Beta'?"),
+        ("ludii:" + "x" * 5000, "expected the name of one of Ludii's AIs, such as UCT, got 'xxx"),
         ("ludii:", "no AI of Ludii's is called ''; they are Alpha-Beta, BRS+, "),
         ("ludii", "alphabeta@1s, ludii:UCT@1s, mcts:1000, random or human; got 'ludii'"),
         ("ludi:UCT@1s", "got 'ludi:UCT@1s': did you mean 'ludii:UCT@1s'?"),

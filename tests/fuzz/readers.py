@@ -1,0 +1,120 @@
+"""The readers of text and bytes that come from elsewhere, each with what it may raise and samples of what it reads."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from contents import signed
+from training_runs import TINY
+
+from agents import parse_word
+from athenan_spiel.arena.experiments import ExperimentFile
+from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.errors import AgentError, AthenanError, CheckpointError, ConfigError, UnsupportedGameError
+from athenan_spiel.files import parse_json, parse_toml
+from athenan_spiel.games.spec import read_spec
+from athenan_spiel.thinkers import parse_thinker
+from athenan_spiel.training.archives import read_arrays
+from athenan_spiel.training.checkpoints import FORMAT, STATE, VERSION, read_header
+from athenan_spiel.training.settings_file import config_to_dict, settings_from_toml, settings_to_toml
+from athenan_spiel.training.toml_lines import key_lines
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader of one of the two kinds of input.
+
+    Attributes:
+        read: the function.
+        raises: what it raises for input that it cannot read; nothing else.
+        samples: input that it reads, to be damaged.
+    """
+
+    read: Callable[[Any], object]
+    raises: type[Exception] | tuple[type[Exception], ...]
+    samples: tuple[Any, ...]
+
+
+def _state(text: str) -> object:
+    """Read the header of a checkpoint whose `state.json` is `text`, with the checksum of what it says."""
+    with contextlib.suppress(ValueError, TypeError, RecursionError):  # then it is read as it is
+        text = json.dumps(signed({**json.loads(text), "checksum": ""}), indent=1)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / STATE).write_text(text, encoding="utf-8", errors="surrogatepass")
+        return read_header(Path(folder))
+
+
+def _lines(text: str) -> object:
+    """The keys of a text, if it is TOML."""
+    try:
+        parse_toml(text)
+    except ValueError:
+        return None
+    return list(key_lines(text))
+
+
+def _archive(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+_SETTINGS = settings_to_toml("hex(board_size=5)", TINY)
+_STATE = {
+    "format": FORMAT,
+    "version": VERSION,
+    "game": "tic_tac_toe()",
+    "config": config_to_dict(TINY),
+    "outcome": {"longest": 9, "exact": True, "scale": 5.0},
+    "counters": {"matches": 12, "seconds": 1.5},
+    "generators": {"learner": {"bit_generator": "PCG64", "state": {"state": 1, "inc": 3}}},
+    "sha256": {},
+}
+_EXPERIMENT = """\
+name = "tiny"
+games = ["tic_tac_toe"]
+repetitions = 1
+[protocol]
+stages = 1
+matches = 2
+[training]
+matches = 4
+search = {iterations = 2}
+[variants.descent]
+[variants.ubfm]
+search.algorithm = "ubfm"
+play = {algorithm = "mcts", iterations = 5}
+"""
+TEXTS: dict[str, Reader] = {
+    "settings": Reader(settings_from_toml, ConfigError, (_SETTINGS,)),
+    "experiment": Reader(lambda text: ExperimentFile(text, "tiny.toml"), ConfigError, (_EXPERIMENT,)),
+    "word": Reader(
+        parse_word,
+        AthenanError,
+        ("runs/x#48:mcts(0.5)@0.5s", "mcts:1000", "alphabeta(3)@200i", "ludii:UCT@1s", "random"),
+    ),
+    "thinker": Reader(parse_thinker, AgentError, ("ubfm_s", "alphabeta(3)", "mcts(0.5)")),
+    "game": Reader(read_spec, UnsupportedGameError, ("hex(board_size=5,swap=True)", "misere(game=tic_tac_toe())")),
+    "duration": Reader(parse_duration, ConfigError, ("1d2h30m1.5s", "90")),
+    "json": Reader(parse_json, ValueError, (json.dumps(_STATE),)),
+    "toml": Reader(parse_toml, ValueError, (_SETTINGS, _EXPERIMENT)),
+    "keys": Reader(_lines, (), (_SETTINGS, _EXPERIMENT)),
+    "state": Reader(_state, CheckpointError, (json.dumps(_STATE),)),
+}
+"""Readers of text."""
+BYTES: dict[str, Reader] = {
+    "arrays": Reader(
+        lambda data: read_arrays(io.BytesIO(data)),
+        (ValueError, OSError),
+        (_archive(a=np.zeros((2, 3), np.float32), b=np.arange(4)), _archive()),
+    ),
+}
+"""Readers of bytes."""
