@@ -244,7 +244,7 @@ def test_differences_say_where() -> None:
 
 
 def test_threads_are_shared_among_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.arena.experiments.run.usable_cores", lambda: 16)
+    monkeypatch.setattr("athenan_spiel.arena.experiments.run.cores", lambda: 16)
     (variant, _) = tiny_file().experiment.variants
     config = shared_cores(variant.training, 2)
     assert (config.engine.threads, config.learner.threads, config.warm_up.processes) == (4, 4, 8)

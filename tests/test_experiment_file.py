@@ -338,6 +338,40 @@ def test_more_memory_than_there_may_be_is_refused_before_anything_is_made(tmp_pa
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "processes", "free", "message"),
+    [
+        ("", "", 5, 10**9, "^5 processes that train at once need 1.3 GB, and 1.0 GB are free: take fewer --processes"),
+        ("", "", 99, 10**9, "^8 processes that train at once need 2.0 GB, and 1.0 GB are free"),
+        (
+            "layers = 1, neurons = 8",
+            "layers = 3, neurons = 2000",
+            2,
+            6 * 10**8,
+            "^2 processes that train at once need 1.0",
+        ),
+        (
+            "resamples = 200",
+            "resamples = 1000000",
+            1,
+            10**8,
+            "the intervals would take 0.3 GB of memory, more than the 0.1",
+        ),
+    ],
+)
+def test_more_memory_than_is_free_is_refused(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str, processes: int, free: int, message: str
+) -> None:
+    monkeypatch.setattr(sys.modules[check.__module__], "free_memory", lambda: free)
+    with pytest.raises(ConfigError, match=message):
+        check(tiny_file(old, new), processes=processes)
+
+
+def test_a_process_has_room_where_several_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[check.__module__], "free_memory", lambda: 3 * 10**8)
+    check(tiny_file(), processes=1)
+
+
 @pytest.mark.parametrize("opponents", ["all", "repetition"])
 def test_pairings_are_counted_without_being_listed(opponents: str) -> None:
     text = f'stages = 3\nopponents = "{opponents}"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from experiments import TINY
 
 from athenan_spiel.arena import Interval
-from athenan_spiel.arena.experiments import ExperimentFile
+from athenan_spiel.arena.experiments import ExperimentFile, plots
 from athenan_spiel.arena.experiments.plan import Plan
-from athenan_spiel.arena.experiments.plots import curves_figure, final_figure
+from athenan_spiel.arena.experiments.plots import curves_figure, final_figure, plot_files
 from athenan_spiel.arena.experiments.report import Results, markdown_table
 from athenan_spiel.arena.experiments.statistics import (
     MEAN,
@@ -280,6 +281,33 @@ def test_plots_of_two_repetitions_have_both() -> None:
     figure = final_figure(results)
     assert all(axis.collections for axis in figure.axes)
     assert figure.axes[-1].get_xlabel() == "points in % (95% interval)"
+
+
+def test_names_are_shown_as_they_are_in_plots() -> None:
+    pytest.importorskip("matplotlib")
+    name = r"_$\frac$"  # half a formula, and what matplotlib leaves out of a legend
+    plan = plan_of("[variants.ubfm]", f"[variants.'{name}']", stages=2)
+    other = (name, 1)
+    rows = [row(GAME, D1, other, 0.5, 2, 2), row(GAME, D1, other, 0.5, 1, 2), row(GAME, other, D1, 0.5, 1, 2)]
+    results = Results.of(Points(plan, rows), [], complete=False)
+    assert sorted(plot_files(results)) == ["curves.png", "final.png"]
+    (legend,) = curves_figure(results).legends
+    assert [text.get_text().strip() for text in legend.get_texts()] == ["descent", r"_\$\frac\$"]
+
+
+def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(plots, "MOST_DOTS", 300)
+    for picture in plot_files(one_repetition()).values():
+        width, height = struct.unpack(">II", picture[16:24])
+        assert 290 <= max(width, height) <= 300
+
+
+def test_what_is_not_known_yet_is_left_empty() -> None:
+    text = Results.of(Points(plan_of(), all_pairs(GAME, TABLE)), [], complete=False).markdown()
+    assert f"| `{OTHER}` |  |  |" in text
+    nothing = Results.of(Points(plan_of(stages=2), []), [], complete=False).markdown()
+    assert ".png" not in nothing, "there are no pictures of nothing"
 
 
 def test_resamples_that_drew_nothing_leave_no_interval() -> None:

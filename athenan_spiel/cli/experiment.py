@@ -18,6 +18,7 @@ from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.machine import cores
 from athenan_spiel.training.new_folder import RUNS
 
 if TYPE_CHECKING:
@@ -81,15 +82,14 @@ def run(words: Sequence[str]) -> int:
             report,
             require_processes,
             run_experiment,
-            usable_cores,
         )
 
-        processes = usable_cores() if arguments.processes is None else arguments.processes
+        processes = cores() if arguments.processes is None else arguments.processes
         require_processes(processes)
         overrides = Overrides(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Overrides)})
         file = read_experiment(arguments.file, overrides)
         if arguments.check:
-            check(file, code)
+            check(file, code, processes=processes)
     folder = Path(arguments.folder) if arguments.folder is not None else RUNS / file.experiment.name
     if arguments.check:
         say(f"{file.source} is right: {_size(file, processes)}")
@@ -128,11 +128,11 @@ def _size(file: ExperimentFile, processes: int) -> str:
 
 
 def _length(seconds: float) -> str:
-    """A length of time, in the largest unit of which there are some."""
-    for unit, many in (("days", 86_400), ("hours", 3_600)):
+    """A length of time, in the largest unit of which there are two."""
+    for unit, many in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * many:
             return f"{seconds / many:,.0f} {unit}"
-    return f"{seconds / 60:.0f} minutes"
+    return f"{seconds:.0f} seconds"
 
 
 class _View:

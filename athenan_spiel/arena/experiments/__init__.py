@@ -9,7 +9,7 @@ from athenan_spiel.arena.experiments.check import check
 from athenan_spiel.arena.experiments.file import ExperimentFile, read_experiment
 from athenan_spiel.arena.experiments.overrides import Overrides
 from athenan_spiel.arena.experiments.report import Results
-from athenan_spiel.arena.experiments.run import Progress, report, require_processes, run_experiment, usable_cores
+from athenan_spiel.arena.experiments.run import Progress, report, require_processes, run_experiment
 from athenan_spiel.arena.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 
 __all__ = [
@@ -26,5 +26,4 @@ __all__ = [
     "report",
     "require_processes",
     "run_experiment",
-    "usable_cores",
 ]

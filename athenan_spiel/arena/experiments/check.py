@@ -21,23 +21,29 @@ from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.evaluators import make_engine
 from athenan_spiel.games import load_game
+from athenan_spiel.machine import free_memory, gigabytes
 from athenan_spiel.matches import random_openings
+from athenan_spiel.networks import learning_bytes
 from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.search import make_search
+from athenan_spiel.training.means import require_means
 from athenan_spiel.training.toml_lines import KeyPath
-from athenan_spiel.training.trainer import Trainer
+from athenan_spiel.training.trainer import Trainer, learning_device
 
 MOST_MATCHES = 1_000_000
 """The matches of an experiment at most; the article's Table 3 has half as many."""
+PROCESS_BYTES = 250_000_000
+"""What a process takes that trains or plays, without its network: torch, OpenSpiel and Python, as measured."""
 COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
 """Which engine values states changes nothing in whether a variant suits a game."""
 
 
-def check(file: ExperimentFile, allow_code: Collection[str] = ()) -> None:
+def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: int = 1) -> None:
     """Make every variant ready for every game.
 
     Args:
         allow_code: outcomes "module:name" that the file may name; nothing else that it names is imported.
+        processes: trainings at once.
 
     Raises:
         ConfigError: one cannot be, with the line of the setting in the experiment's file; or there would be too many
@@ -56,15 +62,18 @@ def check(file: ExperimentFile, allow_code: Collection[str] = ()) -> None:
     _require_different_folders(file, ("games",), "games", experiment.games)
     _require_different_folders(file, ("variants",), "variants", [variant.name for variant in experiment.variants])
     outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
+    needed = 0
     for variant in experiment.variants:
         for spec in variant.games:
             try:
                 if (spec, variant.training) not in outcomes:
-                    outcomes[spec, variant.training] = _made_ready(games[spec], variant.training)
+                    outcomes[spec, variant.training], of_one = _made_ready(games[spec], variant.training)
+                    needed = max(needed, of_one)
                 make_search(games[spec], variant.play.search(), outcomes[spec, variant.training])
                 budget_of(variant.play.search())
             except AthenanError as error:
                 raise file.variant_error(variant.name, f"{error} (at {spec})") from None
+    _require_room(min(processes, len(Plan(experiment).trainings())), needed)
 
 
 def _require_feasible(file: ExperimentFile) -> None:
@@ -75,11 +84,13 @@ def _require_feasible(file: ExperimentFile) -> None:
             f"it comes to {matches:,} matches, more than the {MOST_MATCHES:,} of an experiment at most: take fewer "
             "repetitions, stages, matches, variants or games",
         )
-    if (needed := bootstrap_bytes(plan)) > MOST_BYTES:
+    free = free_memory()
+    most = MOST_BYTES if free is None else min(MOST_BYTES, free)
+    if (needed := bootstrap_bytes(plan)) > most:
         raise file.error(
             ("protocol", "resamples"),
-            f"the intervals would take {needed / 1e9:,.1f} GB of memory, more than the {MOST_BYTES / 1e9:.1f} GB "
-            "that they may: take fewer resamples or repetitions",
+            f"the intervals would take {gigabytes(needed)} of memory, more than the {gigabytes(most)} that they may: "
+            "take fewer resamples or repetitions",
         )
 
 
@@ -111,8 +122,22 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
     return game
 
 
-def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> Outcome:
-    """Make all that trains; returns the worth of a match."""
+def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
+    """Make all that trains; returns the worth of a match, and the memory that the network takes beside a processor."""
     trainer = Trainer(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
-    make_engine(config.engine, trainer.encoder.shape)
-    return trainer.outcome
+    shape, device = trainer.encoder.shape, learning_device(config.engine)
+    require_means(config, shape, device)
+    make_engine(config.engine, shape)
+    on_gpu = device != "cpu"
+    return trainer.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size)
+
+
+def _require_room(processes: int, needed: int) -> None:
+    """Check that so many trainings at once have room; of a single one its own checks say so."""
+    free = free_memory()
+    total = processes * (PROCESS_BYTES + needed)
+    if processes > 1 and free is not None and total > free:
+        raise ConfigError(
+            f"{processes} processes that train at once need {gigabytes(total)}, and {gigabytes(free)} are free: "
+            "take fewer --processes, or smaller networks"
+        )

@@ -74,7 +74,12 @@ def final_figure(results: Results) -> Figure:
             if share is not None:
                 axis.errorbar(100 * share.estimate, row, xerr=_reach(share), capsize=3, markersize=6, **styles[name])
         axis.axvline(50, color="0.7", linewidth=0.8, zorder=0)
-        axis.set(xlim=(0, 100), ylim=(-0.6, len(order) - 0.4), yticks=range(len(order)), yticklabels=order[::-1])
+        axis.set(
+            xlim=(0, 100),
+            ylim=(-0.6, len(order) - 0.4),
+            yticks=range(len(order)),
+            yticklabels=[_text(name) for name in order[::-1]],
+        )
         axis.set_title(_title(game), fontsize=9)
         axis.grid(axis="x", color="0.92")
         axis.tick_params(labelbottom=True, labelsize=9)
@@ -82,7 +87,7 @@ def final_figure(results: Results) -> Figure:
         f" ({results.experiment.protocol.confidence:.0%} interval)" if any(s.interval for s in results.final) else ""
     )
     _label(axes, f"points in %{interval}")
-    figure.suptitle(f"{results.experiment.name}: final networks", fontsize=11)
+    figure.suptitle(f"{_text(results.experiment.name)}: final networks", fontsize=11)
     return figure
 
 
@@ -106,7 +111,7 @@ def curves_figure(results: Results) -> Figure:
         axis.grid(color="0.92")
         axis.tick_params(labelbottom=True, labelsize=9)
     _label(axes, unit, "points in %")
-    figure.suptitle(f"{results.experiment.name}: against the final networks of all variants", fontsize=11)
+    figure.suptitle(f"{_text(results.experiment.name)}: against the final networks of all variants", fontsize=11)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=9, frameon=False)
     return figure
@@ -151,7 +156,7 @@ def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
         variant.name: {
             "color": COLOURS[i % len(COLOURS)],
             "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
-            "label": variant.name,
+            "label": _text(variant.name),
         }
         for i, variant in enumerate(experiment.variants)
     }
@@ -183,4 +188,10 @@ def _reach(share: Share) -> list[list[float]] | None:
 
 
 def _title(game: str) -> str:
-    return "mean over games" if game == MEAN else game
+    return "mean over games" if game == MEAN else _text(game)
+
+
+def _text(name: str) -> str:
+    """`name` for matplotlib, which takes dollars for formulas and leaves what begins with _ out of legends."""
+    shown = name.replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown

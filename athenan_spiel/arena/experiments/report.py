@@ -106,8 +106,9 @@ class Results:
         parts += [*_about(self.experiment), "## Final points", self.final_table()]
         if self.differences:
             parts.append(self._difference_text())
-        parts.append("![](final.png)")
-        if self.experiment.protocol.stages > 1:
+        if self.final:
+            parts.append("![](final.png)")
+        if self.experiment.protocol.stages > 1 and self.curves:
             parts += ["## While training", "![](curves.png)"]
         if self.duels:
             parts += ["## Head to head", _HEAD_TO_HEAD, self._duel_table()]
@@ -116,7 +117,11 @@ class Results:
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def final_table(self) -> str:
-        """Games by variants in Markdown, the best of each row in bold, and the means with their intervals."""
+        """Games by variants in Markdown, the best of each row in bold, and the means with their intervals.
+
+        X is where a variant takes no part; what is not known yet is empty.
+        """
+        taking_part = {(game, variant.name) for variant in self.experiment.variants for game in (*variant.games, MEAN)}
         shares = {(share.game, share.variant): share for share in self.final}
         names = [variant.name for variant in self.experiment.variants]
         rows = []
@@ -125,7 +130,10 @@ class Results:
             cells = []
             for name in names:
                 share = shares.get((game, name))
-                cells.append("X" if share is None else _cell(share, best=share.estimate == max(known)))
+                if share is not None:
+                    cells.append(_cell(share, best=share.estimate == max(known)))
+                else:
+                    cells.append("" if (game, name) in taking_part else "X")
             rows.append([game if game == MEAN else f"`{game}`", *cells])
         return markdown_table(["", *names], rows)
 

@@ -29,6 +29,7 @@ from athenan_spiel.arena.experiments.training import TrainingTask, is_finished, 
 from athenan_spiel.arena.experiments.workers import do_tasks
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.machine import cores
 from athenan_spiel.training.checkpoints import read_header
 
 MOST_PROCESSES = 256
@@ -87,7 +88,7 @@ def run_experiment(
     require_matplotlib()
     folder = ExperimentFolder(path, file)
     folder.require_own()
-    check(file, allow_code)
+    check(file, allow_code, processes=processes)
     with folder.locked():
         folder.begin()
         plan = Plan(file.experiment)
@@ -102,7 +103,7 @@ def require_processes(processes: int) -> None:
     Raises:
         ConfigError: it is less than 1, or more than anybody has a use for.
     """
-    most = max(MOST_PROCESSES, usable_cores())
+    most = max(MOST_PROCESSES, cores())
     if processes < 1:
         raise ConfigError(f"processes must be at least 1, got {shown(processes)}")
     if processes > most:
@@ -209,7 +210,7 @@ def _parts(pairings: Sequence[Pairing], processes: int) -> Iterator[Sequence[Pai
 
 def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
     """`config` for one of several trainings at once: where threads are left open, each has its share of the cores."""
-    share = max(1, usable_cores() // processes)
+    share = max(1, cores() // processes)
     threads = max(1, share // 2)
     learner, engine, warm_up = config.learner, config.engine, config.warm_up
     return dataclasses.replace(
@@ -218,11 +219,6 @@ def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
         engine=dataclasses.replace(engine, threads=engine.threads or threads),
         warm_up=dataclasses.replace(warm_up, processes=warm_up.processes or share),
     )
-
-
-def usable_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _efforts(plan: Plan, folder: ExperimentFolder) -> Iterator[Effort]:

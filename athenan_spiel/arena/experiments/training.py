@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import CheckpointError, shown
+from athenan_spiel.errors import AthenanError, CheckpointError, shown
 from athenan_spiel.files import (
     UNFINISHED,
     is_folder,
@@ -68,9 +68,18 @@ class TrainingTask:
         """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved.
 
         Raises:
-            CheckpointError: the folder holds another training, is in use, damaged or cannot be written.
+            AthenanError: the training failed, its folder holds another one, is in use, damaged or cannot be written;
+                the message names the folder.
             OSError: a stage's network could not be written.
         """
+        try:
+            return self._run(report, stop)
+        except AthenanError as error:
+            if str(self.folder) in str(error):
+                raise
+            raise type(error)(f"{error} (in {self.folder})") from None
+
+    def _run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
         listener = _StageKeeper(self.folder, self.config, self.stages, report)
         milestones = [stage / self.stages for stage in range(1, self.stages)]
         game = load_game(self.game)
