@@ -428,6 +428,8 @@ def test_a_checkpoint_has_a_number(folder: RunFolder) -> None:
     with pytest.raises(CheckpointError) as error:
         folder.checkpoint(5)
     assert str(error.value).endswith("run', got 5: there are 4, 8")
+    with pytest.raises(CheckpointError, match="got <a whole number of about 5001 digits>: there are 4, 8"):
+        folder.checkpoint(10**5000)
     for matches in range(12, 50):
         folder.save(with_settings(sample(matches), keep=30))
     with pytest.raises(CheckpointError, match=r"there are 20 older ones, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49$"):

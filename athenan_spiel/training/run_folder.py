@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import CheckpointError
+from athenan_spiel.errors import CheckpointError, shown
 from athenan_spiel.files import (
     UNFINISHED,
     is_folder,
@@ -211,10 +211,10 @@ class RunFolder:
             return paths[-1]
         found = {int(path.name): path for path in paths}
         if matches not in found:
-            shown = ", ".join(map(str, [*found][-LISTED:]))
+            listed = ", ".join(map(str, [*found][-LISTED:]))
             older = f"{len(found) - LISTED} older ones, " if len(found) > LISTED else ""
             raise CheckpointError(
-                f"expected the number of a checkpoint in {str(self.path)!r}, got {matches!r}: there are {older}{shown}"
+                f"expected the number of a checkpoint in {str(self.path)!r}, got {shown(matches)}: there are {older}{listed}"
             )
         return found[matches]
 
