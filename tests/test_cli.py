@@ -20,7 +20,7 @@ import pytest
 import athenan_spiel
 from athenan_spiel.cli.main import COMMANDS, main
 from athenan_spiel.errors import AgentError
-from athenan_spiel.training.events import Listener, StopNoticed
+from athenan_spiel.training.events import Listener, RunStarted, StopNoticed
 from ludii_bridge.errors import LudiiError
 
 ATHENAN = [sys.executable, "-m", "athenan_spiel"]
@@ -554,10 +554,23 @@ def test_a_reader_of_events_who_leaves_ends_the_run_which_is_saved(tmp_path: Pat
 def test_a_second_ctrl_c_ends_in_one_line_and_code_2(
     command: str, tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import athenan_spiel.training as training
+    from athenan_spiel import training
+
+    started = RunStarted(
+        matches=0,
+        seconds=0.0,
+        game="tic_tac_toe()",
+        config=athenan_spiel.TrainingConfig(outcome="mine:crosses"),
+        folder=tmp_path / "run",
+        network="",
+        engine="",
+        outcome="mine:crosses",
+        symmetries=(),
+    )
 
     def interrupted(*arguments: object, listeners: Sequence[Listener], **options: object) -> None:
         for listener in listeners:
+            listener(started)
             listener(StopNoticed(matches=1))
         raise KeyboardInterrupt
 
@@ -565,7 +578,7 @@ def test_a_second_ctrl_c_ends_in_one_line_and_code_2(
     words = {"train": ["tic_tac_toe", "--folder", str(tmp_path / "run")], "resume": [str(tmp_path / "run")]}[command]
     assert main([command, *words]) == 2
     said = capsys.readouterr().err
-    assert said.splitlines()[-1].endswith(f"go on with: athenan resume {tmp_path / 'run'}")
+    assert said.splitlines()[-1].endswith(f"go on with: athenan resume {tmp_path / 'run'} --allow-code mine:crosses")
 
 
 @pytest.mark.parametrize("signals", [1, 2])
