@@ -23,12 +23,19 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
+from athenan_spiel.encoding.stored_arrays import Kinds, require_arrays, require_within
 from athenan_spiel.errors import CheckpointError
 
 DIGEST_BYTES = 16
 MOST_STATES = 4_000_000
 """A full memory takes no more until it is emptied: about a gigabyte."""
 
+_COLUMNS: Kinds = {
+    "digests": (np.uint8, 2),
+    "plies": (np.int32, 1),
+    "completions": (np.int8, 1),
+    "values": (np.float64, 1),
+}
 Proof = tuple[int, float]
 """(c(s), v(s)) of a resolved state."""
 
@@ -114,14 +121,18 @@ class ResolvedStates:
         """Rebuild the memory that `to_arrays` returned.
 
         Raises:
-            CheckpointError: an array is missing, or not of the shape it should have.
+            CheckpointError: an array is missing, not of the type or shape it should have, or holds what proves nothing.
         """
-        names = ("digests", "plies", "completions", "values")
+        names = tuple(_COLUMNS)
+        require_arrays("resolved states", arrays, _COLUMNS)
         shapes = {name: arrays[name].shape for name in names if name in arrays}
         count = len(arrays["digests"]) if "digests" in arrays else 0
         expected = {name: (count, DIGEST_BYTES) if name == "digests" else (count,) for name in names}
         if shapes != expected:
             raise CheckpointError(f"expected resolved states in arrays of shapes {expected!r}, got {shapes!r}")
+        require_within("resolved states", "completions", arrays["completions"], -1, 2)
+        if not np.isfinite(arrays["values"]).all():
+            raise CheckpointError("expected finite 'values' of resolved states, got some that are not")
         memory = cls(most)
         digests, *columns = (arrays[name] for name in names)
         for row, ply, completion, value in zip(digests, *(column.tolist() for column in columns), strict=True):

@@ -219,7 +219,7 @@ def test_step_size_and_l2_are_those_of_the_config_not_of_the_state() -> None:
 def test_the_state_of_another_networks_learner_is_refused() -> None:
     learner, other = make_learner(filters=6), make_learner(filters=8)
     other.learn(some_batches(1))
-    with pytest.raises(CheckpointError, match=r"moments of shape \(6, 3, 3, 3\), got \(8, 3, 3, 3\)"):
+    with pytest.raises(CheckpointError, match=r"moments of shape \(6, 3, 3, 3\) in float32, got \(8, 3, 3, 3\) of"):
         learner.load_state_dict(other.state_dict())
 
 
@@ -230,6 +230,31 @@ def test_the_state_of_a_larger_networks_learner_is_refused() -> None:
     state["state"][4] = state["state"][0]
     with pytest.raises(CheckpointError, match="moments of 4 weights, got 5"):
         learner.load_state_dict(state)
+
+
+def test_a_state_that_is_not_adams_is_refused() -> None:
+    learner = make_learner()
+    learner.learn(some_batches(1))
+    state = learner.state_dict()
+    kept = state["state"][0]
+    shape = kept["exp_avg"].shape
+    for other in (
+        [],
+        {},
+        {"state": []},
+        {"state": {"0": kept}},
+        {"state": {0: 3}},
+        {"state": {0: kept | {"more": torch.zeros(())}}},
+        {"state": {0: {name: kept[name] for name in ("step", "exp_avg")}}},
+        {"state": {0: kept | {"step": torch.zeros(3)}}},
+        {"state": {0: kept | {"exp_avg_sq": "text"}}},
+        {"state": {0: kept | {"exp_avg_sq": kept["exp_avg_sq"].double()}}},
+        {"state": {0: kept | {"exp_avg": torch.zeros(()).expand(shape)}}},
+        {"state": {0: kept | {"exp_avg": kept["exp_avg"].to_sparse()}}},
+    ):
+        with pytest.raises(CheckpointError, match=r"expected Adam's"):
+            learner.load_state_dict(other)  # type: ignore[arg-type]
+    learner.load_state_dict({"state": state["state"], "param_groups": "of no use"})
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

@@ -302,6 +302,39 @@ def test_arrays_that_contradict_each_other_are_refused(name: str, count: int) ->
         StratifiedReplay.from_arrays(ReplayConfig(), np.random.default_rng(0), arrays)
 
 
+HOSTILE: dict[str, Any] = {
+    "bits": [lambda a: a.astype(np.int64), lambda a: a.reshape(1, -1), lambda a: a[:-1]],
+    "codes": [lambda a: np.full_like(a, 255), lambda a: a.astype(np.float32)],
+    "code_columns": [lambda a: np.full_like(a, 10**6), lambda a: np.full_like(a, -1)],
+    "float_columns": [lambda a: a.astype(np.uint8)],
+    "shapes": [lambda a: a.astype(np.float64), lambda a: -a, lambda a: a[:, :4], lambda a: a + 2**40, lambda a: a[:-1]],
+    "packs": [lambda a: -a, lambda a: a[:-1], lambda a: a.astype(np.uint64), lambda a: a * 2],
+    "values": [lambda a: a.astype(np.float64), lambda a: a.reshape(-1, 1), lambda a: a[1:]],
+    "weighted": [lambda a: a.astype(np.int8), lambda a: ~a, lambda a: a[1:]],
+    "weights": [lambda a: a.astype("<U9"), lambda a: np.ones(3, np.float32)],
+    "order": [lambda a: np.zeros_like(a), lambda a: a + 1, lambda a: a.astype(np.int64), lambda a: -a],
+    "drawn": [lambda a: a + 10**6, lambda a: a - 10**6, lambda a: a.astype(np.float64), lambda a: a[1:]],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_arrays_of_another_kind_are_one_line(name: str) -> None:
+    """Each array in turn is changed; all else is as it was written."""
+    replay = StratifiedReplay(ReplayConfig(matches=5), np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    for length in (3, 7):
+        rows = rng.integers(0, 3, (length, 12)).astype(np.float32) / 3
+        replay.add(Targets([CompactRows.pack(rows)], np.zeros(length, np.float32)))
+    arrays = replay.to_arrays()
+    assert len(arrays["codes"]), "there is a codebook"
+    for change in HOSTILE[name]:
+        with pytest.raises(CheckpointError) as error:
+            StratifiedReplay.from_arrays(
+                ReplayConfig(), np.random.default_rng(0), arrays | {name: change(arrays[name])}
+            )
+        assert len(str(error.value).splitlines()) == 1
+
+
 def test_a_phase_is_drawn_when_asked_for_even_if_it_is_not_read() -> None:
     learned = []
     for read in (True, False):

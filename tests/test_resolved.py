@@ -164,9 +164,26 @@ def test_arrays_give_the_memory_back() -> None:
 
 def test_arrays_of_another_shape_are_refused() -> None:
     arrays = ResolvedStates().to_arrays()
-    for broken in ({}, arrays | {"values": np.zeros(1)}, {**arrays, "digests": np.zeros((0, 8), np.uint8)}):
+    for broken in (arrays | {"values": np.zeros(1)}, {**arrays, "digests": np.zeros((0, 8), np.uint8)}):
         with pytest.raises(CheckpointError, match="expected resolved states in arrays of shapes"):
             ResolvedStates.from_arrays(broken)
+
+
+def test_arrays_that_prove_nothing_are_refused() -> None:
+    memory = ResolvedStates()
+    memory.add([("key", 3, (1, 1.0))])
+    arrays = memory.to_arrays()
+    for change in (
+        {"completions": np.array([2], np.int8)},
+        {"completions": np.array([1], np.int64)},
+        {"values": np.array([np.nan])},
+        {"values": np.zeros((1, 1))},
+        {"plies": np.array(["x"])},
+    ):
+        with pytest.raises(CheckpointError, match="of resolved states"):
+            ResolvedStates.from_arrays(arrays | change)
+    with pytest.raises(CheckpointError, match="got none of"):
+        ResolvedStates.from_arrays({})
 
 
 def test_the_copy_of_a_tree_has_its_proofs() -> None:
@@ -239,6 +256,7 @@ def test_a_checkpoint_of_the_first_format_is_read(tmp_path: Path) -> None:
     state["version"] = 1
     for name in ("warm_up_states", "resolved_since"):
         del state["counters"][name]
+    del state["checksum"]
     (path / "state.json").write_text(json.dumps(state))
     assert read_header(path).counters.warm_up_states == 0
     assert read_checkpoint(path).resolved is None

@@ -323,6 +323,27 @@ def test_a_damaged_checkpoint_is_said_and_the_older_one_goes_on(tmp_path: Path, 
     assert go_on(run.folder) == uninterrupted
 
 
+def test_matches_that_the_metrics_lack_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    config = dataclasses.replace(TINY, matches=4)
+    metrics = train(GAME, config, tmp_path / "run").folder / "metrics.jsonl"
+    lines = metrics.read_text().splitlines(keepends=True)
+    metrics.write_text("".join(line for line in lines if '"matches": 2,' not in line))
+    resume(tmp_path / "run", more_matches=1)
+    assert "tells of 3 of the 4 matches that the checkpoint counts" in caplog.text
+    metrics.unlink()
+    resume(tmp_path / "run", more_matches=1)
+    assert "tells of 0 of the 5 matches" in caplog.text
+
+
+def test_metrics_with_an_endless_line_are_left_as_they_are(tmp_path: Path) -> None:
+    metrics = train(GAME, dataclasses.replace(TINY, matches=1), tmp_path / "run").folder / "metrics.jsonl"
+    content = metrics.read_bytes() + b"x" * 2**21
+    metrics.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"has a line of 1,048,576 bytes or more: move it away"):
+        resume(tmp_path / "run", more_matches=1)
+    assert metrics.read_bytes() == content
+
+
 def test_metrics_of_a_resumed_run_say_each_match_once(tmp_path: Path) -> None:
     def listener(event: Event) -> None:
         if isinstance(event, RoundFinished) and event.matches == 6:

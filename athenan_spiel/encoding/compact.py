@@ -15,6 +15,7 @@ was made, and shares no memory with the rows it was made from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from athenan_spiel.encoding.stored_arrays import require_arrays, require_within
 from athenan_spiel.errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -106,6 +108,9 @@ def unpack_rows(packs: Sequence[CompactRows], indices: NDArray[np.integer[Any]])
     return rows
 
 
+_OBSERVATIONS = "the observations"
+MOST_NUMBERS = 2**31
+"""Rows of a pack, or numbers of an observation, at most."""
 _FIELDS: dict[str, type[np.generic]] = {
     "bits": np.uint8,
     "codes": np.uint8,
@@ -129,11 +134,14 @@ def packs_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[CompactRows]:
     """Rebuild the packs that `packs_to_arrays` laid out; they share no memory with `arrays`.
 
     Raises:
-        CheckpointError: an array is missing, or not as long as `shapes` says.
+        CheckpointError: an array is missing, of another type, not as long as `shapes` says, or points beyond another.
     """
-    missing = [name for name in ("shapes", *_FIELDS) if name not in arrays]
-    if missing:
-        raise CheckpointError(f"expected observations as packs_to_arrays writes them, got none of {missing!r}")
+    require_arrays(_OBSERVATIONS, arrays, {"shapes": (np.int64, 2), **{name: (t, 1) for name, t in _FIELDS.items()}})
+    if arrays["shapes"].shape[1] != 5:
+        raise CheckpointError(
+            f"expected five numbers a row in the observations' 'shapes', got {arrays['shapes'].shape}"
+        )
+    require_within(_OBSERVATIONS, "shapes", arrays["shapes"], 0, MOST_NUMBERS)
     rows, size, coded, codebook, floats = arrays["shapes"].T
     shapes = {
         "bits": (rows, (size + 7) // 8),
@@ -144,16 +152,21 @@ def packs_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[CompactRows]:
         "float_columns": (floats,),
     }
     fields = {name: _cut_up(name, arrays[name], np.stack(shape, axis=1)) for name, shape in shapes.items()}
-    return [
+    packs = [
         CompactRows(size=int(size[i]), **{name: parts[i] for name, parts in fields.items()}) for i in range(len(rows))
     ]
+    for pack in packs:
+        for name in ("code_columns", "float_columns"):
+            require_within(_OBSERVATIONS, name, getattr(pack, name), 0, pack.size)
+        require_within(_OBSERVATIONS, "codes", pack.codes, 0, len(pack.codebook))
+    return packs
 
 
 def _cut_up(name: str, flat: NDArray[Any], shapes: NDArray[np.int64]) -> list[NDArray[Any]]:
-    ends = np.cumsum(shapes.prod(axis=1))
-    total = int(ends[-1]) if len(ends) else 0
+    total = sum(map(math.prod, shapes.tolist()))  # which int64 might not hold
     if len(flat) != total:
         raise CheckpointError(f"expected {total!r} numbers in the observations' {name!r}, got {len(flat)!r}")
+    ends = np.cumsum(shapes.prod(axis=1))
     return [part.reshape(shape).copy() for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=False)]
 
 

@@ -30,7 +30,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import LearnerConfig, Precision
-from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.errors import CheckpointError, LearningError, shown
 from athenan_spiel.evaluators import half_of_the_cores, torch_threads
 from athenan_spiel.learning.replay import Batch
 
@@ -142,18 +142,36 @@ class Learner:
         Raises:
             CheckpointError: it is the state of another network's learner.
         """
-        moments = state["state"]
+        moments = state.get("state") if isinstance(state, dict) else None
         shapes = [p.shape for group in self._optimizer.param_groups for p in group["params"]]
-        for i, shape in enumerate(shapes):
-            if i in moments and moments[i]["exp_avg"].shape != shape:
-                expected, found = tuple(shape), tuple(moments[i]["exp_avg"].shape)
-                raise CheckpointError(
-                    f"expected Adam's moments of shape {expected!r}, got {found!r}: another network's"
-                )
-        if len(moments) > len(shapes):
-            raise CheckpointError(f"expected Adam's moments of {len(shapes)!r} weights, got {len(moments)!r}")
+        if not isinstance(moments, dict) or not moments.keys() <= set(range(len(shapes))):
+            raise CheckpointError(f"expected Adam's moments of {len(shapes)!r} weights, got {_count(moments)}")
+        for i, kept in moments.items():
+            _require_moments(kept, shapes[i])
         groups = self._optimizer.state_dict()["param_groups"]
         self._optimizer.load_state_dict(copy.deepcopy({"state": moments, "param_groups": groups}))
+
+
+def _require_moments(kept: Any, shape: torch.Size) -> None:
+    """Raise `CheckpointError` unless `kept` is what Adam keeps for a weight of this shape, in memory of that size."""
+    if not isinstance(kept, dict) or kept.keys() != {"step", "exp_avg", "exp_avg_sq"}:
+        raise CheckpointError(f"expected Adam's step and two moments of a weight, got {shown(kept)}")
+    for name, tensor in kept.items():
+        expected = () if name == "step" else tuple(shape)
+        if not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.float32 or tuple(tensor.shape) != expected:
+            raise CheckpointError(
+                f"expected Adam's moments of shape {expected!r} in float32, got {_kind(tensor)}: another network's"
+            )
+        if tensor.layout != torch.strided or tensor.untyped_storage().nbytes() < 4 * tensor.numel():
+            raise CheckpointError(f"expected Adam's moments each in its own place, got {_kind(tensor)} in less")
+
+
+def _count(moments: object) -> str:
+    return str(len(moments)) if isinstance(moments, dict) else shown(moments)
+
+
+def _kind(value: object) -> str:
+    return f"{tuple(value.shape)!r} of {value.dtype}" if isinstance(value, torch.Tensor) else shown(value)
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:

@@ -96,14 +96,14 @@ def _size_of_contents(file: BinaryIO, size: int) -> int:
 
 def _read_array(content: Any, size: int) -> NDArray[Any]:
     """The array in a part of `size` bytes."""
-    version = np.lib.format.read_magic(content)
     readers: dict[tuple[int, int], Any] = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
-    if version not in readers:
-        raise ValueError(f"an array is of format {version!r}")
-    shape, by_columns, dtype = readers[version](content)
+    try:
+        shape, by_columns, dtype = readers[np.lib.format.read_magic(content)](content)
+    except Exception as error:  # whatever reading it as Python's literals raises
+        raise ValueError("an array has no header that is understood") from error
     if dtype.kind not in "biuf" or dtype.itemsize > 8 or not dtype.isnative:
         raise ValueError(f"an array is of type {dtype!r}, and not of numbers")
     left = size - content.tell()

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding.compact import packs_from_arrays, packs_to_arrays
+from athenan_spiel.encoding.stored_arrays import Kinds, require_arrays, require_within
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.targets import Targets
+
+REPLAY = "the replay"
 
 
 class Match(Protocol):
@@ -41,16 +44,6 @@ def row_sizes(memory: Sequence[Targets]) -> set[int]:
     return {pack.size for targets in memory for pack in targets.rows}
 
 
-def require(arrays: Mapping[str, NDArray[Any]], *names: str) -> None:
-    """Refuse arrays that lack one of `names`.
-
-    Raises:
-        CheckpointError: one is missing.
-    """
-    if missing := [name for name in names if name not in arrays]:
-        raise CheckpointError(f"expected a replay as its to_arrays gives it, got none of {missing!r}")
-
-
 def targets_to_arrays(memory: Sequence[Targets]) -> dict[str, NDArray[Any]]:
     """Lay the arrays of all targets end to end; weights only where there are any."""
     weights = [targets.weights for targets in memory]
@@ -68,14 +61,20 @@ def targets_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[Targets]:
     Checkpoints of runs that began without weights may lack those arrays.
 
     Raises:
-        CheckpointError: an array is missing, or two contradict each other.
+        CheckpointError: an array is missing, of another type, or contradicts another one.
     """
-    require(arrays, "packs", "values")
-    packs = iter(packs_from_arrays(arrays))
+    require_arrays(REPLAY, arrays, {"packs": (np.int64, 1), "values": (np.float32, 1)})
+    every = packs_from_arrays(arrays)
+    require_within(REPLAY, "packs", arrays["packs"], 0, len(every) + 1)
+    if arrays["packs"].sum() != len(every):
+        raise CheckpointError(f"expected {arrays['packs'].sum()} packs in the replay, got {len(every)!r}")
+    packs = iter(every)
     rows = [list(islice(packs, count)) for count in arrays["packs"]]
     lengths = [sum(map(len, part)) for part in rows]
     weighted = arrays.get("weighted", np.zeros(len(rows), np.bool_))
     weights = arrays.get("weights", np.empty(0, np.float32))
+    kinds: Kinds = {"weighted": (np.bool_, 1), "weights": (np.float32, 1)}
+    require_arrays(REPLAY, {"weighted": weighted, "weights": weights}, kinds)
     if len(weighted) != len(rows):
         raise CheckpointError(f"expected 'weighted' of {len(rows)!r} matches in the replay, got {len(weighted)!r}")
     values_by_part = cut("values", arrays["values"], lengths)

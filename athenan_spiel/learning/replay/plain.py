@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.compact import CompactRows
+from athenan_spiel.encoding.stored_arrays import require_arrays
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.learning.replay.memory import cut, require, row_sizes, targets_from_arrays, targets_to_arrays
+from athenan_spiel.learning.replay.memory import REPLAY, cut, row_sizes, targets_from_arrays, targets_to_arrays
 from athenan_spiel.learning.replay.minibatches import Batch, all_weights, random_minibatches
 from athenan_spiel.learning.targets import Targets
 
@@ -97,7 +98,7 @@ class PlainReplay:
         Raises:
             CheckpointError: an array is missing, or two contradict each other.
         """
-        require(arrays, "dropped")
+        require_arrays(REPLAY, arrays, {"dropped": (np.int64, 1)})
         replay = cls(config, rng)
         for block in targets_from_arrays(arrays):
             replay._append(block)

@@ -24,10 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import ReplayConfig
+from athenan_spiel.encoding.stored_arrays import require_arrays, require_within
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.replay.memory import (
+    REPLAY,
     cut,
     drop_oldest,
-    require,
     row_sizes,
     targets_from_arrays,
     targets_to_arrays,
@@ -152,17 +154,25 @@ class StratifiedReplay:
         Raises:
             CheckpointError: an array is missing, or two contradict each other.
         """
-        require(arrays, "drawn", "order")
+        require_arrays(REPLAY, arrays, {"drawn": (np.int64, 1), "order": (np.int32, 1)})
         memory = targets_from_arrays(arrays)
         orders = cut("order", arrays["order"], list(map(len, memory)))
         drawn = cut("drawn", arrays["drawn"], [1] * len(memory))
         replay = cls(config, rng)
         for targets, order, count in zip(memory, orders, drawn, strict=True):
+            _require_turn(order, count)
             replay._matches.append(_Match(targets, order, int(count[0])))
         return replay
 
     def _targets(self) -> list[Targets]:
         return [match.targets for match in self._matches]
+
+
+def _require_turn(order: NDArray[np.int32], drawn: NDArray[np.int64]) -> None:
+    """Raise `CheckpointError` unless `order` is a permutation of a match's rows, of which some are not drawn yet."""
+    if not np.array_equal(np.sort(order), np.arange(len(order))):
+        raise CheckpointError(f"expected 'order' of the replay to hold each of a match's {len(order)} rows once")
+    require_within(REPLAY, "drawn", drawn, 0, max(1, len(order)))
 
 
 def minibatch_count(states: int, batch_size: int) -> int:

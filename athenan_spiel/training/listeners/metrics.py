@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import logging
@@ -50,8 +51,7 @@ class MetricsFile:
         if isinstance(event, RoundProgress | WarmUpProgress | StopNoticed):
             return
         if isinstance(event, RunStarted):
-            self._file = open_to_append(self._path)
-            told = self._cut_off_after(event.matches)
+            self._file, told = self._opened(event.matches)
             if told < event.matches:
                 _log.warning(
                     "%s tells of %d of the %d matches that the checkpoint counts: the lines on the others are lost",
@@ -69,29 +69,31 @@ class MetricsFile:
             self._file.close()
             self._file = None
 
-    def _cut_off_after(self, matches: int) -> int:
-        """Truncate before the first line about a match after the `matches`-th, or that is half written; go to the end.
+    def _opened(self, matches: int) -> tuple[BinaryIO, int]:
+        """The file, to be appended to, and how many of the first `matches` matches it tells of.
 
-        Returns how many matches the lines that stay tell of.
+        It is cut off before the first line about a later match, or that is half written.
 
         Raises:
-            OSError: a line is longer than any that is written here; nothing is cut off.
+            OSError: it cannot be opened, or a line is longer than any that is written here; nothing is cut off.
         """
-        assert self._file is not None
-        end = 0
-        told: set[float] = set()
-        while line := self._file.readline(MOST_LINE):
-            if len(line) >= MOST_LINE:
-                raise OSError(errno.EFBIG, f"{self._path} has a line of {MOST_LINE:,} bytes or more: move it away")
-            name, about = _summary(line)
-            if not line.endswith(b"\n") or about > matches:
-                break
-            if name == "match_finished":
-                told.add(about)
-            end += len(line)
-        self._file.truncate(end)
-        self._file.seek(end)
-        return len(told)
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(open_to_append(self._path))
+            end = 0
+            told: set[float] = set()
+            while line := file.readline(MOST_LINE):
+                if len(line) >= MOST_LINE:
+                    raise OSError(errno.EFBIG, f"{self._path} has a line of {MOST_LINE:,} bytes or more: move it away")
+                name, about = _summary(line)
+                if not line.endswith(b"\n") or about > matches:
+                    break
+                if name == "match_finished":
+                    told.add(about)
+                end += len(line)
+            file.truncate(end)
+            file.seek(end)
+            stack.pop_all()
+        return file, len(told)
 
 
 def _summary(line: bytes) -> tuple[object, float]:
