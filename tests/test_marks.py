@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import types
 from collections import Counter
 
 import pyspiel
@@ -65,3 +66,13 @@ def test_a_game_whose_pieces_are_not_known_has_no_marks() -> None:
     assert mark_of(load_game("tic_tac_toe"), 1) == "o"
     assert mark_of(load_game("nim"), 0) is None
     assert mark_of(load_game("morpion_solitaire"), 0) is None
+
+
+@pytest.mark.parametrize(
+    ("owners", "mark"), [((1, 2), "the small letters"), ((1, 2, 0), "the small letters"), ((0,), None), ((1,), None)]
+)
+def test_ludiis_pieces_are_told_where_each_player_has_some(owners: tuple[int, ...], mark: str | None) -> None:
+    components = tuple((f"Piece{owner}", owner) for owner in owners)
+    kind = types.SimpleNamespace(short_name="ludii")
+    game = types.SimpleNamespace(rules=types.SimpleNamespace(components=components), get_type=lambda: kind)
+    assert mark_of(game, 1) == mark

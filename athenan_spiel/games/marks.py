@@ -1,6 +1,7 @@
 """Which pieces are whose, in the text of a state: facts of single games of OpenSpiel, for people who play them.
 
-Only what OpenSpiel draws is told; a game that is not listed has no pieces, shares them, or is not known here.
+Only what is drawn is told; a game that is not listed has no pieces, shares them, or is not known here. Ludii's games are
+all drawn in one way (`ludii_bridge.picture`), where both players have pieces.
 """
 
 from __future__ import annotations
@@ -48,5 +49,8 @@ MARKS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 def mark_of(game: pyspiel.Game, player_id: int) -> str | None:
     """How the text of a state draws the pieces of `player_id`, None where that is not known."""
+    owners = {owner for _, owner in getattr(getattr(game, "rules", None), "components", ())}
+    if {1, 2} <= owners:
+        return ("the capital letters", "the small letters")[player_id]
     marks = MARKS.get(game.get_type().short_name)
     return None if marks is None else marks[player_id]

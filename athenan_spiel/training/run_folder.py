@@ -213,9 +213,8 @@ class RunFolder:
         if matches not in found:
             listed = ", ".join(map(str, [*found][-LISTED:]))
             older = f"{len(found) - LISTED} older ones, " if len(found) > LISTED else ""
-            raise CheckpointError(
-                f"expected the number of a checkpoint in {str(self.path)!r}, got {shown(matches)}: there are {older}{listed}"
-            )
+            where = f"a checkpoint in {str(self.path)!r}"
+            raise CheckpointError(f"expected the number of {where}, got {shown(matches)}: there are {older}{listed}")
         return found[matches]
 
     def save(self, checkpoint: Checkpoint) -> Path:
