@@ -1,7 +1,7 @@
 """Which pieces are whose, in the text of a state: facts of single games of OpenSpiel, for people who play them.
 
-Only what is drawn is told; a game that is not listed has no pieces, shares them, or is not known here. Ludii's games are
-all drawn in one way (`ludii_bridge.picture`), where both players have pieces.
+Only what is drawn is told; a game that is not listed has no pieces, shares them, or is not known here. Ludii's games
+are all drawn in one way (`ludii_bridge.picture`), where both players have pieces.
 """
 
 from __future__ import annotations
