@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from training_runs import TINY
 
 import athenan_spiel as ath
-from athenan_spiel.evaluators import ZeroEvaluator
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.evaluators import NetworkEvaluator, ZeroEvaluator
+from athenan_spiel.evaluators.torch_engine import TorchEngine
 
 GAME = ath.load_game("tic_tac_toe")
 HEX = ath.load_game("hex(board_size=3)")
@@ -145,6 +147,15 @@ def trees() -> Mapping[str, Any]:
     }
 
 
+ENCODER = Encoder(GAME)
+NO_STATES = NO_OBJECT | {
+    "None": None,
+    "a list": [1, 2],
+    "of another game": [OTHER_STATE],
+    "of a game that would end the process": [pyspiel.load_game("chess").new_initial_state()],
+    "of None": [None],
+    "a generator": (STATE for _ in range(2)),
+}
 # For each public callable: right arguments, and wrong ones for each.
 Wrong = Mapping[str, Mapping[str, Any]]
 SEARCH_OPTIONS = {
@@ -227,6 +238,12 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "budget": NO_OBJECT | {"None": None},
             "rng": NO_OBJECT,
         },
+    ),
+    "Agent.encoder.encode": (ENCODER.encode, {"states": [STATE, FINISHED]}, {"states": NO_STATES}),
+    "Agent.evaluator": (
+        NetworkEvaluator(ENCODER, TorchEngine(ENCODER.shape)),
+        {"states": [STATE]},
+        {"states": NO_STATES},
     ),
     "Agent.step": (lambda state: agent().step(state), {"state": STATE}, {"state": NO_STATE | {"None": None}}),
     "Agent.think": (lambda state: agent().think(state), {"state": STATE}, {"state": NO_STATE | {"None": None}}),
@@ -386,7 +403,9 @@ def answer_to(function: Callable[..., Any], arguments: Mapping[str, Any]) -> str
     return None if message and "\n" not in message and len(message) < 1500 else f"says {message!r}"
 
 
-@pytest.mark.parametrize("called", [name for name in CALLS if name not in ("train", "load_agent", "resume")])
+@pytest.mark.parametrize(
+    "called", [name for name in CALLS if name not in ("train", "load_agent", "resume", "Agent.evaluator")]
+)
 def test_the_right_arguments_are_right(called: str, nowhere: Path) -> None:
     function, right, _ = CALLS[called]
     if right:

@@ -55,10 +55,18 @@ def parse(arguments_type: type[T], arguments: Sequence[str], command: str, defau
     except SystemExit as stop:
         if not stop.code:
             raise
-        raise ConfigError(_in_one_line(said.getvalue())) from None
+        refusal = _refusal(stop)
+        raise ConfigError(str(refusal) if refusal else _in_one_line(said.getvalue())) from None
     if unknown:
         raise ConfigError(_complaint(unknown, _option_names(arguments_type, command, options)))
     return parsed
+
+
+def _refusal(error: BaseException | None) -> ConfigError | None:
+    """What a dataclass of settings has refused, if that led to `error`: the box breaks lines within numbers."""
+    while error is not None and not isinstance(error, ConfigError):
+        error = error.__context__
+    return error
 
 
 def option_value(arguments: Sequence[str], option: str) -> str | None:

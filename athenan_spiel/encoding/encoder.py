@@ -24,8 +24,8 @@ from open_spiel.python.observation import make_observation
 
 from athenan_spiel.encoding.edges import framed_board
 from athenan_spiel.encoding.morpion import observe_morpion
-from athenan_spiel.errors import EncodingError, UnsupportedGameError
-from athenan_spiel.games import load_game
+from athenan_spiel.errors import EncodingError, UnsupportedGameError, shown
+from athenan_spiel.games import load_game, require_state
 from athenan_spiel.games.children import Children, Joined
 
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
@@ -75,9 +75,15 @@ class Encoder:
     def encode(self, states: Sequence[pyspiel.State], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Encode N states, terminal ones too, into float32 [N, *shape]: a new array, or `out`.
 
+        With `out`, which is for those who encode many states fast, the states are not looked at; one of another game
+        may then end the process.
+
         Raises:
-            EncodingError: `out` is not a C-contiguous float32 array of that shape.
+            EncodingError: `out` is not a C-contiguous float32 array of that shape, or `states` are no list of states.
+            SearchError: one of the states is none of the encoder's game.
         """
+        if out is None:
+            self.require_states(states)
         expected = (len(states), *self.shape)
         if out is None:
             out = np.empty(expected, np.float32)
@@ -95,6 +101,19 @@ class Encoder:
                 self._fill(part, rows.reshape(-1).data)
             at = end
         return out
+
+    def require_states(self, states: Sequence[pyspiel.State]) -> None:
+        """Refuse what is no list of states of the encoder's game; what a game made at once is taken for one.
+
+        Raises:
+            EncodingError: it is no list.
+            SearchError: one of the states is none, or of another game.
+        """
+        if isinstance(states, list | tuple):
+            for state in states:
+                require_state(self._made_of[0], state)
+        elif not isinstance(states, Joined) and not hasattr(states, "players"):
+            raise EncodingError(f"expected a list of states, got {shown(states)}")
 
     def _fill_at_once(self, children: Children, rows: NDArray[np.float32]) -> None:
         """Write what a game made at once into `rows`, [n, size]."""

@@ -44,7 +44,9 @@ class NetworkEvaluator:
 
         Raises:
             EvaluatorError: no network was loaded.
+            EncodingError, SearchError: they are no states of the game; of a list's, the first is looked at.
         """
+        self.encoder.require_states(states[:1] if isinstance(states, list | tuple) else states)
         buffer, batch = self._encode(states)
         values = self.engine.infer(batch)
         self._free.append(buffer)
