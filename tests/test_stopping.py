@@ -6,6 +6,8 @@ import errno
 import io
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -111,6 +113,24 @@ def test_what_comes_together_is_one_request(seconds: float, heard: int, monkeypa
             except KeyboardInterrupt:
                 interrupted += 1
     assert interrupted == heard
+
+
+def test_a_signal_that_was_caught_does_not_end_the_program_later(tmp_path: Path) -> None:
+    program = """
+import os, signal
+from athenan_spiel.training.stopping import StopRequests
+with StopRequests() as stops:
+    try:
+        with stops.droppable():
+            exec("os.kill(os.getpid(), signal.SIGTERM)")
+    except KeyboardInterrupt:
+        pass
+raise SystemExit(7)
+"""
+    (tmp_path / "caught.py").write_text(program)
+    root = str(Path(__file__).resolve().parent.parent)
+    process = subprocess.run([sys.executable, "-m", "caught"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root})
+    assert process.returncode == 7
 
 
 def interrupting(number: int) -> Callable[[Sequence[str]], int]:

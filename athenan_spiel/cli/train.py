@@ -81,8 +81,8 @@ class Output(Protocol):
 
 
 def starting(output: Output) -> Status:
-    """What is shown while torch is loaded."""
-    return progress(quiet=output.quiet or output.json).status("starting")
+    """What is shown at a terminal while torch is loaded."""
+    return progress(quiet=output.quiet or output.json or not sys.stderr.isatty()).status("starting")
 
 
 def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, output: Output) -> int:

@@ -16,8 +16,16 @@ ECHO_SECONDS = 1.0
 """SIGTERM and SIGHUP often come together or twice; what comes so soon after another signal is the same request."""
 
 
+class StopSignal(KeyboardInterrupt):
+    """One of `SIGNALS` has come.
+
+    A class of its own, as `python -m` ends by SIGINT once a plain `KeyboardInterrupt` has left an `exec`, which
+    importing is full of, even if it was caught then.
+    """
+
+
 class StopRequests:
-    """While entered, `SIGNALS` raise `KeyboardInterrupt` only where work may be dropped, and else are kept for later.
+    """While entered, `SIGNALS` raise `StopSignal` only where work may be dropped, and else are kept for later.
 
     1. Inside `droppable()` a signal raises at once, or on entry if it came before.
     2. Elsewhere it is noted: `requested` is true from then on.
@@ -54,7 +62,7 @@ class StopRequests:
         self._droppable = True
         try:
             if self.signal is not None:
-                raise KeyboardInterrupt
+                raise StopSignal
             yield
         finally:
             self._droppable = False
@@ -78,7 +86,7 @@ class StopRequests:
         first, echo = self.signal is None, time.monotonic() - self._heard_at < ECHO_SECONDS
         self._note(number)
         if (number == signal.SIGINT and not first) or (self._droppable and (first or not echo)):
-            raise KeyboardInterrupt
+            raise StopSignal
 
     def _note(self, number: int) -> None:
         self.signal = number
