@@ -9,7 +9,9 @@ With `--dry-run` none is needed: a run of two matches is trained on the spot.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
+from pathlib import Path
 
 import pyspiel
 
@@ -56,4 +58,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ath.AthenanError as error:  # answered as the athenan command does
+        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
+        sys.exit(2)

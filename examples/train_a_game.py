@@ -56,5 +56,6 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except ath.AthenanError as error:
-        sys.exit(f"{error}")
+    except ath.AthenanError as error:  # answered as the athenan command does
+        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
+        sys.exit(2)

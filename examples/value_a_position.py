@@ -10,7 +10,9 @@ values, on the scale of the run's own worth of a match. All values are the first
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pyspiel
@@ -65,4 +67,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ath.AthenanError as error:  # answered as the athenan command does
+        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
+        sys.exit(2)

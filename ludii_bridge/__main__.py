@@ -21,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", metavar="install|sweep")
     installing = commands.add_parser("install", help="put Ludii's jar where the bridge looks for it")
     installing.add_argument("--file", metavar="JAR", help="a jar that was downloaded already")
+    installing.add_argument("--sha256", metavar="HASH", help="the SHA-256 that the jar must have")
     sweeping = commands.add_parser("sweep", help="try the board games and write which can be played")
     sweeping.add_argument(
         "rows", metavar="FILE", type=Path, help="the CSV file of a row a game; games in it are left out"
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         if given.command == "install":
-            jar = install(given.file)
+            jar = install(given.file, sha256=given.sha256)
             print(f"Ludii {jar.version} is installed at {jar.path}; its licence is {LICENCE}.")
         elif given.command == "sweep":
             _sweep(given)

@@ -6,6 +6,7 @@ at the path given, then where the environment variable `LUDII_JAR` says, then in
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import re
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.hashes import as_hash, is_known, keep, require_unchanged, said_of, sha256_of
 
 DOWNLOAD_PAGE = "https://ludii.games/download.php"
 TESTED = "1.3.12"
@@ -36,6 +38,10 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 """What reading a file raises that is no whole and plain jar: RuntimeError where it is encrypted or packed otherwise."""
 _VERSIONS = "1.3."
 """The wrapper classes as the bridge knows them."""
+MOST_BYTES = 2**29
+"""Of a jar that is fetched or copied: ten times Ludii's."""
+_MOST_CONSTANTS = 2**20
+"""Bytes of the class that carries the version, unpacked."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,8 @@ def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
     """The jar at `path`, else at `LUDII_JAR`, else in `user_folder()`.
 
     Raises:
-        LudiiError: there is none, or the file is not a jar of a Ludii that the bridge knows.
+        LudiiError: there is none, the file is not a jar of a Ludii that the bridge knows, or the installed one was
+            changed since.
     """
     if path is not None:
         return read_jar(Path(path))
@@ -72,6 +79,7 @@ def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
     own = user_folder() / "Ludii.jar"
     if not own.is_file():
         raise LudiiError(f"Ludii.jar was not found, neither by LUDII_JAR nor at {str(own)!r}: {REMEDY}")
+    require_unchanged(own)
     return read_jar(own)
 
 
@@ -99,7 +107,7 @@ def _read_jar(path: Path, _modified: int, _size: int, called: str) -> Jar:
         with zipfile.ZipFile(path) as jar:
             names = jar.namelist()
             missing = [name for name in _NEEDED if name not in names]
-            constants = b"" if missing else jar.read(_NEEDED[0])
+            constants = b"" if missing else jar.open(_NEEDED[0]).read(_MOST_CONSTANTS)
     except (OSError, *_DAMAGE) as error:
         raise LudiiError(f"expected Ludii's jar, but {called!r} is no jar ({error}): {REMEDY}") from error
     if missing:
@@ -114,16 +122,22 @@ def _read_jar(path: Path, _modified: int, _size: int, called: str) -> Jar:
     return Jar(path, version, games)
 
 
-def install(file: str | os.PathLike[str] | None = None, *, url: str | None = None) -> Jar:
+def install(file: str | os.PathLike[str] | None = None, *, url: str | None = None, sha256: str | None = None) -> Jar:
     """Put Ludii's jar into `user_folder()`: a copy of `file`, or else what `url` gives (`DOWNLOAD`).
 
-    The jar is looked into before it replaces one that is there.
+    The jar is looked into before it replaces one that is there, and its hash is kept beside it, so that `find_jar`
+    notices a later change. What was fetched must have a known hash (`hashes.KNOWN`) or the one given; a file of the
+    user's own needs neither.
+
+    Args:
+        sha256: the hash that the jar must have.
 
     Raises:
-        LudiiError: the file or the download is missing, not Ludii's jar, or cannot be written.
+        LudiiError: the file or the download is missing, not Ludii's jar, of another hash, or cannot be written.
     """
     target = user_folder() / "Ludii.jar"
-    url = url or DOWNLOAD
+    called = str(file or url or DOWNLOAD)
+    wanted = as_hash(sha256) if sha256 is not None else None
     if file is not None:
         read_jar(Path(file))
     try:
@@ -134,11 +148,14 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str | None = Non
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as out:
-            _copy(file, url, out)
-        read_jar(part, called=str(file or url))
+            _copy(file, url or DOWNLOAD, out)
+        read_jar(part, called=called)
+        found = sha256_of(part)
+        _require_hash(found, wanted, called, fetched=file is None)
         part.chmod(0o644)
         try:
             part.replace(target)
+            keep(target, found)
         except OSError as error:
             raise LudiiError(f"cannot write to {str(target)!r}: {error.strerror or error}") from error
     finally:
@@ -146,14 +163,25 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str | None = Non
     return read_jar(target)
 
 
+def _require_hash(found: str, wanted: str | None, called: str, *, fetched: bool) -> None:
+    """Check the hash of a jar before it is installed."""
+    if wanted is not None and found != wanted:
+        raise LudiiError(f"expected a jar of SHA-256 {wanted}, {called!r} has {found}: nothing was installed")
+    if fetched and wanted is None and not is_known(found):
+        raise LudiiError(
+            f"{called!r} gave a jar of {said_of(found)}, so nothing was installed.\n"
+            f"If you trust it: athenan ludii install --sha256 {found}"
+        )
+
+
 def _copy(file: str | os.PathLike[str] | None, url: str, out: BinaryIO) -> None:
     try:
         if file is not None:
             with Path(file).open("rb") as source:
-                shutil.copyfileobj(source, out)
+                _copy_bounded(source, out)
         else:
             with urllib.request.urlopen(url, timeout=60) as answer:
-                shutil.copyfileobj(answer, out)
+                _copy_bounded(answer, out)
                 if missing := getattr(answer, "length", None):
                     raise http.client.IncompleteRead(b"", missing)
     except (OSError, http.client.HTTPException) as error:
@@ -162,6 +190,15 @@ def _copy(file: str | os.PathLike[str] | None, url: str, out: BinaryIO) -> None:
         raise LudiiError(
             f"cannot read {what!r} ({reason}): download Ludii's jar from {DOWNLOAD_PAGE} and give it by --file"
         ) from error
+
+
+def _copy_bounded(source: BinaryIO, out: BinaryIO) -> None:
+    copied = 0
+    while data := source.read(2**20):
+        copied += len(data)
+        if copied > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"more than {MOST_BYTES:,} bytes")
+        out.write(data)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ludii_bridge.catalogue import Catalogue
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.hashes import said_of, sha256_of
 from ludii_bridge.installation import LICENCE, find_jar, find_java
 
 
@@ -56,4 +57,7 @@ def _ludii() -> str:
     jar = find_jar()
     catalogue = Catalogue(jar.games)
     boards = len(catalogue.names("lud/board/"))
-    return f"version {jar.version}, {len(catalogue)} games, {boards} of them board games, at {jar.path}"
+    return (
+        f"version {jar.version}, {len(catalogue)} games, {boards} of them board games, at {jar.path}, "
+        f"{said_of(sha256_of(jar.path))}"
+    )

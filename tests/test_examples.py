@@ -40,6 +40,29 @@ def test_runs(script: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
+@pytest.mark.parametrize(
+    ("script", "words", "message"),
+    [
+        *((script, "conect_four", "did you mean 'connect_four'") for script in ("own_heuristic", "train_a_game")),
+        ("value_a_position", "conect_four", "did you mean 'connect_four'"),
+        ("value_a_position", "connect_four --run nowhere", "expected the folder of a run, got 'nowhere'"),
+        ("play_against_mcts", "runs/x --game conect_four", "did you mean 'connect_four'"),
+        ("play_against_mcts", "nowhere", "expected the folder of a run, got 'nowhere'"),
+        ("train_a_game", "kuhn_poker", "kuhn_poker is not supported"),
+        ("train_a_game", "--folder /dev/null", "cannot be written"),
+    ],
+)
+def test_an_example_refuses_as_the_command_does(script: str, words: str, message: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(ROOT / "examples" / f"{script}.py"), *words.split()]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert done.stderr.startswith(f"{script}.py: ")
+    assert len(done.stderr.splitlines()) <= 2
+
+
 def _require_ludii() -> None:
     try:
         installation.find_jar()

@@ -28,6 +28,8 @@ class LudiiArguments:
     """What to do; `install` fetches the jar from Ludii's site, which takes its licence as agreed."""
     file: str | None = None
     """A jar that was downloaded already, to be installed."""
+    sha256: Annotated[str | None, tyro.conf.arg(metavar="HASH")] = None
+    """The SHA-256 that the installed jar must have; a download whose hash is not known needs it."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 
@@ -38,15 +40,16 @@ def run(words: Sequence[str]) -> int:
     if arguments.action not in ACTIONS:
         got = f"{arguments.action!r}{nearest(arguments.action, ACTIONS)}"
         raise ConfigError(f"expected {' or '.join(ACTIONS)}, got {got}")
-    if arguments.file is not None and arguments.action != "install":
-        raise ConfigError(f"--file is for `athenan ludii install`, got it with {arguments.action!r}")
+    for option in ("file", "sha256"):
+        if getattr(arguments, option) is not None and arguments.action != "install":
+            raise ConfigError(f"--{option} is for `athenan ludii install`, got it with {arguments.action!r}")
     from ludii_bridge.errors import LudiiError
     from ludii_bridge.installation import LICENCE, install
     from ludii_bridge.report import lines, report
 
     if arguments.action == "install":
         try:
-            jar = install(arguments.file)
+            jar = install(arguments.file, sha256=arguments.sha256)
         except LudiiError as error:
             raise ConfigError(str(error)) from error
         if not arguments.json:

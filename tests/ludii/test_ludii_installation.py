@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.server
 import json
 import re
@@ -16,8 +17,9 @@ from typing import Any
 import pytest
 
 from athenan_spiel.cli.main import main as athenan
-from ludii_bridge import LudiiError, installation, jvm
+from ludii_bridge import LudiiError, hashes, installation, jvm
 from ludii_bridge.__main__ import main
+from ludii_bridge.hashes import sha256_of
 from ludii_bridge.installation import find_jar, find_java, install, read_jar, user_folder
 
 GAMES = ["lud/board/space/Hex.lud", "lud/puzzle/Alone.lud", "lud/test/Test.lud"]
@@ -157,11 +159,12 @@ def test_a_file_is_installed_and_found(home: Path) -> None:
     jar = install(jar_at(home / "L.jar"))
     assert jar.path == user_folder() / "Ludii.jar"
     assert find_jar() == jar
-    assert [path.name for path in user_folder().iterdir()] == ["Ludii.jar"]
+    assert sorted(path.name for path in user_folder().iterdir()) == ["Ludii.jar", "Ludii.jar.sha256"]
 
 
 def test_a_download_is_looked_into_before_it_replaces_anything(home: Path) -> None:
-    first = install(url=jar_at(home / "L.jar", version="1.3.1").as_uri())
+    old = jar_at(home / "L.jar", version="1.3.1")
+    first = install(url=old.as_uri(), sha256=sha256_of(old))
     bad = home / "bad.jar"
     bad.write_text("<html>", encoding="utf-8")
     with pytest.raises(LudiiError, match="is no jar"):
@@ -169,7 +172,7 @@ def test_a_download_is_looked_into_before_it_replaces_anything(home: Path) -> No
     assert find_jar() == first
     with pytest.raises(LudiiError, match=r"cannot read 'file:.*download.php and give it by --file"):
         install(url=(home / "nowhere.jar").as_uri())
-    assert [path.name for path in user_folder().iterdir()] == ["Ludii.jar"]
+    assert sorted(path.name for path in user_folder().iterdir()) == ["Ludii.jar", "Ludii.jar.sha256"]
 
 
 class Site(http.server.BaseHTTPRequestHandler):
@@ -208,10 +211,68 @@ def site(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_jar_is_fetched_from_a_site(site: str, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     monkeypatch.setattr(installation, "DOWNLOAD", f"{site}/Ludii.jar")
+    monkeypatch.setattr(hashes, "KNOWN", {hashlib.sha256(Site.jar).hexdigest(): "1.3.12"})
     assert athenan(["ludii", "install"]) == 0
     assert find_jar().version == installation.TESTED
     out = capsys.readouterr().out
     assert f"Ludii 1.3.12 is installed at {find_jar().path}; its licence is CC BY-NC-ND" in out
+    assert "known as Ludii 1.3.12's" in out
+
+
+def test_a_download_of_an_unknown_hash_needs_it_said(
+    site: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "DOWNLOAD", f"{site}/Ludii.jar")
+    monkeypatch.setattr(hashes, "KNOWN", {"0" * 64: "1.3.12"})
+    found = hashlib.sha256(Site.jar).hexdigest()
+    assert athenan(["ludii", "install"]) == 2
+    said = capsys.readouterr().err
+    assert "gave a jar of SHA-256" in said
+    assert "nothing was installed" in said
+    assert len(said.splitlines()) == 2
+    assert list(user_folder().iterdir()) == []
+    assert said.splitlines()[1] == f"If you trust it: athenan ludii install --sha256 {found}"
+    assert athenan(["ludii", "install", "--sha256", found.upper()]) == 0
+    assert f"SHA-256 {found}, which is not known here" in capsys.readouterr().out
+
+
+def test_a_file_of_another_hash_than_was_said_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jar = jar_at(home / "L.jar")
+    with pytest.raises(LudiiError, match=rf"^expected a jar of SHA-256 {'0' * 64}, '.*L.jar' has {sha256_of(jar)}: no"):
+        install(jar, sha256="0" * 64)
+    assert list(user_folder().iterdir()) == []
+    for text in ("0" * 63, "g" * 64, "", "٣" * 64, "0" * 100_000):
+        with pytest.raises(LudiiError, match=r"^expected a SHA-256 of 64 hexadecimal digits, got '.{,100}'$"):
+            install(jar, sha256=text)
+    assert athenan(["ludii", "--sha256", "0" * 64]) == 2
+    assert "--sha256 is for `athenan ludii install`" in capsys.readouterr().err
+
+
+def test_an_installed_jar_that_was_changed_since_is_not_used(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    installed = install(jar_at(home / "L.jar")).path
+    kept = installed.with_name("Ludii.jar.sha256")
+    assert kept.read_text() == f"{sha256_of(installed)}  Ludii.jar\n", "as sha256sum --check reads it"
+    jar_at(installed, version="1.3.14")
+    with pytest.raises(LudiiError, match=r"Ludii.jar' was changed since it was installed .* remove Ludii.jar.sha256"):
+        find_jar()
+    assert athenan(["ludii"]) == 0
+    assert "Ludii   MISSING" in capsys.readouterr().out
+    kept.unlink()  # the user's own doing
+    assert find_jar().version == "1.3.14"
+    kept.mkdir()
+    with pytest.raises(LudiiError, match=r"cannot read '.*Ludii.jar.sha256': Is a directory"):
+        find_jar()
+
+
+def test_a_jar_without_end_is_not_fetched_and_not_unpacked(
+    home: Path, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "MOST_BYTES", 100)
+    with pytest.raises(LudiiError, match=r"cannot read 'http:.*more than 100 bytes"):
+        install(url=f"{site}/Ludii.jar")
+    monkeypatch.setattr(installation, "_MOST_CONSTANTS", 4)
+    with pytest.raises(LudiiError, match="is version unknown"):
+        read_jar(jar_at(home / "other.jar"))
 
 
 @pytest.mark.parametrize(
