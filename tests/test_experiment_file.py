@@ -471,3 +471,9 @@ def test_the_line_of_a_key_is_found_however_it_is_written() -> None:
     ]
     assert line_of(text, ("t", "x = y.z")) == 6
     assert line_of(text, ("nothing",)) is None
+
+
+def test_lines_of_quotes_are_passed_over() -> None:
+    quotes = '\\"' * 30_000
+    assert line_of(f'a = """\n{quotes}\n"""\nb = [\n]\nc = 1\n', ("c",)) == 6
+    assert line_of(f'a = "{quotes}"\nb = 1\n', ("b",)) == 2
