@@ -18,8 +18,8 @@ KNOWN: Mapping[str, str] = {
     "c26a595220fa136ec7a528ae41d46f5a7944f0353062ae0dc765a2c3aa0bd426": "1.3.12",
     "248a8bde801f347bc380a4957fdb48012b4bdf234a5591c9bf7479913d73068e": "1.3.14",
 }
-"""The version of Ludii by the hash of its jar, as package recipes for Nix pin them for what Ludii's site serves: that of
-1.3.14 is nixpkgs' own (pkgs/by-name/lu/ludii), that of 1.3.12 a recipe of a user's collection. Ludii publishes none."""
+"""The version of Ludii by the hash of its jar, as package recipes for Nix pin them for what Ludii's site serves: that
+of 1.3.14 is nixpkgs' own (pkgs/by-name/lu/ludii), that of 1.3.12 from a user's collection. Ludii publishes none."""
 SUFFIX = ".sha256"
 """Follows the jar's name in that of the file that keeps its hash, in the form that `sha256sum --check` reads."""
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE | re.ASCII)
