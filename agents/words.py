@@ -108,11 +108,11 @@ def parse_word(text: str) -> AgentWord:
     if os.path.isdir(text):
         return AgentWord(text, "athenan", {"checkpoint": text})
     if _is_path(name) and (os.path.isdir(name) or not _SEARCH.search(name)):
-        return AgentWord(text, "athenan", {**_checkpoint(text, name), **limit()})
+        return AgentWord(text, "athenan", {**_checkpoint(name), **limit()})
     folder, colon, search = name.rpartition(":")
     if colon and _is_path(folder):
         parse_thinker(search)
-        return AgentWord(text, "athenan", {**_checkpoint(text, folder), "search": search, **limit()})
+        return AgentWord(text, "athenan", {**_checkpoint(folder), "search": search, **limit()})
     if re.fullmatch(r"alphabeta(\(.*\))?", name):
         depth = parse_thinker(name).number
         return AgentWord(text, "alphabeta", {**({} if depth is None else {"depth": int(depth)}), **limit()})
@@ -141,16 +141,25 @@ def _is_path(name: str) -> bool:
     return os.path.isdir(name) or os.path.isdir(folder) or ("/" in name and not re.match(r"\w+:", name))
 
 
-def _checkpoint(text: str, name: str) -> dict[str, object]:
-    """The run that `name` says, and which checkpoint of it."""
-    folder, sign, number = name.rpartition("#")
-    if not sign or "/" in number or os.path.isdir(name):
-        return {"checkpoint": name}
+def parse_run(text: str) -> tuple[str, int | None]:
+    """The folder that `text` says, and the number of a checkpoint in it if one follows: `runs/bt6#576`.
+
+    Raises:
+        AgentError: what follows is no number.
+    """
+    folder, sign, number = text.rpartition("#")
+    if not sign or "/" in number or os.path.isdir(text):
+        return text, None
     if not _NUMBER.fullmatch(number):
         raise AgentError(
             f"after # comes after how many matches a checkpoint was written, as in runs/bt6#576; got {shown(text)}"
         )
-    return {"checkpoint": folder, "matches": int(number)}
+    return folder, int(number)
+
+
+def _checkpoint(name: str) -> dict[str, object]:
+    folder, matches = parse_run(name)
+    return {"checkpoint": folder} if matches is None else {"checkpoint": folder, "matches": matches}
 
 
 def _simulations(text: str, number: str) -> int:

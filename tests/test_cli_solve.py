@@ -156,6 +156,8 @@ def test_the_network_and_the_outcome_of_a_run_serve(
     assert given["outcome"].name == "additive_depth"
     assert solved(capsys, "tic_tac_toe", "--run", str(trained), "--outcome", "gain")["value"] == 0.0
     assert given["outcome"].name == "gain"
+    assert solved(capsys, "tic_tac_toe", "--run", f"{trained}#12")["value"] == 0.0
+    assert type(given["evaluator"]).__name__ == "NetworkEvaluator"
     solved(capsys, "tic_tac_toe")
     assert given["evaluator"] is given["outcome"] is None
 
@@ -172,6 +174,7 @@ def test_the_network_and_the_outcome_of_a_run_serve(
         (["tic_tac_toe", "--moves", "0", "3", "1", "4", "2", "5"], "expected no move 6"),
         (["tic_tac_toe", "--moves", "0", "3", "1", "4", "2"], "got the end of the match: returns 1, -1"),
         (["tic_tac_toe", "--run", "no/such"], "'no/such'"),
+        (["tic_tac_toe", "--run", "no/such#best"], "after # comes after how many matches a checkpoint was written"),
         (["tic_tac_toe", "--outcome", "gian"], "did you mean 'gain'?"),
         (["tic_tac_toe", "--search", "mcts"], "mcts"),
         (["tic_tac_toe", "--iterations", "0"], "iterations must be more than zero, got 0"),

@@ -48,7 +48,8 @@ class SolveArguments:
     moves: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MOVE [MOVE ...]")] = ()
     """The moves that lead to the position, as OpenSpiel writes them or by their numbers."""
     run: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None
-    """A run of the game, whose network values the states; without one, nothing is known of them."""
+    """A run of the game, or runs/NAME#640 for one of its checkpoints, whose network values the states; without one,
+    nothing is known of them."""
     search: Literal["descent", "ubfm"] = "descent"
     """What proves."""
     outcome: str | None = None
@@ -112,9 +113,12 @@ def _judges(
     outcome: Callable[[pyspiel.State], float] | None = None
     if arguments.run is not None:
         with progress().status("loading the network"):
+            from agents.words import parse_run
             from athenan_spiel.training.loading import load_agent
 
-            agent = load_agent(arguments.run, seed=arguments.seed, outcome=allowed(arguments.allow_code))
+            folder, number = parse_run(arguments.run)
+            code = allowed(arguments.allow_code)
+            agent = load_agent(folder, checkpoint=number, seed=arguments.seed, outcome=code)
         if str(agent.game) != str(game):
             raise ConfigError(
                 f"expected a run of {str(game)!r}, got {arguments.run!r}, which is one of {str(agent.game)!r}"
