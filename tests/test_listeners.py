@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import threading
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -454,6 +455,27 @@ def test_tensorboard_shows_the_curves_and_forgets_what_is_played_again(tmp_path:
     shown = curves(folder)
     assert shown["match/length"] == [(1, 7.0), (2, 9.0), (3, 5.0)]
     assert shown["speed/states_valued_per_second"] == [(2, 2000.0)]
+
+
+def test_tensorboards_files_are_written_by_no_thread(tmp_path: Path) -> None:
+    """A thread's errors are tracebacks of its own, and end nothing."""
+    before = threading.enumerate()
+    board = TensorBoard(tmp_path / "tensorboard")
+    tell(board, [started(), *ROUND])
+    assert threading.enumerate() == before
+    board(finished(2))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said_of_tensorboards_files_too(tmp_path: Path) -> None:
+    board = TensorBoard(tmp_path / "tensorboard")
+    tell = Broadcast([board])
+    tell(started())
+    assert board._file is not None
+    with open("/dev/full", "wb", buffering=0) as full:
+        os.dup2(full.fileno(), board._file._file.fileno())
+    with pytest.raises(CheckpointError, match=r"^TensorBoard could not write: No space left on device; the last"):
+        tell(round_(2))
 
 
 class Broken:

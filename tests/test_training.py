@@ -345,6 +345,34 @@ def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
     assert state_of(run.checkpoint) == state_of(plain.checkpoint)
 
 
+def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A match may be long: that it ends is not waited for."""
+    from athenan_spiel import matches
+
+    ended: list[matches.MatchResult] = []
+    play, asked = matches.play_match, 0
+
+    def counted(*arguments: Any, **options: Any) -> matches.MatchResult:
+        ended.append(play(*arguments, **options))
+        return ended[-1]
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += evaluating
+        return asked > 2
+
+    evaluating = 0
+
+    def listener(event: Event) -> None:
+        nonlocal evaluating
+        evaluating = int(isinstance(event, RoundFinished))
+
+    monkeypatch.setattr(matches, "play_match", counted)
+    config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener], stop=stop)
+    assert (run.reason, run.matches, len(ended)) == ("stopped", 3, 0)
+
+
 def test_an_evaluation_that_is_broken_off_comes_after_the_resumption(tmp_path: Path) -> None:
     config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
     played: list[Event] = []
