@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from agents.parameters import read_parameters
+from athenan_spiel.errors import SearchError
 from athenan_spiel.games.given import require_choice
 
 
@@ -34,9 +35,9 @@ class RandomBot(pyspiel.Bot):
         """A legal action of `state`, each as likely as the others.
 
         Raises:
-            SearchError: nobody is to choose in it, and OpenSpiel would crash.
+            SearchError: nobody is to choose in it, or another player is, and OpenSpiel would crash.
         """
-        require_choice(state)
+        self._require_turn(state)
         action: int = self._bot.step(state)
         return action
 
@@ -46,7 +47,7 @@ class RandomBot(pyspiel.Bot):
         Raises:
             SearchError: as `step`.
         """
-        require_choice(state)
+        self._require_turn(state)
         drawn: tuple[list[tuple[int, float]], int] = self._bot.step_with_policy(state)
         return drawn
 
@@ -60,7 +61,7 @@ class RandomBot(pyspiel.Bot):
         Raises:
             SearchError: as `step`.
         """
-        require_choice(state)
+        self._require_turn(state)
         policy: list[tuple[int, float]] = self._bot.get_policy(state)
         return policy
 
@@ -85,6 +86,12 @@ class RandomBot(pyspiel.Bot):
         twin = type(self)(*self._made_of)
         twin._bot = self._bot.clone()
         return twin
+
+    def _require_turn(self, state: pyspiel.State) -> None:
+        require_choice(state)
+        player, mover = self._made_of[0], state.current_player()
+        if mover != player:
+            raise SearchError(f"expected a state in which player {player} is to move, got one where player {mover} is")
 
 
 def load_random(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> RandomBot:

@@ -19,6 +19,7 @@ import pytest
 from numpy.typing import NDArray
 from training_runs import TINY
 
+import agents
 import athenan_spiel as ath
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.evaluators import NetworkEvaluator, ZeroEvaluator
@@ -555,3 +556,10 @@ def test_no_argument_is_kept_by_a_call_that_was_refused() -> None:
     with pytest.raises(ath.SearchError):
         played.step(OTHER_STATE)
     assert played.step(STATE) in STATE.legal_actions()
+
+
+@pytest.mark.parametrize("method", ["step", "step_with_policy", "get_policy"])
+def test_a_random_bot_does_not_move_for_the_other_player(method: str) -> None:
+    bot = agents.load_bot("random", GAME, 0)
+    with pytest.raises(ath.SearchError, match="player 0 is to move, got one where player 1 is"):
+        getattr(bot, method)(after(GAME, 4))
