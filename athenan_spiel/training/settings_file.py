@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import NONE, TrainingConfig
 from athenan_spiel.errors import ConfigError, nearest, shown
 from athenan_spiel.files import parse_toml
@@ -32,7 +33,13 @@ class SettingError(Exception):
 
 
 def settings_to_toml(game: str, config: TrainingConfig) -> str:
-    """The text of `config.toml` for a run of `game`; `settings_from_toml` gives back exactly what came in."""
+    """The text of `config.toml` for a run of `game`; `settings_from_toml` gives back exactly what came in.
+
+    Raises:
+        ConfigError: one is of another kind.
+    """
+    require_kind("game", game, str, ConfigError)
+    require_kind("config", config, TrainingConfig, ConfigError)
     return "\n".join([f"game = {_toml_value(game)}", *_toml_lines(config_to_dict(config), ())]) + "\n"
 
 
@@ -46,9 +53,10 @@ def settings_from_toml(
         allow_code: outcomes "module:name" that the text may name. Whoever trains with the settings imports them.
 
     Raises:
-        ConfigError: the text is no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range; the
-            outcome has to be imported and is not allowed.
+        ConfigError: it is no text or no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range;
+            the outcome has to be imported and is not allowed.
     """
+    require_kind("text", text, str, ConfigError)
     game, config = read_text(text, source)
     if is_code(config.outcome) and config.outcome not in allow_code:
         raise not_allowed(config.outcome)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from forked import Ended, run_forked
-from sandbox import CANARY, NAMED, Sandbox, changed
+from sandbox import NAMED, Sandbox, changed
 from verdict import LONGEST_MESSAGE, broken
 
 GOOD: dict[str, tuple[str, ...]] = {
@@ -48,7 +48,7 @@ ODD = (
     *("pyspiel.load_game('matrix_rps')", "pyspiel.load_game('catch')", "pyspiel.load_game('tiny_hanabi')"),
     *("pyspiel.load_game('tic_tac_toe')", "pyspiel.load_game('chess')", "ath.load_game('hex(board_size=2)')"),
     *("random.Random(1)", "zeros", "'runs/missing'", "'fifo'", "'/dev/zero'", "'runs/ttt/config.toml'", "'runs'"),
-    *("'.'", "'loop'", f"'{CANARY}:worth'", f"'{NAMED}:worth'", "short", "infinite", "not_numbers", "none_values"),
+    *("'.'", "'loop'", f"'{NAMED}:worth'", "short", "infinite", "not_numbers", "none_values"),
     *("huge_values", "Fake()", "ath.Budget(iterations=1)", "ath.ProofBounds(iterations=1)"),
 )
 """Expressions that may stand anywhere."""
@@ -119,7 +119,7 @@ TEMPLATES = (
     "agents.make_bot(WORD, GAME, PLAYER, SEED)",
     "agents.parse_word(WORD)",
     "agents.register_bot(NAME, OUTCOME)",
-    "settings_from_toml(NAME, FOLDER)",
+    "settings_from_toml(NAME)",
     "settings_to_toml(GAME_STRING, CONFIG)",
     "dataclasses.replace(tiny, search=CONFIG)",
 )
@@ -159,6 +159,8 @@ def try_call(call: str, sandbox: Sandbox) -> tuple[Ended, list[str]]:
     ended = run_forked(
         lambda: _evaluate(call), folder=sandbox.work, environment=sandbox.environment(), notes=sandbox.root / "notes"
     )
+    # In an interpreter of one's own the current folder is on the path.
+    ended = dataclasses.replace(ended, deeds=tuple(deed for deed in ended.deeds if deed[0] != "import"))
     faults = [*broken(ended, sandbox.root), *_broken_by_answer(ended)]
     allowed = ("work/runs/new", "work/runs/ttt") if "ath.resume" in call else ("work/runs/new",)
     if "ath.train" in call:  # wherever the call says

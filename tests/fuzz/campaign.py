@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -92,8 +92,7 @@ class Campaign:
         done, number, end = 0, first, time.monotonic() + seconds
         context = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(self._processes, mp_context=context) as pool:
-            whole = self._undisturbed(pool) if kind == "kills" and cases else {}
-            one = partial(_try, kind, self._root, self._template, self._seed, whole)
+            one = partial(_try, kind, self._root, self._template, self._seed)
             while done < cases and time.monotonic() < end:
                 # The weight of a life is known when it is over; so a few cases at a time.
                 left = min(cases - done, 20 * self._processes) if kind != "kills" else self._processes
@@ -102,53 +101,42 @@ class Campaign:
                     yield tried
                 number += left
 
-    def _undisturbed(self, pool: ProcessPoolExecutor) -> dict[str, kills.Undisturbed]:
-        names = list(kills.SETTINGS)
-        return dict(zip(names, pool.map(partial(_undisturbed, self._root, self._template), names), strict=True))
+
+def _try(kind: str, root: Path, template: Path, seed: int, number: int) -> Tried:
+    """Draw the case and try it in a new sandbox."""
+    place = partial(Sandbox, root / f"box{os.getpid()}", template)
+    return _TRY[kind](number, random.Random(f"{seed} {kind} {number}"), place)
 
 
-def _undisturbed(root: Path, template: Path, name: str) -> kills.Undisturbed:
-    return kills.undisturbed(name, _sandbox(root, template))
-
-
-def _try(
-    kind: str, root: Path, template: Path, seed: int, whole: Mapping[str, kills.Undisturbed], number: int
-) -> Tried:
-    """Draw the case and try it."""
-    return _TRY[kind](number, random.Random(f"{seed} {kind} {number}"), _sandbox(root, template), whole)
-
-
-def _sandbox(root: Path, template: Path) -> Sandbox:
-    return Sandbox(root / f"box{os.getpid()}", template)
-
-
-def _line(number: int, rng: random.Random, sandbox: Sandbox, _: object) -> Tried:
+def _line(number: int, rng: random.Random, place: Callable[[], Sandbox]) -> Tried:
     line = command_lines.draw(rng)
-    ended, faults = command_lines.try_line(line, sandbox, in_process=number % BY_SUBPROCESS != BY_SUBPROCESS - 1)
+    ended, faults = command_lines.try_line(line, place(), in_process=number % BY_SUBPROCESS != BY_SUBPROCESS - 1)
     return Tried(number, 1, str(line), f"code {ended.code}", tuple(faults))
 
 
-def _call(number: int, rng: random.Random, sandbox: Sandbox, _: object) -> Tried:
+def _call(number: int, rng: random.Random, place: Callable[[], Sandbox]) -> Tried:
     call = calls.draw(rng)
-    ended, faults = calls.try_call(call, sandbox)
+    ended, faults = calls.try_call(call, place())
     return Tried(number, 1, call, f"code {ended.code}", tuple(faults))
 
 
-def _folder(number: int, rng: random.Random, sandbox: Sandbox, _: object) -> Tried:
+def _folder(number: int, rng: random.Random, place: Callable[[], Sandbox]) -> Tried:
     crafted = folders.draw(rng)
-    ended, faults, done = folders.try_folder(crafted, sandbox)
+    ended, faults, done = folders.try_folder(crafted, place())
     return Tried(number, 1, f"{crafted.line} [{'; '.join(done)}]", f"code {ended.code}", tuple(faults))
 
 
-def _life(number: int, rng: random.Random, sandbox: Sandbox, whole: Mapping[str, kills.Undisturbed]) -> Tried:
+def _life(number: int, rng: random.Random, place: Callable[[], Sandbox]) -> Tried:
     name = list(kills.SETTINGS)[number % len(kills.SETTINGS)]
-    life = kills.live(name, whole[name], rng, sandbox)
-    return Tried(
-        number, life.kills, f"{name}: {life}", f"{life.kills} kills, {life.signals} signals", tuple(life.faults)
-    )
+    if name not in _undisturbed:
+        _undisturbed[name] = kills.undisturbed(name, place())
+    life = kills.live(name, _undisturbed[name], rng, place())
+    return Tried(number, life.kills, f"{name}: {life}", f"{life.kills} kills", tuple(life.faults))
 
 
-_TRY: dict[str, Callable[[int, random.Random, Sandbox, Mapping[str, kills.Undisturbed]], Tried]] = {
+_undisturbed: dict[str, kills.Undisturbed] = {}
+"""By name, as this process has trained them."""
+_TRY: dict[str, Callable[[int, random.Random, Callable[[], Sandbox]], Tried]] = {
     "command-lines": _line,
     "calls": _call,
     "folders": _folder,

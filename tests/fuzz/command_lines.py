@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import random
 import re
@@ -64,6 +65,7 @@ GOOD = (
 """Lines that end well within seconds; what is tried begins as one of these."""
 _GAMES = ("train", "solve")
 _RUNS = ("resume", "play")
+_CODE = ("--outcome", "--allow-code")
 _PATHS = ("--folder", "--config", "--run", "--file")
 _MOVES = (
     b"",
@@ -125,12 +127,22 @@ def try_line(line: Line, sandbox: Sandbox, *, in_process: bool = True) -> tuple[
     )
     if not in_process:
         ended = dataclasses.replace(ended, deeds=())  # it is itself what was started
+    if _names_code(line.words):  # then the current folder is trusted
+        ended = dataclasses.replace(ended, deeds=tuple(deed for deed in ended.deeds if deed[0] != "import"))
     faults = [*broken(ended, sandbox.root), *broken_by_line(ended, line.words)]
     places = _places(line.words, sandbox)
     faults += [f"outside: changed {path}" for path in changed(before, sandbox.snapshot(), places)]
     if where := sandbox.code_was_run():
         faults.append(f"code: ran {where}")
     return ended, faults
+
+
+def _names_code(words: Sequence[str]) -> bool:
+    """Whether a line names a function of the user's own, which the current folder may hold."""
+    pairs = itertools.pairwise(words)
+    given = [value for option, value in pairs if option in _CODE]
+    given += [word.partition("=")[2] for word in words if word.startswith(tuple(f"{option}=" for option in _CODE))]
+    return any(":" in value for value in given)
 
 
 def _places(words: Sequence[str], sandbox: Sandbox) -> Iterator[str]:
