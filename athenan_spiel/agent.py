@@ -8,6 +8,7 @@ whether or not anyone said so, and the tree is then forgotten.
 from __future__ import annotations
 
 import copy
+import numbers
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import given_game, load_game, require_open_state
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
-from athenan_spiel.tree import Tree
+from athenan_spiel.tree import Node, Tree
 
 if TYPE_CHECKING:
     from athenan_spiel.encoding.encoder import Encoder
@@ -123,11 +124,12 @@ class Agent:
         Raises:
             SearchError: `state` is terminal, or none of the agent's game.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+            AgentError: the decision is not the index of an action.
         """
         require_open_state(self.game, state)
         if self._action is None or not self._is_last(state):
             node = self.think(state).node
-            self._action = int(node.actions[self.decision(node, self.rng)])
+            self._action = int(node.actions[self._decided(node)])
         return self._action
 
     def policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
@@ -157,6 +159,17 @@ class Agent:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, game=load_game(state["game"]))
         self.restart()
+
+    def _decided(self, node: Node) -> int:
+        """The index of the action that the decision takes.
+
+        Raises:
+            AgentError: it is none.
+        """
+        index: object = self.decision(node, self.rng)
+        if not isinstance(index, numbers.Integral) or not 0 <= int(index) < len(node.actions):
+            raise AgentError(f"a decision must be the index of one of {len(node.actions)} actions, got {shown(index)}")
+        return int(index)
 
     def _is_last(self, state: pyspiel.State) -> bool:
         return self._last is not None and state.history() == self._last.history() and str(state) == str(self._last)

@@ -513,6 +513,22 @@ def test_a_state_where_no_single_player_moves_is_refused(state: pyspiel.State) -
         require_open_state(state.get_game(), state)
 
 
+@pytest.mark.parametrize("worth", [None, "x", math.nan, math.inf, 10**400, [1.0]], ids=lambda worth: repr(worth)[:9])
+@pytest.mark.parametrize("kind", [ath.Descent, ath.UBFM, ath.AlphaBeta, ath.MCTS])
+def test_an_outcome_gives_finite_numbers(kind: Any, worth: object) -> None:
+    search = kind(GAME, outcome=lambda state: worth)
+    with pytest.raises(
+        ath.ConfigError, match=r"expected an outcome to give a finite number, got .* for \[0, 3, 1, 4, 2"
+    ):
+        ath.think(search, after(GAME, 0, 3, 1, 4), ath.Budget(iterations=50), zeros)
+
+
+@pytest.mark.parametrize("index", ["x", None, -1, 9, 0.5])
+def test_a_decision_is_the_index_of_an_action(index: Any) -> None:
+    with pytest.raises(ath.AgentError, match=r"^a decision must be the index of one of 9 actions, got "):
+        agent(decision=lambda node, rng: index).step(STATE)
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     budget = ath.Budget(seconds=np.float64(3), iterations=np.int64(2), evaluations=np.int32(100))
     assert ath.think(SEARCH, STATE, budget, zeros).iterations <= 2

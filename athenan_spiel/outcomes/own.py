@@ -59,10 +59,10 @@ def checked(worth: object, state: pyspiel.State) -> float:
     """
     try:
         number = float(cast(float, worth))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"expected an outcome to give a finite number, got {worth!r} for {_match(state)}")
+        raise ConfigError(f"expected an outcome to give a finite number, got {shown(worth)} for {_match(state)}")
     return number
 
 
@@ -135,8 +135,8 @@ def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
 
 def _match(state: pyspiel.State) -> str:
     history = state.history()
-    shown = ", ".join(map(str, history[:_MOST_ACTIONS]))
-    return f"[{shown}{', ...' if len(history) > _MOST_ACTIONS else ''}]"
+    first = ", ".join(map(str, history[:_MOST_ACTIONS]))
+    return f"[{first}{', ...' if len(history) > _MOST_ACTIONS else ''}]"
 
 
 def _one_line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Gain
+from athenan_spiel.outcomes.own import OwnFunction
 from athenan_spiel.resolved import Known
 from athenan_spiel.search.infinite_terminal import InfiniteTerminal
 from athenan_spiel.search.walk import Questions
@@ -28,7 +30,8 @@ class Search(ABC):
 
     Args:
         game: the game whose states it will be given, or its string.
-        outcome: f_t, the worth of a terminal state for player 0; the gain by default.
+        outcome: f_t, the worth of a terminal state for player 0; the gain by default. A plain function is held to
+            finite numbers.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         key: states with equal keys share a node; by default what `transpositions` knows to be sound, and the history
             where the outcome is `path_dependent`.
@@ -61,7 +64,7 @@ class Search(ABC):
         require_kind("completion", completion, bool, SearchError)
         require_callable("key", key, SearchError, or_none=True)
         self.game = game = given_game(game)
-        self.outcome = outcome or Gain()
+        self.outcome = OwnFunction(outcome) if inspect.isfunction(outcome) else outcome or Gain()
         self.completion = completion
         self._has_own_key = key is not None
         self.key = key or self._default_key()
