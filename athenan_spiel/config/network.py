@@ -26,7 +26,7 @@ WIDEST = 100_000
 """Filters or neurons of a layer; the article's widest has 4453. Whether all the layers together fit into the memory of
 the machine is looked at before a network is made (`networks.memory`)."""
 DEEPEST = 1000
-"""Layers or blocks; the article's deepest network has 16."""
+"""Layers or blocks; those of the papers above have 2 to 8."""
 MOST_THREADS = 1024
 """On any machine; a small one takes fewer (`evaluators.threads`)."""
 
