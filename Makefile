@@ -34,6 +34,9 @@ slow: $(INSTALLED)
 
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/fuzz --seconds $(SECONDS)
+	FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest tests/fuzz/test_fuzz_readers.py
+	@if $(BIN)/python -c "import atheris" 2>/dev/null; then $(BIN)/python tests/fuzz/atheris_readers.py -max_total_time=60; \
+	 else echo "atheris is not installed, so it was left out: $(BIN)/pip install atheris"; fi
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -24,11 +24,13 @@ from pathlib import Path
 from typing import Any
 
 HANG_SECONDS = 10.0
-"""A case that still runs then hangs."""
+"""A case that still runs then hangs, unless it had less than half of a core, as on a machine with more to do."""
+MOST_SECONDS = 60.0
+"""Then it hangs in any case."""
 PATIENCE = 3.0
 """A case that still works after so long gets Ctrl-C, as from a user: some lines rightly ask for days of work."""
 IDLE_SHARE = 0.1
-"""Of a core: what uses less of it when its patience ends works on nothing, but waits for what never comes."""
+"""Of a core: what uses less in the last second of its patience, and wants no more, waits for what never comes."""
 MEGABYTES = 3000.0
 """Memory that no case needs, its processes together."""
 FILE_BYTES = 2**31
@@ -201,6 +203,7 @@ class _Watchdog:
         self._patience = patience
         self._limit = limit
         self._before: tuple[float, float] | None = None
+        self._ran = False
         self._next = 0.25
 
     def look(self, seconds: float) -> None:
@@ -208,25 +211,28 @@ class _Watchdog:
         if seconds < self._next:
             return
         self._next = seconds + 0.25
-        used, megabytes = _resources(self._session)
+        used, megabytes, runs = _resources(self._session)
+        self._ran |= runs
         if megabytes > MEGABYTES:
             self.megabytes = megabytes
             os.killpg(self._session, signal.SIGKILL)
         if self._before is None and seconds > self._patience - 1:
             self._before = seconds, used
+            self._ran = runs
         if not self.interrupted and seconds > self._patience and self._before is not None:
             self.interrupted = True
             since, before = self._before
-            self.idle = used - before < IDLE_SHARE * (seconds - since)
+            self.idle = not self._ran and used - before < IDLE_SHARE * (seconds - since)
             os.killpg(self._session, signal.SIGINT)
-        if seconds > self._limit:
+        starved = self._ran and used < self._limit / 2 and seconds < MOST_SECONDS
+        if seconds > self._limit and not starved:
             self.hung = True
             os.killpg(self._session, signal.SIGKILL)
 
 
-def _resources(session: int) -> tuple[float, float]:
-    """Seconds of processor time and megabytes of the processes of a session."""
-    ticks, pages = 0, 0
+def _resources(session: int) -> tuple[float, float, bool]:
+    """Seconds of processor time and megabytes of the processes of a session, and whether one of them wants to run."""
+    ticks, pages, runs = 0, 0, False
     for process in Path("/proc").iterdir():
         if not process.name.isdecimal():
             continue
@@ -235,7 +241,8 @@ def _resources(session: int) -> tuple[float, float]:
             if int(fields[3]) == session:
                 ticks += int(fields[11]) + int(fields[12])
                 pages += int(fields[21])
-    return ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+                runs |= fields[0] in "RD"
+    return ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 2**20, runs
 
 
 def _text(path: Path) -> str:

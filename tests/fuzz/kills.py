@@ -130,7 +130,8 @@ def _disturbed(
         what = f"{number.name} after {moment:.2f} s"
         if number != signal.SIGKILL and sent.at is not None:
             life.signals += 1
-            if ended.seconds - moment > SAVED_SECONDS:
+            busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # with other things
+            if ended.seconds - moment > SAVED_SECONDS * busy:
                 life.faults.append(f"slow: {number.name} was answered after {ended.seconds - moment:.1f} s")
     life.kills += ended.code == -signal.SIGKILL
     life.story.append(f"{words[0]} {what}: {ended.code}")
