@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from athenan_spiel.cli.console import progress as standard_error
 from athenan_spiel.config import TrainingConfig, WarmUpConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training.broadcast import Broadcast
@@ -286,12 +287,13 @@ GONE = [BrokenPipeError(errno.EPIPE, "Broken pipe"), OSError(errno.EIO, "Input/o
 
 @pytest.mark.parametrize("error", GONE, ids=["pipe", "terminal", "disk"])
 @pytest.mark.parametrize("kind", [LinePrinter, ProgressBar, LiveView])
-def test_what_shows_a_run_falls_silent_when_nobody_is_there(kind: Any, error: OSError) -> None:
+def test_what_shows_a_run_falls_silent_when_nobody_is_there(
+    kind: Any, error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reader = Reader()
-    stream: Any = reader
-    if kind is LiveView:
-        stream = Console(file=reader, force_terminal=True, width=60)
-    show = kind(stream)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, or what passes for one
+    monkeypatch.setattr("sys.stderr", reader)
+    show = kind(standard_error() if kind is LiveView else reader)
     tell(show, [started(), progress()])
     reader.error = error
     tell(show, [*ROUND, evaluated(2), StopNoticed(matches=2), finished(2)])

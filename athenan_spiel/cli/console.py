@@ -26,7 +26,15 @@ def output() -> Console:
 
 def progress(*, quiet: bool = False) -> Console:
     """Standard error, for what is of interest only while it happens; `quiet` shows nothing of it."""
-    return Console(stderr=True, quiet=quiet, markup=False, highlight=False, emoji=False)
+    return _StandardError(stderr=True, quiet=quiet, markup=False, highlight=False, emoji=False)
+
+
+class _StandardError(Console):
+    """A console that is silent once its reader has gone; rich's own would end the program and close standard output."""
+
+    def on_broken_pipe(self) -> None:
+        """Nothing of interest is lost."""
+        self.quiet = True
 
 
 def say(line: str) -> None:

@@ -29,7 +29,7 @@ class Audience:
         """While something is shown; an error in writing it is the last one."""
         try:
             yield
-        except (OSError, SystemExit):  # rich means to end the program where a pipe's reader has gone
+        except OSError:
             self.gone = True
         except ValueError:
             if not self._stream.closed:
