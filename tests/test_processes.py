@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -73,3 +74,10 @@ if __name__ == "__main__":
 def test_a_child_does_not_hear_what_it_is_deaf_to(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(DEAF.replace("SIG{name}", number.name))
     assert output_of(str(tmp_path / "script.py")) == ["and lives", "0 False"]
+
+
+def test_every_process_is_begun_here() -> None:
+    """Else an unguarded script would run again in it."""
+    package = ROOT / "athenan_spiel"
+    begun = {path.name for path in package.rglob("*.py") if re.search(r"\.Process\(|\bPool\(", path.read_text("utf-8"))}
+    assert begun == {"processes.py"}

@@ -10,7 +10,7 @@ Their promises:
    where search is limited by iterations or evaluations and the run by matches.
 4. What goes wrong (NaN from an evaluator, a full disk) ends the run with the last checkpoint as it was. An error that a
    listener raises is passed on as it is, after the state before the round was saved.
-5. A run whose folder is moved or deleted ends within the round, and makes no part of the folder anew.
+5. A run whose folder is moved or deleted ends with the round, and makes no part of the folder anew.
 """
 
 from __future__ import annotations
