@@ -253,7 +253,8 @@ def test_the_interval_of_a_mean_by_hand() -> None:
         "scores": [20.0, 22.0, 27.0],
         "seconds": 1.5,
     }
-    assert scored(5.0).mean.to_json() == {"estimate": 5.0, "low": None, "high": None, "confidence": 0.95}
+    for equal in (scored(5.0), scored(5.0, 5.0, 5.0)):
+        assert equal.mean.to_json() == {"estimate": 5.0, "low": None, "high": None, "confidence": 0.95}
 
 
 def test_means_of_nothing_or_of_no_confidence_are_refused() -> None:

@@ -62,7 +62,9 @@ class Scores:
 
 
 def mean_interval(numbers: Sequence[float], confidence: float = 0.95) -> Interval:
-    """The mean of independent numbers, with Student's interval, which is infinite for a single one.
+    """The mean of independent numbers, with Student's interval.
+
+    It is infinite for a single number, and where all are equal: numbers that show no spread do not say that there is none.
 
     Raises:
         ConfigError: there is no number, or `confidence` is not between 0 and 1.
@@ -72,7 +74,8 @@ def mean_interval(numbers: Sequence[float], confidence: float = 0.95) -> Interva
     if not 0 < confidence < 1:
         raise ConfigError(f"confidence must be between 0 and 1, got {confidence!r}")
     mean, count = float(np.mean(numbers)), len(numbers)
-    if count == 1:
+    spread = float(np.std(numbers, ddof=1)) if count > 1 else 0.0
+    if spread == 0:
         return Interval(mean, -math.inf, math.inf, confidence)
-    reach = quantile(confidence, count) * float(np.std(numbers, ddof=1)) / math.sqrt(count)
+    reach = quantile(confidence, count) * spread / math.sqrt(count)
     return Interval(mean, mean - reach, mean + reach, confidence)

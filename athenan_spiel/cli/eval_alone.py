@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def table_of(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
         table.add_column(name, justify="right")
     for one in scores:
         mean = one.mean
-        interval = f"{mean.low:.4g} to {mean.high:.4g}" if len(one.results) > 1 else "of one match there is none"
+        interval = f"{mean.low:.4g} to {mean.high:.4g}" if math.isfinite(mean.low) else "none: all scores are equal"
         table.add_row(
             one.agent, str(len(one.results)), f"{mean.estimate:.4g}", interval, f"{one.best:g}", f"{one.worst:g}"
         )
