@@ -24,6 +24,7 @@ import athenan_spiel as ath
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.evaluators import NetworkEvaluator, ZeroEvaluator
 from athenan_spiel.evaluators.torch_engine import TorchEngine
+from athenan_spiel.outcomes import registry
 
 GAME = ath.load_game("tic_tac_toe")
 HEX = ath.load_game("hex(board_size=3)")
@@ -370,7 +371,8 @@ NO_ARGUMENTS = {"supported_games"}
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, the current one."""
+    """An empty folder, the current one; what is registered is forgotten again."""
+    monkeypatch.setattr(registry, "_REGISTERED", {})
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

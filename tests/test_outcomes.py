@@ -13,7 +13,7 @@ from fake_game import FakeGame, first, second
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import score as score_of
 from athenan_spiel.games.measures import MEASURES
 from athenan_spiel.outcomes import (
@@ -347,7 +347,7 @@ def test_parameters_come_back_through_json(name: str) -> None:
     ],
 )
 def test_foreign_parameters_are_refused(name: str, parameters: dict[str, float]) -> None:
-    with pytest.raises(ConfigError, match=f"the parameters of outcome '{name}', got {re.escape(repr(parameters))}"):
+    with pytest.raises(ConfigError, match=f"the parameters of outcome '{name}', got {re.escape(shown(parameters))}"):
         outcome_from_parameters(name, parameters)
 
 
