@@ -45,6 +45,11 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:half]}...{text[-half:]}"
 
 
+def printable(text: str) -> str:
+    """`text` without what would steer a terminal, as a path may: each such character as Python writes it."""
+    return "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
+
+
 class AthenanError(Exception):
     """Any error that this library raises on purpose."""
 

@@ -249,3 +249,22 @@ def test_a_terminal_that_is_closed_ends_the_run_as_ctrl_c_does(tmp_path: Path, m
     assert main(["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *ATHENAN_TINY]) == 129
     assert (tmp_path / "run" / "checkpoints" / "000002").exists()
     assert "training: tic_tac_toe()" in terminal.getvalue()
+
+
+def test_a_path_that_would_steer_the_terminal_is_shown_and_still_a_word_of_the_shell(
+    tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "it's\x1b[2J\\\udcff\n"
+    word = quoted(name)
+    assert word.isprintable()
+    told = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout
+    assert told == os.fsencode(name)
+    with monkeypatch.context() as patch:
+        patch.setattr("athenan_spiel.training.listeners.view", lambda console: Sending(signal.SIGTERM))
+        assert main(["train", "tic_tac_toe", f"--folder={name}", *ATHENAN_TINY]) == 143
+    assert capsys.readouterr().err == f"go on with: athenan resume {word}\n"
+    assert main(["eval", f"./{name}@1i", "--against", "random", "--matches", "2"]) == 0
+    assert main(["resume", name, "--matches", "2"]) == 0
+    captured = capsys.readouterr()
+    assert all(line.isprintable() for line in (captured.out + captured.err).splitlines())

@@ -64,7 +64,7 @@ class Scores:
 def mean_interval(numbers: Sequence[float], confidence: float = 0.95) -> Interval:
     """The mean of independent numbers, with Student's interval.
 
-    It is infinite for a single number, and where all are equal: numbers that show no spread do not say that there is none.
+    It is infinite for a single number, and where all are equal: numbers without a spread do not say that there is none.
 
     Raises:
         ConfigError: there is no number, or `confidence` is not between 0 and 1.

@@ -14,6 +14,8 @@ from typing import Any
 
 from rich.console import Console
 
+from athenan_spiel.errors import printable
+
 WIDE = 200
 """Columns where the output is no terminal: wide enough that `grep` finds whole rows."""
 
@@ -43,13 +45,23 @@ def say(line: str) -> None:
     Where nobody reads any more, as the terminal is closed, nothing happens.
     """
     with contextlib.suppress(OSError):
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
 
 
 def quoted(path: str | os.PathLike[str]) -> str:
     """A path as a word of a shell's command, whatever is in it; it is never taken for an option."""
     text = os.fspath(path)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+    return as_word(f"./{text}" if text.startswith("-") else text)
+
+
+def as_word(text: str) -> str:
+    """A text as a word of a shell's command; what would steer the terminal is written as `$'...'` has it."""
+    if text.isprintable():
+        return shlex.quote(text)
+    letters = (
+        x if x.isprintable() and x not in "\\'" else "".join(f"\\x{byte:02x}" for byte in os.fsencode(x)) for x in text
+    )
+    return f"$'{''.join(letters)}'"
 
 
 def print_json(value: Any) -> None:

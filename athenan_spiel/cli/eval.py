@@ -18,7 +18,7 @@ from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
-from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.errors import ConfigError, printable, shown
 
 if TYPE_CHECKING:
     import pyspiel
@@ -178,7 +178,7 @@ def _bar() -> Progress:
 
 
 def _table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title=f"{comparisons[0].contender} at {game}", title_justify="left")
+    table = Table(title=f"{printable(comparisons[0].contender)} at {game}", title_justify="left")
     table.add_column("against")
     confidence = comparisons[0].points.confidence
     for name in ("matches", "won", "drawn", "lost", "points", f"{confidence:.0%} interval", "Elo difference"):
@@ -186,7 +186,7 @@ def _table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
     for comparison in comparisons:
         tally, points = comparison.series.tally, comparison.points
         table.add_row(
-            comparison.opponent,
+            printable(comparison.opponent),
             *map(str, (tally.matches, tally.wins, tally.draws, tally.losses)),
             f"{points.estimate:.1%}",
             f"{points.low:.1%} to {points.high:.1%}",

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from athenan_spiel.cli.console import progress
+from athenan_spiel.errors import printable
 
 if TYPE_CHECKING:
     import pyspiel
@@ -58,7 +59,12 @@ def table_of(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
         mean = one.mean
         interval = f"{mean.low:.4g} to {mean.high:.4g}" if math.isfinite(mean.low) else "none: all scores are equal"
         table.add_row(
-            one.agent, str(len(one.results)), f"{mean.estimate:.4g}", interval, f"{one.best:g}", f"{one.worst:g}"
+            printable(one.agent),
+            str(len(one.results)),
+            f"{mean.estimate:.4g}",
+            interval,
+            f"{one.best:g}",
+            f"{one.worst:g}",
         )
     return table
 

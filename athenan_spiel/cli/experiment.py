@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import tyro
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from athenan_spiel.cli.console import output, print_json, progress, say
+from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
@@ -101,7 +100,7 @@ def run(words: Sequence[str]) -> int:
             with _View(f"{file.source}: {_size(file, processes)}") as view:
                 results = run_experiment(file, folder, processes=processes, progress=view, allow_code=code)
     except KeyboardInterrupt:
-        say(f"stopped; go on with: athenan experiment {shlex.join(words)}")
+        say(f"stopped; go on with: athenan experiment {' '.join(map(as_word, words))}")
         return STOPPED
     _print(results, folder, as_json=arguments.json)
     return DONE

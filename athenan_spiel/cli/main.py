@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from athenan_spiel import __version__
 from athenan_spiel.cli.exit_codes import BAD_INPUT, BROKEN_PIPE, DONE, STOPPED, stopped_by
-from athenan_spiel.errors import AthenanError, nearest
+from athenan_spiel.errors import AthenanError, nearest, printable
 from athenan_spiel.training.stopping import StopRequests
 
 COMMANDS = {
@@ -128,8 +128,7 @@ def _tell(text: str) -> None:
 
 def _harmless(line: str) -> str:
     """`line` without what would steer a terminal, as the name of a file may, and of bounded length."""
-    printable = "".join(x if x.isprintable() else repr(x)[1:-1] for x in line[:LONGEST_LINE])
-    return printable if len(line) <= LONGEST_LINE else f"{printable}..."
+    return printable(line) if len(line) <= LONGEST_LINE else f"{printable(line[:LONGEST_LINE])}..."
 
 
 def _help() -> str:

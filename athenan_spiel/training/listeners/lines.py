@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import IO
 
+from athenan_spiel.errors import printable
 from athenan_spiel.training.events import (
     CheckpointWritten,
     EvaluationFinished,
@@ -112,10 +113,15 @@ def started_text(event: RunStarted) -> str:
     """The first line of a run's output."""
     verb = f"resuming after {event.matches} matches" if event.matches else "training"
     symmetries = f"; with images by {', '.join(event.symmetries)}" if event.symmetries else ""
-    return f"{verb}: {event.game} in {event.folder}; {event.network}; {event.engine}; {event.outcome}{symmetries}"
+    folder = printable(str(event.folder))
+    return f"{verb}: {event.game} in {folder}; {event.network}; {event.engine}; {event.outcome}{symmetries}"
 
 
 def finished_text(event: RunFinished) -> str:
     """The last line of a run's output."""
-    where = f"the newest checkpoint is {event.checkpoint}" if event.checkpoint is not None else "there is no checkpoint"
+    where = (
+        f"the newest checkpoint is {printable(str(event.checkpoint))}"
+        if event.checkpoint is not None
+        else "there is no checkpoint"
+    )
     return f"{ENDINGS[event.reason]}: {event.matches} matches in {event.seconds:.0f} s; {where}"

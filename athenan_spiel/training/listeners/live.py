@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from athenan_spiel.errors import printable
 from athenan_spiel.training.events import EvaluationFinished, Event, Listener, RunFinished, RunStarted, StopNoticed
 from athenan_spiel.training.listeners.display import Audience
 from athenan_spiel.training.listeners.lines import STOPPING, LinePrinter, finished_text
@@ -73,7 +74,7 @@ class LiveView:
         parts: list[RenderableType] = [table]
         if s.fraction_done is not None:
             parts.append(Padding(ProgressBar(total=1.0, completed=s.fraction_done), 0))  # a bar alone ends no line
-        folder = s.started.folder
+        folder = printable(str(s.started.folder))
         if not self._ended:
             parts.append(Text("Ctrl-C saves and stops, and says how to go on", style="dim"))
         return Panel(Group(*parts), title=Text(f"{s.started.game} → {folder}"), title_align="left", expand=False)
