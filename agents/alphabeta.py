@@ -12,7 +12,7 @@ from agents.athenan import AthenanBot
 from agents.parameters import ThinkingParameters, read_parameters
 from athenan_spiel.agent import Agent
 from athenan_spiel.decisions import best
-from athenan_spiel.errors import AgentError
+from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.outcomes import Gain, Score
 from athenan_spiel.search.alphabeta import DEEPEST, AlphaBeta
@@ -37,7 +37,7 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
     """
     parameters = read_parameters(AlphaBetaParameters, "alphabeta", params)
     if parameters.depth is not None and not 1 <= parameters.depth <= DEEPEST:
-        raise AgentError(f"the depth of bot 'alphabeta' must be from 1 to {DEEPEST}, got {parameters.depth!r}")
+        raise AgentError(f"the depth of bot 'alphabeta' must be from 1 to {DEEPEST}, got {shown(parameters.depth)}")
     outcome = Score() if game.num_players() == 1 else Gain()
     agent = Agent(
         game,

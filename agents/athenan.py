@@ -9,7 +9,7 @@ import pyspiel
 
 from agents.parameters import ThinkingParameters, read_parameters
 from athenan_spiel.agent import Agent
-from athenan_spiel.errors import AgentError
+from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.thinkers import DEFAULT, parse_thinker
 
 
@@ -109,7 +109,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
         outcome=tuple(filter(None, parameters.outcome.split(","))),
     )
     if _rules(agent.game) != _rules(game):
-        raise AgentError(f"{parameters.checkpoint!r} learned {str(agent.game)!r} and cannot play {str(game)!r}")
+        raise AgentError(f"{shown(parameters.checkpoint)} learned {str(agent.game)!r} and cannot play {str(game)!r}")
     return AthenanBot(agent)
 
 

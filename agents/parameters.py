@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from athenan_spiel.errors import AgentError, nearest
+from athenan_spiel.errors import AgentError, nearest, shown
 from athenan_spiel.search.thinking import Budget
 
 P = TypeVar("P")
@@ -61,10 +61,10 @@ def read_parameters(cls: type[P], bot: str, given: Mapping[str, object]) -> P:
     for name in given:
         if name not in fields:
             known = ", ".join(fields) or "none"
-            raise AgentError(f"bot {bot!r} has the parameters {known}; got {name!r}{nearest(name, fields)}")
+            raise AgentError(f"bot {bot!r} has the parameters {known}; got {shown(name)}{nearest(name, fields)}")
     for name, field in fields.items():
         if field.default is dataclasses.MISSING and name not in given:
-            raise AgentError(f"bot {bot!r} needs the parameter {name!r}, got {sorted(given)!r}")
+            raise AgentError(f"bot {bot!r} needs the parameter {name!r}, got {shown(sorted(map(str, given)))}")
     hints = typing.get_type_hints(cls)
     return cls(**{name: _converted(hints[name], bot, name, value) for name, value in given.items()})
 
@@ -77,5 +77,5 @@ def _converted(hint: Any, bot: str, name: str, value: object) -> Any:
     description, accepted = _KINDS[kind]
     # A bool is an int to Python, and a slip here.
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
-        raise AgentError(f"parameter {name!r} of bot {bot!r} must be {description}, got {value!r}")
+        raise AgentError(f"parameter {name!r} of bot {bot!r} must be {description}, got {shown(value)}")
     return kind(value)

@@ -444,3 +444,22 @@ def test_what_is_no_game_is_refused() -> None:
         agents.load_bot("random", "tic_tac", 0)
     with pytest.raises(ConfigError, match=r"mcts needs a game in which one player moves at a time, got 'goofspiel"):
         agents.load_bot("mcts", pyspiel.load_game("goofspiel"), 0)
+
+
+@pytest.mark.parametrize(
+    ("bot", "params"),
+    [
+        ("alphabeta", {"depth": 10**5000}),
+        ("alphabeta", {"depth": "9" * 100_000}),
+        ("mcts", {"simulations": FINISHED}),
+        ("athenan", {"checkpoint": 10**5000}),
+        ("random", {"x" * 100_000: 1}),
+        ("athenan", {}),
+    ],
+    ids=["number", "text", "state", "path", "name", "missing"],
+)
+def test_a_parameter_of_any_size_is_refused_in_a_line(bot: str, params: dict[str, Any]) -> None:
+    with pytest.raises(AgentError) as error:
+        agents.load_bot(bot, TIC_TAC_TOE, 0, params)
+    assert len(str(error.value).splitlines()) == 1
+    assert len(str(error.value)) < 500
