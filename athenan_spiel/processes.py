@@ -2,7 +2,9 @@
 
 1. They are spawned, as neither torch nor Java survives a fork.
 2. Signals that a terminal sends to a whole group of processes do not come to them, where their parent ends them.
-3. A script that began them is not run again by them unless it is guarded by `if __name__ == "__main__"`; a guarded one
+3. They import nothing from the current folder, where Python would look first, even for its own modules. What this
+   process imports from, they do as well.
+4. A script that began them is not run again by them unless it is guarded by `if __name__ == "__main__"`; a guarded one
    is imported, so what it registers is known to them, too.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -25,7 +28,7 @@ def context() -> SpawnContext:
 
     Python tidies up after such processes by one of its own; a terminal that is closed must not end it before them.
     """
-    with _held({signal.SIGHUP}):
+    with _held({signal.SIGHUP}), _without_the_current_folder():
         resource_tracker.ensure_running()
     return multiprocessing.get_context("spawn")
 
@@ -41,7 +44,7 @@ def begin(
         deaf_to: signals that wait for ever in the process, and until it has begun in this one.
     """
     process = context().Process(target=target, args=arguments, daemon=daemon)
-    with _held(deaf_to), _unguarded_script_left_out():
+    with _held(deaf_to), _unguarded_script_left_out(), _without_the_current_folder():
         process.start()
     return process
 
@@ -57,6 +60,21 @@ def _held(signals: Collection[int]) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _without_the_current_folder() -> Iterator[None]:
+    """A process that begins within is Python with a command (`-c`), for which the current folder is the first of all to
+    import from, until it is told this process's own."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 @contextlib.contextmanager

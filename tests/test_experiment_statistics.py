@@ -295,6 +295,14 @@ def test_names_are_shown_as_they_are_in_plots() -> None:
     assert [text.get_text().strip() for text in legend.get_texts()] == ["descent", r"_\$\frac\$"]
 
 
+def test_no_style_of_the_current_folder_changes_a_plot() -> None:
+    import matplotlib
+
+    whole = plot_files(one_repetition())
+    with matplotlib.rc_context({"text.usetex": True, "font.size": 30}):
+        assert plot_files(one_repetition()) == whole
+
+
 def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(plots, "MOST_DOTS", 300)

@@ -30,10 +30,11 @@ if __name__ == "__main__":
 """
 
 
-def output_of(*words: str, script: str = "") -> list[str]:
+def output_of(*words: str, script: str = "", folder: Path | None = None) -> list[str]:
     process = subprocess.run(
         [sys.executable, *words],
         input=script,
+        cwd=folder,
         capture_output=True,
         text=True,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
@@ -49,6 +50,18 @@ def test_a_script_without_a_guard_runs_once(way: str, tmp_path: Path) -> None:
     words = {"a file": [str(tmp_path / "script.py")], "standard input": ["-"], "a word": ["-c", UNGUARDED]}[way]
     script = UNGUARDED if way == "standard input" else ""
     assert output_of(*words, script=script) == ["the script runs", "the child runs", "code 0"]
+
+
+def test_a_child_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    """Python's spawned processes look there even for `socket`, which they need before they are told where to look."""
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / "script.py").write_text(GUARDED)
+    (tmp_path / "downloads").mkdir()
+    for name in ("multiprocessing", "pickle", "random", "signal", "socket", "struct", "tempfile"):
+        (tmp_path / "downloads" / f"{name}.py").write_text("open('sprung', 'w')")
+    script = str(tmp_path / "script" / "script.py")
+    assert output_of(script, folder=tmp_path / "downloads") == ["the child knows what is here", "code 0"]
+    assert not (tmp_path / "downloads" / "sprung").exists()
 
 
 def test_a_guarded_script_is_known_to_the_child(tmp_path: Path) -> None:

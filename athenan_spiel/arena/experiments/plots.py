@@ -42,15 +42,21 @@ def require_matplotlib() -> None:
 def plot_files(results: Results) -> dict[str, bytes]:
     """final.png, and curves.png where there are stages, by name.
 
+    They are drawn in matplotlib's own style, whatever a `matplotlibrc` in the current folder says, which could have
+    texts run through LaTeX.
+
     Raises:
         ExperimentError: matplotlib is not there.
     """
     require_matplotlib()
+    from matplotlib import style
+
     files = {}
-    if results.final:
-        files["final.png"] = _png(final_figure(results))
-    if results.experiment.protocol.stages > 1 and results.curves:
-        files["curves.png"] = _png(curves_figure(results))
+    with style.context("default"):
+        if results.final:
+            files["final.png"] = _png(final_figure(results))
+        if results.experiment.protocol.stages > 1 and results.curves:
+            files["curves.png"] = _png(curves_figure(results))
     return files
 
 
