@@ -11,11 +11,14 @@ from pathlib import Path
 from forked import Ended
 
 from athenan_spiel.cli import exit_codes
+from athenan_spiel.cli.main import LONGEST_LINE as LONGEST_LINE_CUT
 
 EXIT_CODES = {code for name, code in vars(exit_codes).items() if name.isupper()} - {exit_codes.BROKEN_PIPE}
 """The codes that docs/reliability.md lists; nobody closes a pipe here."""
 LONGEST_MESSAGE = 2000
-"""Characters of the lines that say what was wrong."""
+"""Characters of an error of the library."""
+LONGEST_LINE = LONGEST_LINE_CUT + 50
+"""Characters of a line of a refusal; it begins with the command, and ends with three points where it was cut."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _WARNING = re.compile(r"\b\w*Warning: ")
 _ANYWHERE = ("/dev/", "/proc/", "/sys/")
@@ -80,8 +83,8 @@ def _broken_by_message(ended: Ended, words: Sequence[str]) -> Iterator[str]:
         yield f"message: none, but {ended.stderr[-200:]!r}"
     elif len(lines) - first > 2:
         yield f"message: {len(lines) - first} lines, {ended.stderr[-200:]!r}"
-    elif sum(map(len, lines[first:])) > LONGEST_MESSAGE:
-        yield f"message: {sum(map(len, lines[first:])):,} characters, {lines[first][:200]!r}"
+    elif (longest := max(map(len, lines[first:]))) > LONGEST_LINE:
+        yield f"message: {longest:,} characters, {lines[first][:200]!r}"
     elif not re.search(r": \S", lines[first]) and not lines[first].startswith("stopped"):
         yield f"message: empty, {lines[first][:200]!r}"
     if ended.stdout and words[0] != "play":
