@@ -214,7 +214,7 @@ def _names() -> dict[str, Any]:
     agent = ath.load_agent("runs/ttt", budget=ath.Budget(iterations=2))
 
     def answers(value: Any) -> Callable[[Sequence[Any]], Any]:
-        return lambda states: np.full(len(states), value)
+        return lambda states=(): np.full(len(states), value)
 
     def explodes(*arguments: Any) -> None:
         raise _OwnError
@@ -246,10 +246,10 @@ def _names() -> dict[str, Any]:
         "bot": agents.load_bot("athenan", game, 0, {"checkpoint": "runs/ttt", "iterations": 1}),
         "tiny": dataclasses.replace(TINY, matches=3),
         "zeros": answers(0.0),
-        "short": lambda states: np.zeros(1),
+        "short": lambda *states: np.zeros(1),
         "infinite": answers(np.inf),
-        "not_numbers": lambda states: ["x"] * len(states),
-        "none_values": lambda states: None,
+        "not_numbers": lambda states=(): ["x"] * len(states),
+        "none_values": lambda *states: None,
         "huge_values": answers(1e308),
         "explodes": explodes,
         "Fake": _Fake,

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import socket
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
