@@ -96,6 +96,7 @@ def load_bot(
         UnsupportedGameError: the game is none.
         AthenanError: what the bot's own factory finds wrong.
     """
+    require_kind("name", name, str, AgentError)
     require_kind("params", params, Mapping, AgentError, or_none=True)
     params = dict(params or {})
     game = load_game(game) if isinstance(game, str) else game

@@ -463,3 +463,8 @@ def test_a_parameter_of_any_size_is_refused_in_a_line(bot: str, params: dict[str
         agents.load_bot(bot, TIC_TAC_TOE, 0, params)
     assert len(str(error.value).splitlines()) == 1
     assert len(str(error.value)) < 500
+
+
+def test_a_bots_name_is_a_text() -> None:
+    with pytest.raises(AgentError, match=r"^name must be a str, got \[\[1\]\]$"):
+        agents.load_bot([[1]], TIC_TAC_TOE, 0)  # type: ignore[arg-type]

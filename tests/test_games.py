@@ -436,3 +436,11 @@ def test_the_check_plays_other_matches_with_another_generator() -> None:
         check_game(game, matches=1, rng=random.Random(seed))
         seen.append("|".join(states))
     assert seen[0] == seen[1] != seen[2]
+
+
+def test_what_only_looks_like_a_game_has_no_conditions_to_meet() -> None:
+    class Lookalike:
+        new_initial_state = None
+
+    with pytest.raises(UnsupportedGameError, match=r"expected a game of OpenSpiel, got <.*Lookalike"):
+        unmet_conditions(Lookalike())

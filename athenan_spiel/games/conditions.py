@@ -75,6 +75,8 @@ def unmet_conditions(game: pyspiel.Game) -> list[str]:
         UnsupportedGameError: it is no game.
     """
     require_game(game)
+    if not isinstance(game, pyspiel.Game):
+        raise UnsupportedGameError(f"expected a game of OpenSpiel, got {shown(game)}, which has no type to look at")
     chance = game.max_chance_outcomes() > 0
     return type_conditions(game.get_type(), (game.num_players(), game.num_players()), chance=chance)
 

@@ -26,6 +26,8 @@ from campaign import KINDS, Campaign, Count  # noqa: E402
 from template import make_template, preload  # noqa: E402
 
 NO_END = 10**9
+TOLD_EVERY = 100
+"""After so many cases of a kind it is said how many there were."""
 
 
 def main() -> int:
@@ -60,7 +62,10 @@ def _count(campaign: Campaign, kind: str, arguments: argparse.Namespace) -> Coun
         cases = cases or NO_END
     seconds = arguments.seconds / len(KINDS) if arguments.seconds else NO_END
     for tried in campaign.run(kind, cases=cases, seconds=seconds, first=first):
+        before = count.cases
         count.add(tried)
+        if count.cases // TOLD_EVERY > before // TOLD_EVERY:
+            print(f"{count.cases:,} {kind}", file=sys.stderr)
         if tried.faults or arguments.verbose or arguments.only:
             print(_visible(f"{kind}:{tried.number} {tried.ended} {tried.shown}"))
         for fault in tried.faults:
