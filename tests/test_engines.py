@@ -225,7 +225,8 @@ def test_a_missing_cuda_device_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.delitem(sys.modules, "athenan_spiel.evaluators.openvino_engine")
+    for name in ("openvino_engine", "openvino_graph", "silent_openvino"):
+        monkeypatch.delitem(sys.modules, f"athenan_spiel.evaluators.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(ConfigError, match=r"engine.name='auto' needs the package openvino, got .*: install it or take"):
         make_engine(EngineConfig(), FLAT)

@@ -56,9 +56,10 @@ def written(states: Sequence[FakeState]) -> NDArray[np.float64]:
 
 
 def searched(kind: type[Search], root: Place, count: int) -> tuple[SearchResult, Tree]:
-    search = kind(None, outcome=score, key=str)
+    game = FakeGame(root)
+    search = kind(game, outcome=score, key=str)
     tree = search.new_tree()
-    state = FakeGame(root).new_initial_state()
+    state = game.new_initial_state()
     return think(search, state, Budget(iterations=count), written, tree=tree, rng=random.Random(0)), tree
 
 
