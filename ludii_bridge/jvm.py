@@ -7,6 +7,7 @@ Use `multiprocessing` with "spawn" (or "forkserver"); each process then starts i
 from __future__ import annotations
 
 import functools
+import html
 import os
 import re
 import sys
@@ -160,7 +161,8 @@ def _is_lost(error: BaseException) -> bool:
 
 
 def _one_line(error: BaseException) -> str:
-    """The message without the names of Java's classes before it."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    """The message without the names of Java's classes before it, and without the marks of a page that Ludii writes."""
+    text = html.unescape(re.sub(r"<[/!]?[a-zA-Z][^<>]*>", " ", str(error)))
+    text = " ".join(text.split()) or type(error).__name__
     text = re.sub(r"^(?:[\w.$]+(?:Exception|Error|Report): )+", "", text)
     return text if len(text) <= 200 else f"{text[:197]}..."

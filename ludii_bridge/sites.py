@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludii_bridge.errors import LudiiError
 from ludii_bridge.programs import Programs, Types, int_buffer
 
 _EPSILON = 1e-5
@@ -66,6 +67,8 @@ class Layout:
         main = str(game.board().defaultSite())
         elements = {main: list(game.graphPlayElements())}
         elements.update((kind, list(topology.getGraphElements(site_type(game, kind)))) for kind in others)
+        if not elements[main]:
+            raise LudiiError(f"{game.name()} cannot be played: its board has no {main.lower()}")
         centres = {kind: _centres(found) for kind, found in elements.items()}
         self.centres = centres[main]
         board = _places(centres)
@@ -109,7 +112,8 @@ class Layout:
 
 
 def _centres(elements: Sequence[Any]) -> NDArray[np.float64]:
-    return np.array([[e.centroid().getX(), e.centroid().getY()] for e in elements], np.float64)
+    centres = [[e.centroid().getX(), e.centroid().getY()] for e in elements]
+    return np.array(centres, np.float64).reshape(len(elements), 2)
 
 
 def _places(centres: Mapping[str, NDArray[np.float64]]) -> dict[str, list[tuple[int, int]]]:

@@ -343,6 +343,10 @@ def test_a_process_forked_off_one_with_java_is_told_to_spawn(monkeypatch: pytest
         ("a.B: no\n\tCaused by: java.lang.OutOfMemoryError", "^Java ran out of memory"),
         ("java.lang.StackOverflowError", "^Hex: its rules call themselves without end$"),
         ("a.b.CompilerException: a.CException: no\n such thing", "^Hex: no such thing$"),
+        (
+            "a.b.CException: <html><h2>Syntax error: no &quot;x&quot;</h2><br/>at 3 < 4",
+            '^Hex: Syntax error: no "x" at 3 < 4$',
+        ),
         ("x" * 300, r"^Hex: x{197}\.\.\.$"),
     ],
 )

@@ -234,6 +234,16 @@ def test_a_description_with_an_error_is_one_line(tmp_path: Path) -> None:
     load("Tic-Tac-Toe")
 
 
+def test_a_board_without_sites_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "Mine.lud"
+    file.write_text(
+        '(game "Mine" (players 2) (equipment {(board (square 0)) (piece "Disc" P1) (piece "Cross" P2)}) '
+        "(rules (play (move Add (to (sites Empty)))) (end (if (is Line 3) (result Mover Win)))))"
+    )
+    with pytest.raises(LudiiError, match="^Mine cannot be played: its board has no cell$"):
+        pyspiel.load_game("ludii", {"file": str(file)})
+
+
 def test_a_description_of_ones_own_is_played(tmp_path: Path) -> None:
     file = tmp_path / "Mine.lud"
     file.write_text(
