@@ -49,7 +49,7 @@ ODD = (
     *("pyspiel.load_game('tic_tac_toe')", "pyspiel.load_game('chess')", "ath.load_game('hex(board_size=2)')"),
     *("random.Random(1)", "zeros", "'runs/missing'", "'fifo'", "'/dev/zero'", "'runs/ttt/config.toml'", "'runs'"),
     *("'.'", "'loop'", f"'{NAMED}:worth'", "short", "infinite", "not_numbers", "none_values"),
-    *("huge_values", "Fake()", "ath.Budget(iterations=1)", "ath.ProofBounds(iterations=1)"),
+    *("huge_values", "ath.Budget(iterations=1)", "ath.ProofBounds(iterations=1)"),
 )
 """Expressions that may stand anywhere."""
 TEMPLATES = (
@@ -252,20 +252,7 @@ def _names() -> dict[str, Any]:
         "none_values": lambda *states: None,
         "huge_values": answers(1e308),
         "explodes": explodes,
-        "Fake": _Fake,
     }
-
-
-class _Fake:
-    """Answers every question by itself."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return self
 
 
 def _played(game: Any, actions: Sequence[int]) -> Any:
