@@ -240,7 +240,7 @@ def test_a_board_without_sites_is_one_line(tmp_path: Path) -> None:
         '(game "Mine" (players 2) (equipment {(board (square 0)) (piece "Disc" P1) (piece "Cross" P2)}) '
         "(rules (play (move Add (to (sites Empty)))) (end (if (is Line 3) (result Mover Win)))))"
     )
-    with pytest.raises(LudiiError, match="^Mine cannot be played: its board has no cell$"):
+    with pytest.raises(LudiiError, match=r"^Mine cannot be played: its board has no cell$"):
         pyspiel.load_game("ludii", {"file": str(file)})
 
 
