@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.cli.console import quoted
 from athenan_spiel.cli.main import main
+from athenan_spiel.errors import ConfigError
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Event, Listener, RoundFinished
 from athenan_spiel.training.stopping import SIGNALS, StopRequests
@@ -60,6 +62,13 @@ def test_a_signal_is_kept_where_work_must_not_be_dropped(number: int) -> None:
         assert stops.requested
         with pytest.raises(KeyboardInterrupt), stops.droppable():
             pytest.fail("a request that came before is heard on entry")
+
+
+def test_a_request_that_is_neither_true_nor_false_is_an_error() -> None:
+    assert StopRequests(lambda: 1).requested  # type: ignore[arg-type,return-value]
+    assert not StopRequests(lambda: None).requested  # type: ignore[arg-type,return-value]
+    with pytest.raises(ConfigError, match=r"expected stop to answer True or False, got array\(\[1., 2.\]\)"):
+        _ = StopRequests(lambda: np.array([1.0, 2.0])).requested  # type: ignore[arg-type,return-value]
 
 
 def test_only_ctrl_c_breaks_off_what_is_being_saved() -> None:

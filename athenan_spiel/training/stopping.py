@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from athenan_spiel.errors import ConfigError, shown
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a batch system's request before it kills, and that of a terminal that is closed."""
 ECHO_SECONDS = 1.0
@@ -53,8 +55,12 @@ class StopRequests:
 
     @property
     def requested(self) -> bool:
-        """Whether the run should stop."""
-        return self.signal is not None or self._asked()
+        """Whether the run should stop.
+
+        Raises:
+            ConfigError: what the caller's own request answers is neither true nor false.
+        """
+        return self.signal is not None or _is_true(self._asked())
 
     @contextlib.contextmanager
     def droppable(self) -> Iterator[None]:
@@ -93,6 +99,13 @@ class StopRequests:
         self._heard_at = time.monotonic()
         if self._outer is not None:
             self._outer._note(number)
+
+
+def _is_true(answer: object) -> bool:
+    try:
+        return bool(answer)
+    except (TypeError, ValueError):  # as of an array
+        raise ConfigError(f"expected stop to answer True or False, got {shown(answer)}") from None
 
 
 def _may_be_replaced(number: int, handler: Any) -> bool:
