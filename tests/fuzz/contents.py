@@ -146,7 +146,9 @@ def sign(checkpoint: Path) -> None:
         state = json.loads(path.read_text())
         sums = state["sha256"]
         for name in sums:
-            sums[name] = hashlib.sha256((checkpoint / name).read_bytes()).hexdigest()
+            file = checkpoint / name
+            if file.is_file() and file.stat().st_size < 2**24:  # and no FIFO or endless file that was crafted before
+                sums[name] = hashlib.sha256(file.read_bytes()).hexdigest()
         path.write_text(dumps(signed(state)))
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return  # what was crafted before is in the way
