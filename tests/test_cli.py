@@ -174,7 +174,7 @@ def test_bad_words_get_one_or_two_lines(words: list[str], said: str, capsys: Out
 
 
 def test_no_message_steers_the_terminal(capsys: Out) -> None:
-    for name in ("\x1b[2J", "a\x7f", "a\rb", "\u202e", "\x9b2J"):
+    for name in ("\n3", "\x1b[2J", "a\x7f", "a\rb", "\u202e", "\x9b2J"):
         said = complaint(capsys, "experiment", name)
         assert repr(name)[1:-1] in said
         assert name not in said

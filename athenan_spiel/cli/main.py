@@ -115,7 +115,7 @@ def _is_ludiis(error: Exception) -> bool:
 
 
 def _fail(command: str, message: str) -> int:
-    lines = [_harmless(line) for line in message.split("\n")[:2]]
+    lines = [_harmless(line) for line in message.split("\n") if line.strip()][:2]
     _tell(f"{command}: " + "\n".join(lines))
     return BAD_INPUT
 

@@ -17,7 +17,7 @@ from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, printable
 from athenan_spiel.training.new_folder import new_folder
 
 if TYPE_CHECKING:
@@ -143,9 +143,9 @@ def _start(words: Sequence[str]) -> TrainingConfig:
     try:
         text = read_toml(file, follow=True)
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{printable(file)} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}") from None
+        raise ConfigError(f"{printable(file)} is not valid TOML: {error}") from None
     return read_text(text, file)[1]
 
 

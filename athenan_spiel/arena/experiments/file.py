@@ -30,7 +30,7 @@ from typing import Any
 from athenan_spiel.arena.experiments.overrides import Overrides
 from athenan_spiel.arena.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 from athenan_spiel.config import NONE, TrainingConfig
-from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.errors import ConfigError, nearest, printable, shown
 from athenan_spiel.files import parse_toml, read_toml
 from athenan_spiel.training.presets import preset
 from athenan_spiel.training.settings_file import SettingError, read_settings
@@ -271,9 +271,9 @@ def read_experiment(path: str | Path, overrides: Overrides | None = None) -> Exp
     try:
         text = read_toml(path, follow=True)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+        raise ConfigError(f"{printable(str(path))} is not valid TOML: {error}") from None
     return ExperimentFile(text, str(path), overrides)
 
 
