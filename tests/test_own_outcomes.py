@@ -398,3 +398,20 @@ def test_the_sample_is_played_by_the_generator_alone() -> None:
     assert [end.history() for end in one.ends] == [end.history() for end in same.ends]
     assert [end.history() for end in one.ends] != [end.history() for end in other.ends]
     assert AdditiveDepth(longest=9, exact=True).scaled(one).scale == 10 - min(one.lengths)
+
+
+def test_no_process_of_a_warm_up_imports_what_a_file_names(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run's file names `mine:crosses`; who resumes it gives another function."""
+    warm_up = ath.WarmUpConfig(states=600, processes=2)
+    config = dataclasses.replace(TINY, outcome="mine:crosses", matches=1, warm_up=warm_up)
+    stopped = ath.train(TIC_TAC_TOE, config, tmp_path / "run", stop=lambda: True)
+    assert stopped.matches == 0
+    sys.modules.pop("mine")
+    (mine / "mine.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\n{MODULE}")
+    (mine / "other.py").write_text(MODULE)
+    monkeypatch.setenv("PYTHONPATH", str(mine))
+    run = ath.resume(tmp_path / "run", outcome=importlib.import_module("other").crosses)
+    assert run.matches == 1
+    assert not (tmp_path / "sprung").exists()

@@ -42,7 +42,7 @@ WARM = dataclasses.replace(TINY, matches=3, warm_up=WarmUpConfig(states=STATES, 
 def ends(processes: int, *, outcome: str = "additive_depth", seed: int = 7, states: int = STATES) -> RandomEnds:
     worth = make_outcome(outcome, GAME, random.Random(0))
     encoder = Encoder(GAME)
-    return RandomEnds(GAME, worth, encoder, outcome_name=outcome, states=states, seed=seed, processes=processes)
+    return RandomEnds(GAME, worth, encoder, states=states, seed=seed, processes=processes)
 
 
 def learned(source: RandomEnds, batch_size: int = 32, first: int = 0) -> tuple[NDArray[np.float32], list[float]]:
@@ -123,7 +123,7 @@ def test_what_another_process_cannot_load_is_played_here(caplog: pytest.LogCaptu
     register_outcome("a_hundredth_of_the_length", lambda state: state.player_return(0) * state.move_number() / 100)
     with caplog.at_level(logging.WARNING):
         observations, values = learned(ends(2, outcome="a_hundredth_of_the_length"))
-    assert "the warm-up plays in one process, as another one failed: ConfigError: outcome must be" in caplog.text
+    assert "the warm-up plays in one process, as its outcome cannot be sent to another: " in caplog.text
     np.testing.assert_array_equal(observations, own_ends(seed=7)[0])
     assert 0 < max(values) < 0.17
     assert multiprocessing.active_children() == []
@@ -145,7 +145,8 @@ def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixtu
 def test_a_process_ends_when_nobody_listens() -> None:
     here, there = multiprocessing.Pipe(duplex=False)
     here.close()
-    order = ends(1)._order
+    order = ends(1)._order()
+    assert order is not None
     assert warm_up._work(order, range(3), there) is None  # type: ignore[func-returns-value]
 
 

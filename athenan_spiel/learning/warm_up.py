@@ -16,9 +16,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
+import pickle
 import random
 import signal
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -31,7 +32,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.machine import cores
-from athenan_spiel.outcomes import Outcome, kind_called, outcome_from_parameters
+from athenan_spiel.outcomes import Outcome
 from athenan_spiel.processes import begin
 
 CHUNK = 128
@@ -56,7 +57,6 @@ class RandomEnds:
 
     Args:
         game, outcome, encoder: what is played, what its ends are worth, and how they are seen.
-        outcome_name: what `outcome_from_parameters` knows the outcome by.
         edges: the encoder's.
         states: how many there are in all.
         seed: of all matches.
@@ -70,14 +70,13 @@ class RandomEnds:
         outcome: Outcome,
         encoder: Encoder,
         *,
-        outcome_name: str,
         states: int,
         seed: int,
         processes: int | None = None,
         edges: bool = False,
     ) -> None:
         self._player = _Player(game, outcome, encoder, states, seed)
-        self._order = _Order(str(game), outcome_name, dict(outcome.parameters), edges, states, seed)
+        self._edges = edges
         self._processes = min(processes or cores(), MOST_PER_CORE * cores())
 
     def minibatches(self, batch_size: int, first: int = 0) -> Generator[Batch, None, None]:
@@ -102,12 +101,12 @@ class RandomEnds:
 
     def chunks(self, first: int = 0) -> Generator[Ends, None, None]:
         """All states in order, `CHUNK` together, from the `first` chunk on; the last chunk may be smaller."""
-        chunks = range(first, -(-self._order.states // CHUNK))
+        chunks = range(first, -(-self._player.states // CHUNK))
         may_have_children = not multiprocessing.current_process().daemon
         processes = min(self._processes, len(chunks)) if may_have_children else 1
         done = 0
-        if processes > 1:
-            with contextlib.closing(_Workers(self._order, chunks, processes)) as workers:
+        if processes > 1 and (order := self._order()) is not None:
+            with contextlib.closing(_Workers(order, chunks, processes)) as workers:
                 for _ in chunks:
                     answer = workers.answer()
                     if isinstance(answer, str):
@@ -117,6 +116,16 @@ class RandomEnds:
                     done += 1
         for chunk in chunks[done:]:
             yield self._player.chunk(chunk)
+
+    def _order(self) -> _Order | None:
+        """What other processes are told; None if the outcome cannot be pickled."""
+        player = self._player
+        try:
+            outcome = pickle.dumps(player.outcome)
+        except Exception as error:  # pickle raises all kinds
+            _log.warning("the warm-up plays in one process, as its outcome cannot be sent to another: %s", error)
+            return None
+        return _Order(str(player.game), outcome, self._edges, player.states, player.seed)
 
 
 def _part(batch: Batch, rows: slice) -> Batch:
@@ -128,8 +137,8 @@ class _Order:
     """All that another process must be told."""
 
     game: str
-    outcome_name: str
-    outcome_parameters: Mapping[str, float | int | bool | str]
+    outcome: bytes
+    """Pickled: its code is looked for where this process has it, and not by any name in the run's settings."""
     edges: bool
     states: int
     seed: int
@@ -204,11 +213,10 @@ class _Workers:
 
 
 def _work(order: _Order, chunks: range, pipe: Connection) -> None:
-    """What a process does: send each of its chunks, or what is wrong."""
+    """What a process does: send each of its chunks, or what is wrong, such as an outcome whose code is not found."""
     try:
         game = load_game(order.game)
-        kind = kind_called(order.outcome_name)  # who gave the order has imported it, and was allowed to
-        outcome = outcome_from_parameters(order.outcome_name, order.outcome_parameters, kind)
+        outcome: Outcome = pickle.loads(order.outcome)
         player = _Player(game, outcome, Encoder(game, edges=order.edges), order.states, order.seed)
         for chunk in chunks:
             pipe.send(player.chunk(chunk))

@@ -102,7 +102,6 @@ class Trainer:
             self.game,
             self.outcome,
             self.encoder,
-            outcome_name=self.config.outcome,
             states=config.states,
             seed=self._warm_up_seed,
             processes=config.processes,
