@@ -10,6 +10,7 @@ import pyspiel
 
 from agents.parameters import DEFAULT_SECONDS, read_parameters
 from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.games import require_open_state
 from athenan_spiel.search.thinking import Budget
 
 if TYPE_CHECKING:
@@ -39,22 +40,26 @@ class LudiiBot(pyspiel.Bot):
 
     Args:
         ai: what thinks; the bot has it for itself.
+        game: that it plays, as it prints.
     """
 
-    def __init__(self, ai: LudiiAI) -> None:
+    def __init__(self, ai: LudiiAI, game: str) -> None:
         super().__init__()
         self._ai = ai
+        self._game = game
 
-    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI]]:
+    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI, str]]:
         """For `pickle`."""
-        return type(self), (self._ai,)
+        return type(self), (self._ai.clone(), self._game)
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`.
 
         Raises:
+            SearchError: it is none of the bot's game, or nobody is to choose in it.
             LudiiError: Java fails.
         """
+        require_open_state(self._game, state)
         return self._ai.choose(state)
 
     def provides_policy(self) -> bool:
@@ -81,7 +86,7 @@ class LudiiBot(pyspiel.Bot):
 
     def clone(self) -> LudiiBot:
         """The same bot without its memory of the match."""
-        return LudiiBot(self._ai.clone())
+        return LudiiBot(self._ai.clone(), self._game)
 
 
 def find_ai(name: str) -> str:
@@ -120,6 +125,6 @@ def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object])
             f"{name} is an AI of Ludii's and plays its games alone, as in 'ludii(game=Hex)'; got {str(game)!r}"
         )
     try:
-        return LudiiBot(LudiiAI(game, name, seconds=budget.seconds, iterations=budget.iterations))
+        return LudiiBot(LudiiAI(game, name, seconds=budget.seconds, iterations=budget.iterations), str(game))
     except LudiiError as error:
         raise AgentError(str(error)) from error

@@ -9,7 +9,7 @@ import pyspiel
 
 from agents.parameters import read_parameters
 from athenan_spiel.errors import SearchError
-from athenan_spiel.games.given import require_choice
+from athenan_spiel.games import require_open_state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,14 +20,18 @@ class RandomParameters:
 
 
 class RandomBot(pyspiel.Bot):
-    """`pyspiel.make_uniform_random_bot` with a seed; `pickle` gives one as new, its seed the same."""
+    """`pyspiel.make_uniform_random_bot` with a seed; `pickle` gives one as new, its seed the same.
 
-    def __init__(self, player_id: int, seed: int) -> None:
+    Args:
+        game: that it plays, as it prints.
+    """
+
+    def __init__(self, game: str, player_id: int, seed: int) -> None:
         super().__init__()
-        self._made_of = player_id, seed
+        self._made_of = game, player_id, seed
         self._bot = pyspiel.make_uniform_random_bot(player_id, seed % 2**31)
 
-    def __reduce__(self) -> tuple[type[RandomBot], tuple[int, int]]:
+    def __reduce__(self) -> tuple[type[RandomBot], tuple[str, int, int]]:
         """For `pickle`."""
         return type(self), self._made_of
 
@@ -35,7 +39,8 @@ class RandomBot(pyspiel.Bot):
         """A legal action of `state`, each as likely as the others.
 
         Raises:
-            SearchError: nobody is to choose in it, or another player is, and OpenSpiel would crash.
+            SearchError: it is none of the bot's game, nobody is to choose in it, or another player is, and OpenSpiel
+                would crash.
         """
         self._require_turn(state)
         action: int = self._bot.step(state)
@@ -88,8 +93,9 @@ class RandomBot(pyspiel.Bot):
         return twin
 
     def _require_turn(self, state: pyspiel.State) -> None:
-        require_choice(state)
-        player, mover = self._made_of[0], state.current_player()
+        game, player, _ = self._made_of
+        require_open_state(game, state)
+        mover = state.current_player()
         if mover != player:
             raise SearchError(f"expected a state in which player {player} is to move, got one where player {mover} is")
 
@@ -100,4 +106,4 @@ def load_random(game: pyspiel.Game, player_id: int, params: Mapping[str, object]
     Raises:
         AgentError: a parameter is unknown or of a wrong type.
     """
-    return RandomBot(player_id, read_parameters(RandomParameters, "random", params).seed)
+    return RandomBot(str(game), player_id, read_parameters(RandomParameters, "random", params).seed)

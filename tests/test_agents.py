@@ -403,7 +403,7 @@ def test_a_state_without_a_choice_is_refused(word: str, state: Any, said: str) -
             bot.get_policy(state)
 
 
-@pytest.mark.parametrize("word", ["alphabeta(1)", "mcts:2"])
+@pytest.mark.parametrize("word", ["alphabeta(1)", "mcts:2", "random"])
 def test_a_state_of_another_game_is_refused(word: str) -> None:
     state = pyspiel.load_game("connect_four").new_initial_state()
     with pytest.raises(SearchError, match=r"expected a state of 'tic_tac_toe\(\)', got one of 'connect_four\(\)'"):

@@ -34,10 +34,11 @@ def given_game(game: pyspiel.Game | str) -> pyspiel.Game:
     return game
 
 
-def require_state(game: pyspiel.Game, state: pyspiel.State) -> None:
+def require_state(game: pyspiel.Game | str, state: pyspiel.State) -> None:
     """Raise `SearchError` unless `state` is one of `game`, terminal or not.
 
-    Two games are one if they print alike, as OpenSpiel's name and parameters are all there is to a game.
+    Two games are one if they print alike, as OpenSpiel's name and parameters are all there is to a game; so what a game
+    prints may stand for it.
     """
     if not hasattr(state, "legal_actions"):
         raise SearchError(f"expected a state of {shown(str(game))}, got {shown(state)}")
@@ -46,7 +47,7 @@ def require_state(game: pyspiel.Game, state: pyspiel.State) -> None:
         raise SearchError(f"expected a state of {shown(str(game))}, got one of {shown(str(of))}")
 
 
-def require_open_state(game: pyspiel.Game, state: pyspiel.State) -> None:
+def require_open_state(game: pyspiel.Game | str, state: pyspiel.State) -> None:
     """Raise `SearchError` unless `state` is one of `game` in which a player is to choose an action."""
     require_state(game, state)
     require_choice(state)

@@ -16,7 +16,7 @@ from ludii_fake import FakeThinker, FakeTransport
 import agents
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
-from athenan_spiel.errors import AgentError, BudgetError
+from athenan_spiel.errors import AgentError, BudgetError, SearchError
 from ludii_bridge import LudiiError, connect
 from ludii_bridge.ai import NAMES, LudiiAI, find_ai
 
@@ -66,6 +66,18 @@ def test_a_state_of_other_rules_is_another_match(fake: FakeTransport) -> None:
     ai.choose(after(game))
     assert ai.choose(after(other, 0)) == 8
     assert asked(game)[0].log[-1] == "end"
+
+
+def test_the_bot_refuses_a_state_of_another_game_and_one_without_a_choice(fake: FakeTransport) -> None:
+    game, other = ath.load_game(TIC_TAC_TOE), ath.load_game("ludii(game=Swap)")
+    bot = agents.load_bot("ludii", game, 0, {"ai": "UCT", "seconds": 1})
+    for twin in (bot, bot.clone(), copy.copy(bot), pickle.loads(pickle.dumps(bot))):
+        with pytest.raises(SearchError, match=r"expected a state of 'ludii\(game=Tic-Tac-Toe\)', got one of 'ludii"):
+            twin.step(after(other))
+        with pytest.raises(SearchError, match="expected a state with an action to choose, got a terminal one"):
+            twin.step(after(game, *[0] * 7))
+        assert twin.step(after(game)) == 8
+    assert copy.copy(bot)._ai is not bot._ai, "each has an AI for itself"
 
 
 def test_a_clone_has_no_memory_of_the_match(fake: FakeTransport) -> None:
