@@ -21,7 +21,7 @@ import re
 import shutil
 import stat
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -167,8 +167,8 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def replace_durably(path: Path, data: bytes) -> None:
-    """Make `data` the content of the file `path`, so that a kill at any moment leaves the old content or the new.
+def replace_durably(path: Path, content: bytes | Iterable[bytes]) -> None:
+    """Make `content`, whole or in pieces, that of the file `path`; a kill at any moment leaves the old one or the new.
 
     Raises:
         OSError: it could not be written; the old content is still there.
@@ -176,7 +176,8 @@ def replace_durably(path: Path, data: bytes) -> None:
     unfinished = path.with_name(UNFINISHED + path.name)
     try:
         remove(unfinished)
-        write_durably(unfinished, lambda f: f.write(data))
+        pieces = [content] if isinstance(content, bytes) else content
+        write_durably(unfinished, lambda file: file.writelines(pieces))
         unfinished.replace(path)
         sync_folder(path.parent)
     except BaseException:
@@ -220,14 +221,7 @@ def parse_json(text: str | bytes) -> Any:
         ValueError: it is no JSON, nested deeper than `DEEPEST`, or holds a number of thousands of digits or none at all
             (NaN, Infinity), which Python alone takes for JSON.
     """
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise ValueError(f"it is nested deeper than {DEEPEST}") from None
-    except ValueError as error:
-        raise ValueError(_first_line(error)) from None
-    _require_shallow(value)
-    return value
+    return _parsed(lambda: json.loads(text, parse_constant=_refuse_constant))
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -241,13 +235,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise ValueError(f"it has {len(text):,} characters, more than the {MOST_TEXT:,} that are read")
     if any(piece.count(".") > DEEPEST for piece in _BETWEEN.split(_STRING_OR_COMMENT.sub("", text))):
         raise ValueError(f"a key has more than {DEEPEST} names behind dots")  # tomllib takes the square of their number
-    try:
-        table = tomllib.loads(text)
-    except RecursionError:
-        raise ValueError(f"it is nested deeper than {DEEPEST}") from None
-    except ValueError as error:
-        raise ValueError(_first_line(error)) from None
-    _require_shallow(table)
+    table: dict[str, Any] = _parsed(lambda: tomllib.loads(text))
     return table
 
 
@@ -263,6 +251,18 @@ def read_toml(path: str | os.PathLike[str], *, follow: bool = False) -> str:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _parsed(parse: Callable[[], Any]) -> Any:
+    """What `parse` gives, if it is not too deep; what it finds wrong is a `ValueError` of one line."""
+    try:
+        value = parse()
+    except RecursionError:
+        raise ValueError(f"it is nested deeper than {DEEPEST}") from None
+    except ValueError as error:
+        raise ValueError(_first_line(error)) from None
+    _require_shallow(value)
+    return value
 
 
 def _require_shallow(value: Any) -> None:

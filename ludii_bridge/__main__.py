@@ -43,13 +43,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LudiiError as error:
         print(f"ludii_bridge: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        print(f"ludii_bridge: {error.strerror}: {str(error.filename)!r}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("ludii_bridge: stopped; the same command goes on", file=sys.stderr)
+        return 130
     return 0
 
 
 def _sweep(given: argparse.Namespace) -> None:
     """Try the games one after the other; each row is written at once, so a sweep that is stopped goes on later."""
-    catalogue = connect().catalogue
     done = {verdict.name for verdict in verdicts.read(given.rows)}
+    verdicts.begin(given.rows)
+    catalogue = connect().catalogue
     names = [name for name in catalogue.names("lud/board/") if given.only.lower() in name.lower() and name not in done]
     for count, verdict in enumerate(sweep(names, given.matches, given.length, given.seconds), start=1):
         verdicts.append(verdict, given.rows)

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ludii_bridge.errors import LudiiError
+
 PUBLISHED = Path(__file__).with_name("games.csv")
 """The sweep over the board games that comes with the package."""
 
@@ -54,11 +56,22 @@ _COLUMNS = [field.name for field in dataclasses.fields(Verdict)]
 
 
 def read(file: Path = PUBLISHED) -> list[Verdict]:
-    """The verdicts in a file, in the order of names; none where there is no file."""
-    if not file.exists():
+    """The verdicts in a file, in the order of names; none where there is no file, or nothing in it.
+
+    Raises:
+        LudiiError: it is another kind of file.
+        OSError: it cannot be read.
+    """
+    if not file.exists() or file.stat().st_size == 0:
         return []
     with file.open(encoding="utf-8", newline="") as lines:
-        return sorted(map(_verdict, csv.DictReader(lines)), key=lambda verdict: verdict.name)
+        rows = csv.DictReader(lines)
+        try:
+            if rows.fieldnames == _COLUMNS:
+                return sorted(map(_verdict, rows), key=lambda verdict: verdict.name)
+        except (TypeError, ValueError, csv.Error):
+            pass
+        raise LudiiError(f"expected a CSV file that a sweep has written, got {str(file)!r}")
 
 
 def write(verdicts: Iterable[Verdict], file: Path) -> None:
@@ -69,10 +82,20 @@ def write(verdicts: Iterable[Verdict], file: Path) -> None:
         writer.writerows(map(_row, verdicts))
 
 
-def append(verdict: Verdict, file: Path) -> None:
-    """Add a row; a file that is not there or is empty gets its heading first."""
-    if not file.exists() or file.stat().st_size == 0:
+def begin(file: Path) -> None:
+    """Give a file that is not there, or is empty, its heading.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with file.open("a", encoding="utf-8"):
+        pass  # what cannot be written is told before a game is tried
+    if file.stat().st_size == 0:
         write([], file)
+
+
+def append(verdict: Verdict, file: Path) -> None:
+    """Add a row to a file that was begun."""
     with file.open("a", encoding="utf-8", newline="") as lines:
         csv.writer(lines, lineterminator="\n").writerow(_row(verdict))
 

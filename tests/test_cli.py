@@ -128,7 +128,12 @@ def test_public_names_are_there_and_sorted() -> None:
 
 def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys: Out) -> None:
     assert main(["train", "tic_tac_toe", "--seconds", "0.001", "--folder", str(tmp_path / "run")]) == 0
-    assert "no round of matches came to its end in that time, so nothing was learned" in capsys.readouterr().err
+    said = "no round of matches came to its end in that time, so nothing was learned"
+    assert said in capsys.readouterr().err
+    assert main(["resume", str(tmp_path / "run"), "--matches", "2"]) == 0
+    assert said not in capsys.readouterr().err
+    assert main(["resume", str(tmp_path / "run"), "--time", "0.001s"]) == 0
+    assert said in capsys.readouterr().err, "though there are matches from before"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.start import position
+from athenan_spiel.cli.start import move_names, position
 from athenan_spiel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class _View:
         now = time.perf_counter()
         if now - self._shown >= REDRAW_SECONDS:
             self._shown = now
-            line = " ".join(_names(self._state, proof.line[:SHOWN]))
+            line = " ".join(move_names(self._state, proof.line[:SHOWN]))
             self._status.update(f"{_cost(proof)}; value {_signed(proof.value)}, line {line}")
 
 
@@ -161,7 +161,7 @@ def _report(game: pyspiel.Game, state: pyspiel.State, proof: Proof, as_json: boo
     if as_json:
         print_json(_document(game, state, proof))
         return
-    line = _names(state, proof.line)
+    line = move_names(state, proof.line)
     print(f"{_verdict(game, proof)}\nbest move: {line[0]}\nbest line: {' '.join(line)}\n{_cost(proof)}")
 
 
@@ -190,7 +190,7 @@ def _cost(proof: Proof) -> str:
 
 
 def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof) -> dict[str, Any]:
-    line = _names(state, proof.line)
+    line = move_names(state, proof.line)
     return {
         "game": str(game),
         "history": state.history(),
@@ -206,13 +206,3 @@ def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof) -> dict[st
         "evaluations": proof.evaluations,
         "seconds": proof.seconds,
     }
-
-
-def _names(state: pyspiel.State, line: Iterable[int]) -> list[str]:
-    """The moves of a line from `state` on, as OpenSpiel writes them."""
-    state = state.clone()
-    names = []
-    for action in line:
-        names.append(state.action_to_string(state.current_player(), action))
-        state.apply_action(action)
-    return names

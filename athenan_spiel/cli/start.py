@@ -1,4 +1,5 @@
-"""Where matches begin, as the command line says it: the game, and the moves that were played already."""
+"""Where matches begin, as the command line says it: the game, and the moves that were played already; and how moves are
+written."""
 
 from __future__ import annotations
 
@@ -61,6 +62,16 @@ def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
     if state.is_terminal():
         raise ConfigError(f"expected a position with a move to play, got the end of the match: {_returns(state)}")
     return state
+
+
+def move_names(state: pyspiel.State, actions: Iterable[int]) -> list[str]:
+    """The moves from `state` on, as OpenSpiel writes them."""
+    state = state.clone()
+    names = []
+    for action in actions:
+        names.append(state.action_to_string(state.current_player(), action))
+        state.apply_action(action)
+    return names
 
 
 def _returns(state: pyspiel.State) -> str:

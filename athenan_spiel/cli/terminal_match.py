@@ -13,6 +13,7 @@ import pyspiel
 
 from agents import AthenanBot, HumanBot
 from agents.human import Command
+from athenan_spiel.cli.start import move_names
 from athenan_spiel.games.marks import mark_of
 from athenan_spiel.matches import MatchResult, play_match
 
@@ -160,7 +161,7 @@ class TerminalMatch:
             replayed.apply_action(history[ply])
         if last is None:
             return "there is no move of yours to take back"
-        self._tell(f"taken back: {', '.join(_names(self._game, history)[last:])}")
+        self._tell(f"taken back: {', '.join(move_names(self._game.new_initial_state(), history)[last:])}")
         raise _TakenBackError(history[:last])
 
 
@@ -180,13 +181,3 @@ def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game
 def _sentence(text: str) -> str:
     """`text` with a capital letter first, and all else as it is."""
     return text[:1].upper() + text[1:]
-
-
-def _names(game: pyspiel.Game, history: Sequence[int]) -> list[str]:
-    """The moves of a match as OpenSpiel writes them."""
-    state = game.new_initial_state()
-    names = []
-    for action in history:
-        names.append(state.action_to_string(state.current_player(), action))
-        state.apply_action(action)
-    return names

@@ -108,7 +108,7 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
         if not silent:
             say(_go_on_with(run.folder, run.config.outcome))
         return STOPPED
-    if not run.matches and not silent:
+    if begun and run.matches == begun[0].matches and run.reason == "seconds" and not silent:
         say("no round of matches came to its end in that time, so nothing was learned; try --matches-at-once 1")
     return DONE
 

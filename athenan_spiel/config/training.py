@@ -85,3 +85,8 @@ class TrainingConfig(Settings):
                 "exploration.schedule must be 'uniform' or 'constant' in a run without an end, got 'annealed': "
                 "set matches or seconds"
             )
+
+    def has_milestone_between(self, before: int, now: int) -> bool:
+        """Whether a run comes to a milestone after the match of number `before`, and until that of number `now`."""
+        every = self.milestone_matches
+        return every is not None and now // every > before // every

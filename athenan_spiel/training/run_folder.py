@@ -247,8 +247,7 @@ class RunFolder:
         before = 0
         for path in paths[: -config.keep]:
             matches = int(path.name)
-            every = config.milestone_matches
-            is_milestone = every is not None and matches // every > before // every
+            is_milestone = config.has_milestone_between(before, matches)
             before = matches
             if is_milestone or not (path / OPTIMIZER).exists():  # once a milestone, always one
                 for name in (OPTIMIZER, REPLAY, RESOLVED):

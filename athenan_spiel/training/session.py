@@ -263,8 +263,8 @@ class Session:
         ahead = [milestone for milestone in self._milestones if milestone > self._done()]
         passed = len(ahead) < len(self._milestones)
         self._milestones = ahead
-        every, saved = self._trainer.config.milestone_matches, self._saved_at[0] if self._saved_at is not None else 0
-        return passed or (every is not None and self._trainer.counters.matches // every > saved // every)
+        saved = self._saved_at[0] if self._saved_at is not None else 0
+        return passed or self._trainer.config.has_milestone_between(saved, self._trainer.counters.matches)
 
     def _save_what_there_is(self) -> None:
         """Write a checkpoint after a listener's own error, if that can be; the error is what is to be told."""

@@ -87,6 +87,32 @@ def test_a_sweep_that_was_stopped_goes_on(
     assert [verdict.name for verdict in verdicts.read(rows)] == ["Dice (Roll)", "Tic-Tac-Toe", "Twice"]
 
 
+def test_a_file_that_is_no_sweeps_or_cannot_be_written_is_one_line(
+    fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for content in ("garbage\n", "name,reason\nA,\n", verdicts.PUBLISHED.read_text().replace(",2,", ",two,")):
+        (tmp_path / "games.csv").write_text(content)
+        assert main(["sweep", str(tmp_path / "games.csv"), "--seconds", "0"]) == 2
+        assert "expected a CSV file that a sweep has written, got" in capsys.readouterr().err
+        assert (tmp_path / "games.csv").read_text() == content
+    assert main(["sweep", str(tmp_path / "nowhere" / "games.csv"), "--seconds", "0"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "", "no game was tried"
+    assert captured.err.startswith("ludii_bridge: No such file or directory: ")
+    assert len(captured.err.splitlines()) == 1
+
+
+def test_ctrl_c_in_a_sweep_is_one_line(
+    fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ludii_bridge.__main__.sweep", interrupted)
+    assert main(["sweep", str(tmp_path / "games.csv")]) == 130
+    assert capsys.readouterr().err == "ludii_bridge: stopped; the same command goes on\n"
+
+
 def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
     tried = [
         Verdict("A", "", ended=1, version="1.3.0", date="2026-01-02"),

@@ -28,16 +28,12 @@ from athenan_spiel.arena.experiments.file import ExperimentFile
 from athenan_spiel.arena.experiments.plan import Pairing, Plan, Player
 from athenan_spiel.errors import ExperimentError, shown
 from athenan_spiel.files import (
-    UNFINISHED,
     open_to_append,
     opened,
     parse_json,
     read_file,
-    remove,
     replace_durably,
     require_folder,
-    sync_folder,
-    write_durably,
 )
 from athenan_spiel.training.run_folder import LOCK, RunFolder
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
@@ -145,16 +141,8 @@ class ExperimentFolder:
         rows, whole = self._read()
         if not whole:
             finished = {pairing_of(row) for row in rows}
-            unfinished = self.path / f"{UNFINISHED}{MATCHES}"
-            remove(unfinished)
-            write_durably(
-                unfinished,
-                lambda file: file.writelines(
-                    line for line, row in self._lines() if row and pairing_of(row) in finished
-                ),
-            )
-            unfinished.replace(self.path / MATCHES)
-            sync_folder(self.path)
+            lines = (line for line, row in self._lines() if row and pairing_of(row) in finished)
+            replace_durably(self.path / MATCHES, lines)
         return rows
 
     def append(self, rows: Sequence[Row]) -> None:
