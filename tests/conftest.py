@@ -47,6 +47,18 @@ def tiny_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two matches of Tic-Tac-Toe, which the tests of a module share and may go on with."""
+    from command_line import TINY
+
+    from athenan_spiel.cli.main import main
+
+    folder = tmp_path_factory.mktemp("runs") / "ttt"
+    assert main(["train", "tic_tac_toe", "--matches", "2", "--folder", str(folder), *TINY]) == 0
+    return folder
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = [item for item in items if item.get_closest_marker("cuda")]
     if not marked:

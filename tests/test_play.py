@@ -24,10 +24,11 @@ from athenan_spiel.search import UBFM, Budget, think
 
 TIC_TAC_TOE = load_game("tic_tac_toe")
 Play = Callable[..., str]
+Out = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def play(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Play:
+def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
     """What `athenan play` shows to somebody who types some lines."""
 
     def played(*words: str, typed: str = "") -> str:
@@ -66,6 +67,22 @@ def test_every_agent_can_be_played(word: str, tiny_run: Path, play: Play) -> Non
     assert len(told) >= 2
     valued = word not in ("random", "mcts:2")
     assert all(re.fullmatch(r": (value .*|a proven .*)" if valued else "", rest) for rest in told)
+
+
+@pytest.mark.parametrize("colour", ["--first", "--second"])
+def test_play_to_the_end(trained: Path, colour: str, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = ["?", "nonsense", *map(str, list(range(9)) * 9)]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers)))
+    assert main(["play", str(trained), "--seconds", "0.01", colour]) == 0
+    out = capsys.readouterr().out
+    assert "'nonsense' is no legal move" in out
+    assert out.splitlines()[-1] in ("You have won.", "A draw.", "The agent has won.")
+
+
+def test_play_ends_with_the_input(trained: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(["play", str(trained)]) == 0
+    assert "the match was ended" in capsys.readouterr().out
 
 
 def test_two_people_share_a_terminal(play: Play) -> None:
@@ -161,7 +178,7 @@ def test_an_estimate_is_told_as_the_person_sees_it(player: int, said: str) -> No
     assert judgement(zero, 4, player, TIC_TAC_TOE) == "value 0"
 
 
-def test_hints_change_nothing_in_the_match(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_change_nothing_in_the_match(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     histories = []
     for typed in ("0\n1\n2\n3\n5\n6\n7\n8\n" * 3, "hint\n0\nhint\n1\n2\n3\n5\n6\n7\n8\n" * 3):
         monkeypatch.setattr("sys.stdin", io.StringIO(typed))
@@ -208,9 +225,7 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )
-def test_what_cannot_be_played_is_said_in_a_line(
-    words: list[str], said: str, tiny_run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_played_is_said_in_a_line(words: list[str], said: str, tiny_run: Path, capsys: Out) -> None:
     assert main(["play", *(word.replace("RUN", str(tiny_run)) for word in words)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -1,0 +1,26 @@
+"""The `athenan` command as the tests use it: words that train little, and what is said about bad ones."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from athenan_spiel.cli.main import main
+
+ATHENAN = [sys.executable, "-m", "athenan_spiel"]
+TINY = ["--matches-at-once", "2", "--search.iterations", "1", "--network.filters", "4", "--network.neurons", "8"]
+
+Out = pytest.CaptureFixture[str]
+
+
+def complaint(capsys: Out, *words: str) -> str:
+    """The one or two lines that are said about bad words."""
+    capsys.readouterr()
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert 1 <= len(lines) <= 2, captured.err
+    assert lines[0].startswith("athenan")
+    return captured.err
