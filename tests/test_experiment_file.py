@@ -11,7 +11,6 @@ from experiments import TINY, Recorder, run_tiny, tiny_file
 
 from athenan_spiel.arena.experiments import (
     ExperimentFile,
-    Overrides,
     PlayConfig,
     ProtocolConfig,
     check,
@@ -20,7 +19,6 @@ from athenan_spiel.arena.experiments import (
 from athenan_spiel.arena.experiments.plan import Plan, slug
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.presets import PAPER, QUICK
-from athenan_spiel.training.toml_lines import key_lines, line_of
 
 READY = sorted((Path(__file__).resolve().parent.parent / "examples" / "experiments").glob("*.toml"))
 MNK = "mnk(m=3,n=4,k=3)"
@@ -278,109 +276,6 @@ def test_names_that_differ_in_capitals_alone_would_share_a_folder() -> None:
         check(tiny_file("[variants.ubfm]", "[variants.Descent]"))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("repetitions = 2", "repetitions = 1000000000", "line 3: repetitions must be at most 1,000, got 1000000000"),
-        (
-            "seed = 1",
-            f"seed = {10**4000}",
-            "line 4: seed must be at most 9,223,372,036,854,775,807, got <a whole number of",
-        ),
-        ("stages = 2", "stages = 1001", "line 7: protocol.stages must be at most 1,000, got 1001"),
-        ("matches = 4\nop", "matches = 10002\nop", "line 8: protocol.matches must be at most 10,000, got 10002"),
-        ("opening_plies = 1", "opening_plies = 1001", "line 9: protocol.opening_plies must be at most 1,000, got 1001"),
-        (
-            "resamples = 200",
-            "resamples = 1000001",
-            "line 10: protocol.resamples must be at most 1,000,000, got 1000001",
-        ),
-        (
-            '["tic_tac_toe", ',
-            f"{json.dumps([f'hex(board_size={n})' for n in range(100)])[:-1]}, ",
-            "line 2: games must be at most 100 game strings, got 101",
-        ),
-        (
-            "[variants.ubfm]",
-            "\n".join(f"[variants.v{n}]" for n in range(100)),
-            "line 22: there may be at most 100 variants, got 101",
-        ),
-    ],
-)
-def test_numbers_beyond_use_are_refused_with_the_bound(old: str, new: str, message: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        tiny_file(old, new)
-    assert str(raised.value).startswith(f"tiny.toml, {message}")
-    assert len(str(raised.value)) < 400
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (Overrides(repetitions=400), "it comes to 2,569,600 matches, more than the 1,000,000 of an experiment at most"),
-        (Overrides(stages=1000, pairing_matches=1000), "it comes to 15,996,000 matches, more than the 1,000,000"),
-    ],
-)
-def test_more_matches_than_anybody_plays_are_refused_before_anything_is_made(
-    overrides: Overrides, message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        run_tiny(tmp_path / "x", file=tiny_file(overrides=overrides))
-    assert not (tmp_path / "x").exists()
-
-
-def test_more_memory_than_there_may_be_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    file = tiny_file("resamples = 200", 'resamples = 1000000\nopponents = "repetition"', Overrides(repetitions=40))
-    with pytest.raises(
-        ConfigError, match=r"^tiny.toml .*line 10: the intervals would take 5.2 GB of memory, more than the"
-    ):
-        run_tiny(tmp_path / "x", file=file)
-    assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "processes", "free", "message"),
-    [
-        ("", "", 5, 10**9, "^5 processes that train at once need 1.3 GB, and 1.0 GB are free: take fewer --processes"),
-        ("", "", 99, 10**9, "^8 processes that train at once need 2.0 GB, and 1.0 GB are free"),
-        (
-            "layers = 1, neurons = 8",
-            "layers = 3, neurons = 2000",
-            2,
-            6 * 10**8,
-            "^2 processes that train at once need 1.0",
-        ),
-        (
-            "resamples = 200",
-            "resamples = 1000000",
-            1,
-            10**8,
-            "the intervals would take 0.3 GB of memory, more than the 0.1",
-        ),
-    ],
-)
-def test_more_memory_than_is_free_is_refused(
-    monkeypatch: pytest.MonkeyPatch, old: str, new: str, processes: int, free: int, message: str
-) -> None:
-    monkeypatch.setattr(sys.modules[check.__module__], "free_memory", lambda: free)
-    with pytest.raises(ConfigError, match=message):
-        check(tiny_file(old, new), processes=processes)
-
-
-def test_a_process_has_room_where_several_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[check.__module__], "free_memory", lambda: 3 * 10**8)
-    check(tiny_file(), processes=1)
-
-
-@pytest.mark.parametrize("opponents", ["all", "repetition"])
-def test_pairings_are_counted_without_being_listed(opponents: str) -> None:
-    text = f'stages = 3\nopponents = "{opponents}"'
-    other = f'{TINY}[variants.third]\nsearch.iterations = 3\nexcept = ["{MNK}"]\n'.replace("stages = 2", text)
-    plan = Plan(ExperimentFile(other, "tiny.toml", Overrides(repetitions=4)).experiment)
-    assert plan.pairing_count() == len(list(plan.pairings()))
-    assert plan.match_count() == 4 * plan.pairing_count()
-
-
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(ConfigError, match=r"^tiny.toml: name must be a text, got None$"):
         tiny_file('name = "tiny"\n')
@@ -456,24 +351,3 @@ def test_depth_one_minimax_is_one_iteration_without_completion() -> None:
     search = PlayConfig().search()
     assert (search.algorithm, search.iterations, search.completion) == ("ubfm", 1, False)
     assert ProtocolConfig().matches == 2
-
-
-def test_the_line_of_a_key_is_found_however_it_is_written() -> None:
-    text = 'a = 1 # b = 2\nlist = [\n  "c = 3", # [\n  "d",\n]\n'
-    text += '[t."x = y.z".u]\n"q.r" . s = 1\np = {v = [1,\n 2]}\nw = 1\n'
-    assert list(key_lines(text)) == [
-        (1, ("a",)),
-        (2, ("list",)),
-        (6, ("t", "x = y.z", "u")),
-        (7, ("t", "x = y.z", "u", "q.r", "s")),
-        (8, ("t", "x = y.z", "u", "p")),
-        (10, ("t", "x = y.z", "u", "w")),
-    ]
-    assert line_of(text, ("t", "x = y.z")) == 6
-    assert line_of(text, ("nothing",)) is None
-
-
-def test_lines_of_quotes_are_passed_over() -> None:
-    quotes = '\\"' * 30_000
-    assert line_of(f'a = """\n{quotes}\n"""\nb = [\n]\nc = 1\n', ("c",)) == 6
-    assert line_of(f'a = "{quotes}"\nb = 1\n', ("b",)) == 2
