@@ -29,8 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sweeping.add_argument("--page", metavar="FILE", type=Path, help="write a page of Markdown that sums up the rows")
     sweeping.add_argument("--only", metavar="TEXT", default="", help="only games with this in their name")
     sweeping.add_argument("--matches", type=int, default=1, help="random matches of each game")
-    sweeping.add_argument("--length", type=int, default=200, help="moves after which a match is stopped")
-    sweeping.add_argument("--seconds", type=float, default=60.0, help="for a game at most; 0 for no limit")
+    sweeping.add_argument("--length", type=int, default=1000, help="moves after which a match is stopped")
+    sweeping.add_argument("--seconds", type=float, default=60.0, help="for the matches of a game; 0 for no limit")
+    sweeping.add_argument("--processes", type=int, default=1, help="games tried at once, each with a Java of its own")
     given = parser.parse_args(arguments)
     try:
         if given.command == "install":
@@ -53,12 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _sweep(given: argparse.Namespace) -> None:
-    """Try the games one after the other; each row is written at once, so a sweep that is stopped goes on later."""
+    """Try the games; each row is written at once, so a sweep that is stopped goes on later."""
     done = {verdict.name for verdict in verdicts.read(given.rows)}
     verdicts.begin(given.rows)
     catalogue = connect().catalogue
     names = [name for name in catalogue.names("lud/board/") if given.only.lower() in name.lower() and name not in done]
-    for count, verdict in enumerate(sweep(names, given.matches, given.length, given.seconds), start=1):
+    for count, verdict in enumerate(sweep(names, given.matches, given.length, given.seconds, given.processes), start=1):
         verdicts.append(verdict, given.rows)
         print(f"{count}/{len(names)} {verdict.name}: {verdict.reason or 'supported'}", flush=True)
     if given.page:

@@ -161,7 +161,10 @@ class LudiiState(pyspiel.State):
     def serialize(self) -> str:
         """The state as text; see `pyspiel.Game.deserialize_state`."""
         self._forget_past()
-        return str(super().serialize())
+        position, self._position = self._position, None
+        text = str(super().serialize())
+        self._position = position
+        return text
 
     def undo_action(self, player: int, action: int) -> None:
         """Not for Ludii's games: OpenSpiel says so."""

@@ -30,7 +30,8 @@ class Verdict:
         actions: the number of actions that it declares.
         branching: the most legal moves that were met.
         plies: the moves played in the longest match.
-        ended: matches that ended before they were stopped.
+        checked: those of them after which all laws were looked at; fewer than all where time ran out.
+        ended: matches that came to an end by the rules.
         version: Ludii's.
         date: of the trial, as 2026-01-31.
     """
@@ -42,6 +43,7 @@ class Verdict:
     actions: int = 0
     branching: int = 0
     plies: int = 0
+    checked: int = 0
     ended: int = 0
     version: str = ""
     date: str = ""
@@ -106,7 +108,7 @@ def _row(verdict: Verdict) -> list[object]:
 
 
 def _verdict(row: dict[str, str]) -> Verdict:
-    numbers = {name: int(row[name]) for name in ("players", "actions", "branching", "plies", "ended")}
+    numbers = {name: int(row[name]) for name in ("players", "actions", "branching", "plies", "checked", "ended")}
     shape = tuple(int(size) for size in row["shape"].split("x") if size)
     return Verdict(row["name"], row["reason"], shape=shape, version=row["version"], date=row["date"], **numbers)
 
@@ -121,10 +123,12 @@ _PAGE = """\
 python -m ludii_bridge sweep ludii_bridge/games.csv --page docs/ludii_games.md
 ```
 
-makes both files. It loads each game, plays a random match to its end or to 200 moves, and holds the states on the way
-to the laws in `ludii_bridge/sweep.py`: legal actions are among the actions declared, returns sum to zero, looking
-changes nothing, clones go their own way, a history can be played again, the tensor is finite and of its shape. In
-{ended} of the supported games the match came to its end. That the laws hold does not prove the rules right.
+makes both files. It loads each game, plays a random match to its end, to 1000 moves, or for as long as a minute lasts,
+and holds its states to the laws in `game_laws/laws.py`, which OpenSpiel's own games obey, too: looking changes nothing,
+clones are independent, a state read back is the same, children made together are those made alone, returns sum to zero,
+the tensor is finite, ... In {ended} of the supported games the match came to its end by the rules; in {stopped} the
+time ended before all of its moves were looked at, and the row says how many were. That the laws hold does not prove the
+rules right: [ludii.md](ludii.md) says what was compared with Ludii itself.
 
 ## Why the others are not supported
 
@@ -147,6 +151,7 @@ def page(verdicts: Sequence[Verdict]) -> str:
         version=" and ".join(sorted({verdict.version for verdict in verdicts})),
         date=dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
         ended=sum(verdict.ended > 0 for verdict in verdicts),
+        stopped=sum(verdict.checked < verdict.plies for verdict in verdicts),
         reasons="\n".join(
             f"| {n} | {reason} |" for reason, n in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
         ),

@@ -65,6 +65,11 @@ class Watched:
         self._process.start()
         theirs.close()
 
+    def stop(self) -> None:
+        """End the process while another thread waits for it, whose call fails then."""
+        if self._process is not None:
+            self._process.kill()
+
     def close(self) -> None:
         """End the process, by force if it is busy."""
         if self._process is None or self._line is None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from lying_game import LyingGame
 
 from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games import GameInfo, all_games, check_game, load_game, loading, supported_games, unmet_conditions
@@ -293,7 +292,7 @@ def test_a_file_that_is_no_game_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_observation_of_another_size_than_declared_is_refused() -> None:
-    game = Broken("tic_tac_toe", state={"observation_tensor": lambda state, player: [0.0] * 26})
+    game = LyingGame(lambda state, name, answer: answer[:26] if name in ("observation_tensor", "set_from") else answer)
     assert loading._start_fault(game) == "its observation has 26 numbers, not 27"
 
 
@@ -310,132 +309,6 @@ except ath.UnsupportedGameError as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert f"on one size of board in a process, here {first}; use another process for {second}" in done.stdout
     assert done.stderr == ""
-
-
-class BrokenState:
-    """A state of a native game in which some methods are replaced by `changes`, functions of (state, *arguments)."""
-
-    def __init__(self, state: pyspiel.State, changes: dict[str, Callable[..., Any]]) -> None:
-        self.real = state
-        self.changes = changes
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self.changes:
-            return lambda *arguments: self.changes[name](self.real, *arguments)
-        return getattr(self.real, name)
-
-    def __str__(self) -> str:
-        return str(self.changes["__str__"](self.real) if "__str__" in self.changes else self.real)
-
-    def child(self, action: int) -> BrokenState:
-        if "child" in self.changes:
-            self.changes["child"](self.real, action)
-        return BrokenState(self.real.child(action), self.changes)
-
-
-class Broken:
-    """A native game with broken methods, its own and those of its states."""
-
-    def __init__(self, spec: str, *, state: dict[str, Callable[..., Any]] | None = None, **own: Any) -> None:
-        self.real = pyspiel.load_game(spec)
-        self.state = state or {}
-        self.own = own
-
-    def __getattr__(self, name: str) -> Any:
-        return (lambda: self.own[name]) if name in self.own else getattr(self.real, name)
-
-    def __str__(self) -> str:
-        return str(self.real)
-
-    def new_initial_state(self) -> BrokenState:
-        return BrokenState(self.real.new_initial_state(), self.state)
-
-    def make_py_observer(self, kind: object, parameters: object) -> Observer:
-        return Observer(self.state.get("observed_again", lambda state, tensor: None))
-
-
-class Observer:
-    """An observer as `make_observation` gives; `again` may spoil the tensor."""
-
-    def __init__(self, again: Callable[..., Any]) -> None:
-        self.tensor = np.zeros(27, np.float32)
-        self.again = again
-
-    def set_from(self, state: BrokenState, player: int) -> None:
-        self.tensor[:] = state.observation_tensor(player)
-        self.again(state, self.tensor)
-
-
-def reverse(actions: list[int]) -> list[int]:
-    return actions[::-1]
-
-
-def at_the_end(value: object) -> Callable[..., Any]:
-    """A `returns()` that gives `value` at the end."""
-    return lambda state: value if state.is_terminal() else [0.0, 0.0]
-
-
-class Fickle(Broken):
-    """Prints the states of every second match otherwise."""
-
-    made = 0
-
-    def new_initial_state(self) -> BrokenState:
-        self.made += 1
-        return BrokenState(self.real.new_initial_state(), {"__str__": lambda state: "!"} if self.made % 2 else {})
-
-
-TTT = "tic_tac_toe"
-BROKEN = [
-    (1, Broken(TTT, state={"current_player": lambda state: 2}), "current_player() is 2"),
-    (1, Broken(TTT, state={"current_player": lambda state: state.move_number() % 2}), "at the end"),
-    (1, Broken(TTT, state={"legal_actions": lambda state: state.legal_actions() or [0]}), "[0] are legal at the end"),
-    (2, Broken(TTT, state={"legal_actions": lambda state: []}), "no action is legal in an unfinished state"),
-    (2, Broken(TTT, state={"legal_actions": lambda s: reverse(s.legal_actions())}), "not in ascending order: [8, 7"),
-    (2, Broken(TTT, state={"legal_actions": lambda s: [0, *s.legal_actions()]}), "not in ascending order: [0, 0"),
-    (2, Broken(TTT, num_distinct_actions=8), "are not all within [0, 8)"),
-    (3, Broken(TTT, state={"child": lambda state, action: state.apply_action(8)}), "changed its parent"),
-    (4, Broken(TTT, state={"returns": lambda state: [1.0, -1.0]}), "returns() are [1.0, -1.0] before the end"),
-    (4, Broken(TTT, state={"returns": at_the_end([1.0, 1.0])}), "returns() are [1.0, 1.0], not zero-sum"),
-    (4, Broken(TTT, state={"returns": at_the_end([2.0, -2.0])}), "beyond [-1.0, 1.0]"),
-    (5, Broken(TTT, state={"observation_tensor": lambda state, player: [0.0]}), "1 numbers observed, (3, 3, 3) decl"),
-    (5, Broken(TTT, state={"observation_tensor": lambda s, player: [np.nan] * 27}), "an observed number is not finite"),
-    (6, Broken(TTT, state={"observed_again": lambda state, tensor: tensor.fill(1)}), "an observer used again"),
-    (7, Broken(TTT, max_game_length=4), "4 actions and no end, where max_game_length() is 4"),
-    (8, Fickle(TTT), "the same history gave another state"),
-]
-
-
-@pytest.mark.parametrize(("law", "game", "found"), BROKEN, ids=[f"{law}: {found}" for law, _, found in BROKEN])
-def test_the_check_names_the_broken_law(law: int, game: Broken, found: str) -> None:
-    with pytest.raises(UnsupportedGameError) as raised:
-        check_game(game)
-    assert str(raised.value).startswith(f"tic_tac_toe() breaks law {law} of games: ")
-    assert found in str(raised.value)
-
-
-def test_the_fakes_are_broken_only_where_they_say() -> None:
-    check_game(Broken(TTT))
-
-
-@pytest.mark.parametrize(
-    "spec",
-    ["hex(board_size=2,swap=True)", "dots_and_boxes(num_rows=3,num_cols=1)", "go(board_size=3,max_game_length=1)"],
-)
-def test_the_check_finds_what_openspiel_counts_wrong(spec: str) -> None:
-    """A swap, more rows than columns, and a limit below two are not in `max_game_length`: matches last one more."""
-    with pytest.raises(UnsupportedGameError, match="breaks law 7 of games"):
-        check_game(load_game(spec), matches=30)
-
-
-def test_the_check_plays_other_matches_with_another_generator() -> None:
-    seen: list[str] = []
-    for seed in (1, 1, 2):
-        states: list[str] = []
-        game = Broken(TTT, state={"__str__": lambda state, states=states: states.append(str(state)) or str(state)})
-        check_game(game, matches=1, rng=random.Random(seed))
-        seen.append("|".join(states))
-    assert seen[0] == seen[1] != seen[2]
 
 
 def test_what_only_looks_like_a_game_has_no_conditions_to_meet() -> None:

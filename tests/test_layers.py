@@ -128,6 +128,18 @@ def test_bots_stand_on_the_library_and_not_on_its_face(path: Path) -> None:
     assert not {name for name in names if layer(name) == "cli"}
 
 
+@pytest.mark.parametrize("path", modules("game_laws"), ids=name_of)
+def test_the_laws_know_nothing_of_this_project(path: Path) -> None:
+    packages = {name.split(".")[0] for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
+    assert not packages & {"athenan_spiel", "agents", "ludii_bridge"}
+
+
+@pytest.mark.parametrize("path", modules("ludii_bridge"), ids=name_of)
+def test_the_bridge_knows_the_laws_and_nothing_else_of_this_project(path: Path) -> None:
+    packages = {name.split(".")[0] for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
+    assert not packages & {"athenan_spiel", "agents"}
+
+
 LIGHT = {
     "athenan_spiel",
     "athenan_spiel.errors",

@@ -35,3 +35,10 @@ class LastingStates(pyspiel.Game):  # type: ignore[misc]
     def new_initial_state(self) -> pyspiel.State:
         """A clone of the one initial state."""
         return self._first.clone()
+
+    def deserialize_state(self, text: str) -> pyspiel.State:
+        """The state that `State.serialize` wrote: an action a line, which OpenSpiel does not expect of such a game."""
+        state = self.new_initial_state()
+        for action in text.split():
+            state.apply_action(int(action))
+        return state

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,22 +41,45 @@ def test_a_game_that_is_refused_has_its_reason(fake: FakeTransport, name: str, r
 @pytest.mark.parametrize(
     ("attribute", "broken", "law"),
     [
-        ("utilities", property(lambda self: (1.0, -1.0)), 3),
-        ("observe", lambda self, out: out.fill(np.nan), 4),
-        ("describe", lambda self: str(id(self)), 7),
-        ("describe_moves", lambda self: self._spoil(), 2),
+        ("utilities", property(lambda self: (1.0, -1.0)), 4),
+        ("observe", lambda self, out: out.fill(np.nan), 5),
+        ("describe", lambda self: str(id(self)), 10),
+        ("describe_moves", lambda self: self._spoil(), 3),
+        ("child", lambda self, move: FakePosition(self.rules, self._after(0)), 10),
     ],
 )
 def test_a_broken_law_is_named(
     fake: FakeTransport, monkeypatch: pytest.MonkeyPatch, attribute: str, broken: object, law: int
 ) -> None:
     def spoil(self: FakePosition) -> list[str]:
-        self.board = self._after(0)
+        self.board = replace(self.board, last=0)
         return ["?"] * self.moves
 
     monkeypatch.setattr(FakePosition, "_spoil", spoil, raising=False)
     monkeypatch.setattr(FakePosition, attribute, broken)
     assert f"it breaks law {law}:" in try_game("Tic-Tac-Toe").reason
+
+
+def test_a_key_that_legal_moves_change_is_found(fake: FakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Ludii's own generation of moves did to the hash of a state."""
+    moves, key = FakePosition.moves, FakePosition.key
+
+    def looked(self: FakePosition) -> int:
+        self.__dict__["looked"] = True
+        count: int = moves.fget(self)  # type: ignore[attr-defined]
+        return count
+
+    monkeypatch.setattr(FakePosition, "moves", property(looked))
+    monkeypatch.setattr(FakePosition, "key", lambda self: (*key(self), int("looked" in vars(self))))
+    assert "it breaks law 3: legal_actions() changed " in try_game("Tic-Tac-Toe").reason
+
+
+def test_a_game_that_takes_longer_has_its_verdict_with_how_far_it_came(fake: FakeTransport) -> None:
+    """A clock that ticks a second each time it is looked at; a short time is over before any match is."""
+    for seconds, plies, checked, ended in ((1000, 8, 8, 1), (20, 5, 5, 0), (8, 2, 1, 0), (1, 0, 0, 0)):
+        verdict = try_game("Tic-Tac-Toe", matches=1, seconds=seconds, clock=map(float, range(2000)).__next__)
+        assert verdict.reason == ""
+        assert (verdict.plies, verdict.checked, verdict.ended) == (plies, checked, ended), seconds
 
 
 def test_one_players_score_is_its_return(fake: FakeTransport) -> None:
@@ -156,6 +181,18 @@ def test_a_call_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -> 
         watched("sleep")
 
 
+def test_a_call_is_stopped_by_another_thread() -> None:
+    with Watched(slow_or_deadly, seconds=60) as watched:
+        watched("one")
+        with ThreadPoolExecutor(1) as threads:
+            call = threads.submit(watched, "sleep")
+            while not watched._line or watched._line.closed:
+                pass
+            watched.stop()
+            with pytest.raises(FailedCallError, match="its process died"):
+                call.result()
+
+
 def test_a_game_that_kills_its_process_is_a_row(fake: FakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
     def call(self: Watched, name: str) -> Verdict:
         if name == "Deadly":
@@ -163,5 +200,7 @@ def test_a_game_that_kills_its_process_is_a_row(fake: FakeTransport, monkeypatch
         return Verdict(name, "")
 
     monkeypatch.setattr(Watched, "__call__", call)
-    found = sweep(["Deadly", "Twice"], matches=1, max_length=9, seconds=5)
-    assert [(verdict.name, verdict.reason) for verdict in found] == [("Deadly", "its process died"), ("Twice", "")]
+    for processes in (1, 3):
+        found = sweep(["Deadly", "Twice", "Swap"], matches=1, max_length=9, seconds=5, processes=processes)
+        reasons = {verdict.name: verdict.reason for verdict in found}
+        assert reasons == {"Deadly": "its process died", "Twice": "", "Swap": ""}

@@ -1,0 +1,111 @@
+"""The ways to look at a state, each by a name, with what is seen in a form that can be compared.
+
+A look is a method of the state's, or of its game's, that says something of it: none may change what another one says.
+None asks for another one's answer: the legal actions of the state, where a look needs some, are an argument.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+from open_spiel.python.observation import make_observation
+
+Look = Callable[[Any, Sequence[int]], Hashable]
+"""(state, its legal actions) -> what is seen."""
+
+_WRITTEN = 4
+"""Actions of a state that are written in words, about."""
+
+
+class Looks:
+    """The looks that the states of a game have.
+
+    Args:
+        game: the game.
+
+    Attributes:
+        ways: each look by the name of what it calls.
+        shape: of the observation; empty where there is none.
+    """
+
+    def __init__(self, game: pyspiel.Game) -> None:
+        kind = game.get_type()
+        self.shape = tuple(game.observation_tensor_shape()) if kind.provides_observation_tensor else ()
+        self._observer = make_observation(game) if kind.provides_observation_tensor else None
+        state = game.new_initial_state()
+        self.ways: dict[str, Look] = {
+            "current_player()": lambda state, actions: (state.current_player(), state.is_terminal()),
+            "legal_actions()": lambda state, actions: tuple(state.legal_actions()),
+            "returns()": lambda state, actions: tuple(state.returns()),
+            "str()": lambda state, actions: str(state),
+            "action_to_string()": _words,
+            "history()": lambda state, actions: (tuple(state.history()), state.move_number()),
+            "serialize()": lambda state, actions: state.serialize(),
+            "clone()": lambda state, actions: tuple(state.clone().legal_actions()),
+            "child()": lambda state, actions: tuple(self._met(state.child(action)) for action in sample(actions, 2)),
+        }
+        if kind.provides_observation_string:
+            self.ways["observation_string()"] = lambda state, actions: state.observation_string(0)
+        if self._observer is not None:
+            self.ways["observation_tensor()"] = lambda state, actions: _bytes(state.observation_tensor(0))
+            self.ways["set_from()"] = lambda state, actions: self.observed(state).tobytes()
+        if hasattr(state, "children"):
+            self.ways["children()"] = self._children
+        if hasattr(game, "transposition_text"):
+            self.ways["transposition_text()"] = lambda state, actions: game.transposition_text(state)
+        for name in ("key", "scores", "pieces"):
+            if hasattr(state, name):
+                self.ways[f"{name}()"] = _calling(name)
+        alike = ("current_player()", "legal_actions()", "returns()", "str()", "set_from()", "key()")
+        self.sight = tuple(name for name in alike if name in self.ways)
+        """The looks that say all of a state that is compared where there is no time for more."""
+
+    def observed(self, state: pyspiel.State) -> Any:
+        """The observation of a state, float32 [size], in memory that the next one takes; for games that have one."""
+        assert self._observer is not None
+        self._observer.set_from(state, 0)
+        return self._observer.tensor
+
+    def read(self, state: pyspiel.State, actions: Sequence[int], names: Iterable[str]) -> dict[str, Hashable]:
+        """What is seen of a state, one look after the other in the order of `names`."""
+        return {name: self.ways[name](state, actions) for name in names}
+
+    def rotated(self, by: int) -> list[str]:
+        """The names of all looks, another one first for each `by`."""
+        names = list(self.ways)
+        first = by % len(names)
+        return names[first:] + names[:first]
+
+    def _met(self, child: pyspiel.State) -> Hashable:
+        """Of a child what a search asks."""
+        seen = self.observed(child).tobytes() if self.shape else str(child)
+        return child.current_player(), tuple(child.returns()), seen
+
+    def _children(self, state: Any, actions: Sequence[int]) -> Hashable:
+        together = state.children(actions)
+        rows = np.zeros((len(actions), math.prod(self.shape)), np.float32)
+        together.observe(rows)
+        return tuple(together.players), rows.tobytes()
+
+
+def sample(items: Sequence[int], most: int) -> list[int]:
+    """At most `most` of some items, the first and the last among them where there is room for two."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)] if most > 1 else [items[0]]
+
+
+def _words(state: pyspiel.State, actions: Sequence[int]) -> Hashable:
+    return tuple(state.action_to_string(action) for action in sample(actions, _WRITTEN))
+
+
+def _bytes(numbers: Sequence[float]) -> bytes:
+    return np.asarray(numbers, np.float32).tobytes()
+
+
+def _calling(name: str) -> Look:
+    return lambda state, actions: getattr(state, name)()

@@ -1,0 +1,224 @@
+"""The laws of games: each is found where a game breaks it and nothing else, and OpenSpiel's own games obey them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from lying_game import LyingGame, LyingState
+
+from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.games import check_game, load_game, supported_games
+from game_laws import BrokenLawError, check_match
+from game_laws.looks import Looks
+
+LOOKS = [name.removesuffix("()") for name in Looks(LyingGame()).ways]
+
+OF_ACTIONS = ("action_to_string", "child")
+"""Looks that are nothing where no action is legal."""
+PAIRS = [(a, b) for a in LOOKS for b in LOOKS if b != "returns" or a not in OF_ACTIONS]
+"""Looks before others; returns have one lawful answer until the end."""
+
+
+def at_the_end(value: object) -> Any:
+    """A lie: the returns at the end are these."""
+    return lambda state, name, answer: value if name == "returns" and state.is_terminal() else answer
+
+
+def always(what: str, value: Any) -> Any:
+    """A lie: the answer is always this, or what a function makes of the true one."""
+    return lambda state, name, answer: (value(answer) if callable(value) else value) if name == what else answer
+
+
+def when_made(way: str, what: str) -> Any:
+    """A lie about states that were made in one way."""
+    return lambda state, name, answer: other(state, name, answer) if (state.way, name) == (way, what) else answer
+
+
+def other(state: LyingState, name: str, answer: Any) -> Any:
+    """Another answer than the true one, which is as lawful."""
+    match name:
+        case "current_player":
+            return answer if state.is_terminal() else 1 - answer
+        case "legal_actions":
+            return answer[:-1] if len(answer) > 1 else answer
+        case "returns":
+            return ([1.0, -1.0] if answer[0] <= 0 else [-1.0, 1.0]) if state.is_terminal() else answer
+        case "observation_tensor" | "set_from":
+            return 1 - np.array(answer)
+        case "history" | "action_to_string" | "serialize" | "str" | "observation_string":
+            return answer * 2 if len(answer) else ["?"]
+        case "clone" if not state.is_terminal():
+            answer.apply_action(answer.real.legal_actions()[0])
+        case "child" if not answer.is_terminal():
+            answer.apply_action(answer.real.legal_actions()[0])
+        case "children":
+            answer.players = [1 - player for player in answer.players]
+        case "key" | "scores" | "pieces" | "transposition_text":
+            return (answer, answer)
+    return answer
+
+
+BROKEN = [
+    (1, LyingGame(always("current_player", 2)), "current_player() is 2"),
+    (1, LyingGame(lambda state, name, x: abs(x) % 2 if name == "current_player" else x), "at the end"),
+    (1, LyingGame(lambda state, name, x: x or [0] if name == "legal_actions" else x), "[0] are legal at the end"),
+    (2, LyingGame(always("legal_actions", lambda actions: [])), "no action is legal in an unfinished state"),
+    (2, LyingGame(always("legal_actions", lambda actions: actions[::-1])), "not in ascending order: [8, 7"),
+    (2, LyingGame(always("legal_actions", lambda actions: [0, *actions])), "not in ascending order: [0, 0"),
+    (2, LyingGame(num_distinct_actions=8), "are not all within [0, 8)"),
+    (4, LyingGame(always("returns", [1.0, -1.0])), "returns() are [1.0, -1.0] before the end"),
+    (4, LyingGame(at_the_end([1.0, 1.0])), "returns() are [1.0, 1.0], not zero-sum"),
+    (4, LyingGame(at_the_end([2.0, -2.0])), "beyond [-1.0, 1.0]"),
+    (5, LyingGame(always("set_from", np.zeros(1))), "1 numbers observed, (3, 3, 3) declared"),
+    (5, LyingGame(always("set_from", lambda tensor: tensor + np.nan)), "an observed number is not finite"),
+    (6, LyingGame(always("set_from", lambda tensor: 1 - tensor)), "an observer used again"),
+    (7, LyingGame(max_game_length=4), "4 actions and no end, where max_game_length() is 4"),
+    (8, LyingGame(when_made("text", "str")), "str() is another one after the text of serialize() was read back"),
+    (8, LyingGame(when_made("pickle", "key")), "key() is another one after the pickle was read back"),
+    (8, LyingGame(always("serialize", "no text")), "the text of serialize() of a state is not read back: "),
+    (8, LyingGame(always("pickle", "?")), "the pickle of a state is not read back: "),
+    (9, LyingGame(when_made("clone", "str")), "str() of a clone is another one"),
+    (9, LyingGame(always("clone", lambda made: made.source)), "changed when a clone was played on"),
+]
+
+
+@pytest.mark.parametrize(("law", "game", "found"), BROKEN, ids=[f"{law}: {found}" for law, _, found in BROKEN])
+def test_the_check_names_the_broken_law(law: int, game: LyingGame, found: str) -> None:
+    with pytest.raises(UnsupportedGameError) as raised:
+        check_game(game)
+    assert str(raised.value).startswith(f"tic_tac_toe() breaks law {law} of games: ")
+    assert found in str(raised.value)
+
+
+def test_the_fakes_are_broken_only_where_they_say() -> None:
+    check_game(LyingGame())
+
+
+def broken(game: LyingGame, matches: int = 20) -> BrokenLawError | None:
+    """What is found in a few matches."""
+    try:
+        for seed in range(matches):
+            check_match(game, random.Random(seed))
+    except BrokenLawError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(("look", "answer"), PAIRS)
+def test_each_look_that_changes_another_one_is_found(look: str, answer: str) -> None:
+    """Law 3, for each look before each: a state that was asked `look` lies about `answer` until its next action."""
+    game = LyingGame(lambda state, name, x: other(state, name, x) if name == answer and look in state.asked else x)
+    error = broken(game)
+    assert error is not None
+    if answer != "returns":  # whose lies, at the end, are found where a child is not the state that follows, too
+        assert (error.law, error.found) == (3, f"{look}() changed {answer}()")
+
+
+def test_a_game_that_is_another_one_each_time_is_found() -> None:
+    """Law 8: the states of every second match print otherwise."""
+    game = LyingGame(lambda state, name, answer: answer + "!" if name == "str" and state.made % 2 else answer)
+    with pytest.raises(UnsupportedGameError, match=r"breaks law 8 of games: the same history gave another str\(\)"):
+        check_game(game)
+
+
+@pytest.mark.parametrize("name", ["str", "legal_actions", "set_from", "current_player", "key"])
+def test_a_clone_that_follows_its_original_is_found(name: str) -> None:
+    """Law 9, the one way: what is played in the original is seen in the clone."""
+
+    def lie(state: LyingState, asked: str, answer: Any) -> Any:
+        follows = state.source is not None and state.source.move_number() > state.move_number()
+        return other(state, asked, answer) if asked == name and follows and state.moved == 0 else answer
+
+    error = broken(LyingGame(lie))
+    assert error is not None
+    assert error.law == 9
+
+
+@pytest.mark.parametrize("name", ["str", "legal_actions", "set_from", "current_player", "key"])
+def test_an_original_that_follows_its_clone_is_found(name: str) -> None:
+    """Law 9, the other way: what is played in a clone is seen in the original."""
+
+    def lie(state: LyingState, asked: str, answer: Any) -> Any:
+        follows = any(clone.move_number() > state.move_number() for clone in state.clones)
+        return other(state, asked, answer) if asked == name and follows else answer
+
+    with pytest.raises(BrokenLawError) as raised:
+        check_match(LyingGame(lie), random.Random(0))
+    assert raised.value.law == 9
+
+
+@pytest.mark.parametrize("way", ["child", "children"])
+@pytest.mark.parametrize("name", ["str", "legal_actions", "set_from", "current_player", "returns", "key"])
+def test_a_child_that_is_another_one_by_another_way_is_found(way: str, name: str) -> None:
+    """Law 10; the returns at the end are another one's, too."""
+    error = broken(LyingGame(when_made(way, name)))
+    assert error is not None
+    assert error.law == 10
+
+
+def turned(children: Any) -> Any:
+    children.players = [1 - player if player >= 0 else player for player in children.players]
+    return children
+
+
+def spoiled(children: Any) -> Any:
+    children.spoil = 1.0
+    return children
+
+
+def never_over(children: Any) -> Any:
+    children.players = [max(player, 0) for player in children.players]
+    return children
+
+
+@pytest.mark.parametrize("change", [turned, spoiled, never_over])
+def test_what_is_said_of_all_children_is_what_they_say(change: Any) -> None:
+    error = broken(LyingGame(always("children", change)))
+    assert error is not None
+    assert error.law == 10
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["hex(board_size=2,swap=True)", "dots_and_boxes(num_rows=3,num_cols=1)", "go(board_size=3,max_game_length=1)"],
+)
+def test_the_check_finds_what_openspiel_counts_wrong(spec: str) -> None:
+    """A swap, more rows than columns, and a limit below two are not in `max_game_length`: matches last one more."""
+    with pytest.raises(UnsupportedGameError, match="breaks law 7 of games"):
+        check_game(load_game(spec), matches=30)
+
+
+@pytest.mark.parametrize("name", [info.short_name for info in supported_games()])
+def test_openspiels_own_games_obey_the_laws(name: str) -> None:
+    check_game(load_game(name), rng=random.Random(7))
+
+
+def test_the_check_plays_other_matches_with_another_generator() -> None:
+    ends: list[list[list[int]]] = []
+    for seed in (1, 1, 2):
+        met: list[list[int]] = []
+        ends.append(met)
+        check_game(
+            LyingGame(always("history", lambda x, met=met: met.append(x) or x)), matches=1, rng=random.Random(seed)
+        )
+    assert ends[0] == ends[1] != ends[2]
+
+
+def test_a_match_is_stopped_when_its_time_is_over() -> None:
+    """It is not played to its end, and then not looked at at every ply; what was checked is told."""
+    game, left = load_game("go(board_size=5)"), iter([1.0] * 12 + [0.5] * 20)
+    match = check_match(game, random.Random(0), lambda: float(next(left, -1)))
+    assert not match.ended
+    assert 0 < match.checked < match.plies < 20
+    whole = check_match(game, random.Random(0))
+    assert whole.ended
+    assert whole.checked == whole.plies > 20
+    assert whole.branching == 26
+
+
+def test_a_match_of_no_ply_is_checked() -> None:
+    match = check_match(load_game("tic_tac_toe"), random.Random(0), lambda: 0.0)
+    assert (match.plies, match.checked, match.ended, match.branching) == (0, 0, False, 9)
