@@ -3,7 +3,7 @@ A game for one player is played by itself.
 
 Whatever has the three methods of `Player` can play: every `pyspiel.Bot`, and an `Agent`. A match asks its players
 in the order of OpenSpiel's own `evaluate_bots`, and checks each answer, so an illegal move is an error that names
-the player and not a broken state.
+the player and not a broken state. In a series such an error, or any other of a player's, may cost it the match instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Protocol
 import pyspiel
 
 from athenan_spiel.arguments import require_callable, require_kind, require_whole
-from athenan_spiel.errors import AgentError, ConfigError, shown
+from athenan_spiel.errors import AgentError, AthenanError, ConfigError, printable, shown
 from athenan_spiel.games import given_game
 
 DRAWS_PER_OPENING = 20
@@ -43,20 +43,35 @@ class Player(Protocol):
 
 
 @dataclass(frozen=True)
+class Forfeit:
+    """How a match was lost by failing, not by playing.
+
+    Attributes:
+        player_id: who failed.
+        reason: in a line, what its error said.
+    """
+
+    player_id: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class MatchResult:
     """A finished match.
 
     Attributes:
         history: all actions, those of the opening included.
         opening_plies: how many actions at the beginning were the opening's.
-        returns: `state.returns()` at the end, one number a player.
+        returns: `state.returns()` at the end, one number a player; after a forfeit -1 for who failed, 1 for the other.
         seconds: what each player took for its moves, one number a player.
+        forfeit: None where the match was played to its end.
     """
 
     history: tuple[int, ...]
     opening_plies: int
     returns: tuple[float, ...]
     seconds: tuple[float, ...]
+    forfeit: Forfeit | None = None
 
     @property
     def opening(self) -> tuple[int, ...]:
@@ -145,6 +160,14 @@ class Series:
             groups.setdefault(result.opening, []).append(result.points(colour))
         return groups
 
+    def forfeits(self) -> tuple[list[str], list[str]]:
+        """The reasons of the matches that the contender forfeited, and of those that the opponent did."""
+        found: tuple[list[str], list[str]] = [], []
+        for result, colour in zip(self.results, self.colours, strict=True):
+            if result.forfeit is not None:
+                found[result.forfeit.player_id != colour].append(result.forfeit.reason)
+        return found
+
     @property
     def seconds(self) -> tuple[float, float]:
         """What the contender and the opponent took for all their moves."""
@@ -166,24 +189,64 @@ def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: 
         AgentError: a player chose an action that is not legal, is none, or there are not as many as the game has.
         ConfigError: the opening holds such an action.
     """
-    game = given_game(game)
-    _require_players(game, players)
-    state = _after(game, opening)
-    seconds = [0.0] * len(players)
-    for player in players:
-        player.restart_at(state.clone())
-    while not state.is_terminal():
-        mover = state.current_player()
-        start = time.perf_counter()
-        action = players[mover].step(state.clone())
-        seconds[mover] += time.perf_counter() - start
-        if not _is_legal(state, action):
-            raise AgentError(_complaint(state, f"player {mover} ({type(players[mover]).__name__})", action))
-        for i, player in enumerate(players):
-            if i != mover:
-                player.inform_action(state.clone(), mover, action)
-        state.apply_action(action)
-    return MatchResult(tuple(state.history()), len(opening), tuple(state.returns()), tuple(seconds))
+    match = _Match(given_game(game), players, opening)
+    match.play()
+    return match.result()
+
+
+class _Match:
+    """A match in progress; see `play_match`."""
+
+    def __init__(self, game: pyspiel.Game, players: Sequence[Player], opening: Sequence[int]) -> None:
+        _require_players(game, players)
+        self._players = players
+        self._opening_plies = len(opening)
+        self._state = _after(game, opening)
+        self._seconds = [0.0] * len(players)
+        self.asked: int | None = None
+        """The player whose turn it is to do something: an error that comes meanwhile is its own."""
+
+    def play(self) -> None:
+        """Ask the players until the end.
+
+        Raises:
+            AgentError: a player chose an action that is not legal.
+        """
+        state = self._state
+        for i, player in enumerate(self._players):
+            self.asked = i
+            player.restart_at(state.clone())
+        while not state.is_terminal():
+            mover = self.asked = state.current_player()
+            start = time.perf_counter()
+            action = self._players[mover].step(state.clone())
+            self._seconds[mover] += time.perf_counter() - start
+            if not _is_legal(state, action):
+                raise AgentError(_complaint(state, f"player {mover} ({type(self._players[mover]).__name__})", action))
+            for i, player in enumerate(self._players):
+                self.asked = i
+                if i != mover:
+                    player.inform_action(state.clone(), mover, action)
+            self.asked = None  # what fails in applying a legal action is the game
+            state.apply_action(action)
+
+    def result(self, failure: Exception | None = None) -> MatchResult:
+        """The match as it has ended, or as who was asked has lost it by a failure."""
+        returns, forfeit = self._state.returns(), None
+        if failure is not None:
+            assert self.asked is not None
+            returns = [1.0] * len(self._players)
+            returns[self.asked] = -1.0
+            forfeit = Forfeit(self.asked, _reason(failure))
+        history, seconds = tuple(self._state.history()), tuple(self._seconds)
+        return MatchResult(history, self._opening_plies, tuple(returns), seconds, forfeit)
+
+
+def _reason(failure: Exception) -> str:
+    """What an error says, on one line; its type too, where it is none that is raised to be read."""
+    text = " ".join(str(failure).split())
+    expected = isinstance(failure, AthenanError) or type(failure).__name__ == "LudiiError"
+    return printable(text if expected and text else f"{type(failure).__name__}: {text}")
 
 
 def _require_players(game: pyspiel.Game, players: Sequence[Player]) -> None:
@@ -265,6 +328,7 @@ def play_series(
     *,
     opening_plies: int = 2,
     seed: int = 0,
+    forfeits: bool = False,
     on_match: Callable[[Series], None] | None = None,
 ) -> Series:
     """Play `matches` matches, half with each colour: every random opening is played twice, colours exchanged.
@@ -273,13 +337,16 @@ def play_series(
         contender, opponent: given a player id, make the player of that colour; each is asked once for each colour.
         opening_plies: length of an opening in pyspiel actions (where a turn is several actions, in these).
         seed: of the openings; the players have their own.
+        forfeits: a player that chooses no legal action, or raises any other error, loses that match, and the series
+            goes on; else the error ends it.
         on_match: called after each match with the series so far.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
         ConfigError: the game is for one player, `matches` is not even and at least 2, there are too many, or
             there is no opening of that length; another number is none.
-        AgentError: a player chose an action that is not legal, or what makes players is no function.
+        AgentError: a player chose an action that is not legal, and this costs it more than the match; or what makes
+            players is no function.
     """
     game = given_game(game)
     require_callable("contender", contender, AgentError)
@@ -290,7 +357,15 @@ def play_series(
     series = Series()
     for opening in openings:
         for colour, players in enumerate(sides):
-            series = series.extended(play_match(game, players, opening=opening), colour)
+            match = _Match(game, players, opening)
+            failure = None
+            try:
+                match.play()
+            except Exception as raised:
+                if not forfeits or match.asked is None or isinstance(raised, MemoryError):
+                    raise
+                failure = raised
+            series = series.extended(match.result(failure), colour)
             if on_match is not None:
                 on_match(series)
     return series

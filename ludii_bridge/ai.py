@@ -6,6 +6,7 @@ seed, so no two of their matches need be equal. They see Ludii's state itself, w
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +114,12 @@ class LudiiAI:
                 self._thinker = rules.thinker(self.name)
                 self._thinker.begin(state.current_player())
             self._rules, self._history = rules, history
-            return self._thinker.choose(state.position, self._seconds, self._iterations)
+            try:
+                return self._thinker.choose(state.position, self._seconds, self._iterations)
+            except LudiiError:
+                with contextlib.suppress(LudiiError):  # the next match has an AI of its own
+                    self._end()
+                raise
 
     def restart(self) -> None:
         """A new match begins: forget the last."""

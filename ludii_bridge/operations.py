@@ -66,8 +66,9 @@ class Operations:
         """(context, move) -> context: apply the move to a copy."""
         self.facts = p.face(t.to_int, facts).applyAsInt
         """context -> 2 * player to move, from 0, and 1 more where the match is over."""
-        self.ordered_moves = p.face(t.function, _ordered_moves(p, t, jpype, game)).apply
-        """context -> array of the legal moves, in an order that depends on the moves alone."""
+        self.copy = p.face(t.function, p.constructor(t.context, t.context)).apply
+        """context -> context: a copy of it."""
+        self._ordered_moves = p.face(t.function, _ordered_moves(p, t, jpype, game, whole=not whole_moves)).apply
         self._in_turn, self._together = (
             p.face(t.bi_function, _children(p, t, child, facts, facts_buffer, parallel=parallel)).apply
             for parallel in (False, True)
@@ -76,6 +77,16 @@ class Operations:
         self._threads = int(jpype.JClass("java.lang.Runtime").getRuntime().availableProcessors())
         self._observe = p.face(t.bi_consumer, _observe(p, t, write)).accept
         self._observe_one = p.face(t.consumer, p.bound(write, 0)).accept
+
+    def look(self, context: Any) -> tuple[Any, Any]:
+        """A copy of a context that knows its legal moves, and an array of them, in an order that depends on them alone.
+
+        Ludii changes a context as it looks for legal moves (who is without one, and what trying a move leaves behind
+        where repetition is forbidden), and all that a move does begins there: moves are for the copy.
+        """
+        looked = self.copy(context)
+        with self._lock:
+            return looked, self._ordered_moves(looked)
 
     def children(self, context: Any, moves: Any) -> tuple[Any, list[int]]:
         """The states after `moves`, a Java array, in one crossing: an array of them, and the facts of each.
@@ -142,14 +153,20 @@ def _facts(p: Programs, t: Types) -> Any:
     return p.ordered(both, [t.context], [0, 0])
 
 
-def _ordered_moves(p: Programs, t: Types, jpype: Any, game: Any) -> Any:
-    """(Context)Object[]: the legal moves in order of from, to, and then of all they do, in words."""
+def _ordered_moves(p: Programs, t: Types, jpype: Any, game: Any, *, whole: bool) -> Any:
+    """(Context)Object[]: the legal moves in order of from, to, then of what they say that they do and, if `whole`, of
+    all that follows from that, in words."""
     moves = p.piped(
         p.method(t.moves, "moves", t.move_list), 0, p.bound(p.method(t.game, "moves", t.moves, t.context), game)
     )
     array = p.piped(p.method(t.move_list, "toArray", t.objects), 0, moves)
-    sort = p.bound(p.static(t.arrays, "sort", t.void, t.objects, t.comparator), _order(p, t, jpype), at=1)
-    return p.piped(p.then(sort, p.identity(t.objects)), 0, array)
+    order, begin = _order(p, t, jpype), None
+    if whole:
+        effect, begin = _effect(p, t, jpype)
+        order = order.thenComparing(p.face(t.function, effect))
+    sort = p.bound(p.static(t.arrays, "sort", t.void, t.objects, t.comparator), order, at=1)
+    found = p.piped(p.then(sort, p.identity(t.objects)), 0, array)
+    return found if begin is None else p.then(begin, found)
 
 
 def _order(p: Programs, t: Types, jpype: Any) -> Any:
@@ -158,6 +175,18 @@ def _order(p: Programs, t: Types, jpype: Any) -> Any:
     end = p.face(t.to_int, p.method(t.move, "to", t.int))
     words = p.face(t.function, p.bound(p.method(t.move, "toTrialFormat", t.string, t.context), None, at=1))
     return jpype.JClass("java.util.Comparator").comparingInt(start).thenComparingInt(end).thenComparing(words)
+
+
+def _effect(p: Programs, t: Types, jpype: Any) -> tuple[Any, Any]:
+    """(Object move)Object: a legal move and all that follows from it, in words, found once for each move; and
+    (Context)void, which says beforehand whose move it is."""
+    context, known = p.register(t.context), p.register(t.map)
+    words = p.ordered(p.method(t.move, "toTrialFormat", t.string, t.context), [t.context, t.move], [1, 0])
+    make = p.face(t.function, p.given(context.get, words))
+    ask = p.bound(p.method(t.map, "computeIfAbsent", t.object, t.object, t.function), make, at=2)
+    empty = p.typed(p.constructor(jpype.JClass("java.util.IdentityHashMap").class_), t.map)
+    forget = p.given(empty, known.set)
+    return p.given(known.get, ask), p.then(context.set, p.ordered(forget, [t.context], []))
 
 
 def _children(p: Programs, t: Types, child: Any, facts: Any, buffer: Any, *, parallel: bool) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -28,7 +27,7 @@ class JavaPosition(Position):
         facts: what `Operations.facts` says of it.
     """
 
-    _moves: Any = None
+    _looked: tuple[Any, Any] | None = None
     _count: int | None = None
     _found: Any = None
     _utilities: tuple[float, ...] | None = None
@@ -79,30 +78,43 @@ class JavaPosition(Position):
             self._count = 0 if self.over else len(self._legal())
         return self._count
 
-    @jvm.translated
     def _legal(self) -> Any:
-        if self._moves is None:
-            self._moves = self._rules.operations.ordered_moves(self._context)
-        return self._moves
+        """The legal moves, a Java array."""
+        return self._look()[1]
+
+    @jvm.translated
+    def _look(self) -> tuple[Any, Any]:
+        """Ludii's state after it was looked at, in which legal moves are made, and these; see `Operations.look`."""
+        if self._looked is None:
+            self._looked = self._new_look()
+        return self._looked
+
+    def _new_look(self) -> tuple[Any, Any]:
+        """The same, with moves that nobody has applied."""
+        context, moves = self._rules.operations.look(self._context)
+        return context, moves
 
     @property
     def context(self) -> Any:
-        """Ludii's state; it must not be changed."""
+        """Ludii's state, at which nobody has looked yet; it must not be changed."""
         return self._context
 
     @jvm.translated
     def number_of(self, move: Any) -> int | None:
         """The number of the legal move that does what `move` does, a move of Ludii's; None if there is none."""
-        words = move.toTrialFormat(None)
-        same = (i for i, legal in enumerate(self._legal()) if legal.toTrialFormat(None).equals(words))
-        return next(same, None)
+        context, legal = self._new_look() if self._rules.moves_wear_out else self._look()
+        ends = move.from_(), move.to()
+        alike = [(i, other) for i, other in enumerate(legal) if (other.from_(), other.to()) == ends]
+        effect = move.toTrialFormat(context)
+        return next((i for i, other in alike if other.toTrialFormat(context).equals(effect)), None)
 
     @jvm.translated
     def child(self, move: int) -> JavaPosition:
         """The position after a legal move."""
         if self._rules.moves_wear_out:
-            return self._child_of_fresh_move(move)
-        return self.of(self._rules, self._rules.operations.child(self._context, self._legal()[move]))
+            return self._after_fresh_move(move)
+        context, moves = self._look()
+        return self.of(self._rules, self._rules.operations.child(context, moves[move]))
 
     @jvm.translated
     def children(self) -> Siblings:
@@ -110,19 +122,19 @@ class JavaPosition(Position):
         if self.over or self._rules.moves_wear_out:
             return super().children()
         rules = self._rules
-        return JavaSiblings(rules, *rules.operations.children(self._context, self._legal()))
+        return JavaSiblings(rules, *rules.operations.children(*self._look()))
 
     @jvm.translated
     def advance(self, move: int) -> JavaPosition:
         """The position after a legal move, made of this one."""
         if self._rules.moves_wear_out:
-            return self._child_of_fresh_move(move)
-        return self.of(self._rules, self._rules.operations.advance(self._context, self._legal()[move]))
+            return self._after_fresh_move(move)
+        context, moves = self._look()
+        return self.of(self._rules, self._rules.operations.advance(context, moves[move]))
 
-    def _child_of_fresh_move(self, move: int) -> JavaPosition:
-        context = self._rules.jpype.JClass("other.context.Context")(self._context)
-        context.trial().clearLegalMoves()
-        moves = self._rules.operations.ordered_moves(context)
+    def _after_fresh_move(self, move: int) -> JavaPosition:
+        """The position after a legal move that can be applied only once."""
+        context, moves = self._new_look()
         return self.of(self._rules, self._rules.operations.advance(context, moves[move]))
 
     @jvm.translated
@@ -136,18 +148,21 @@ class JavaPosition(Position):
         if self.over:
             return []
         legal = list(self._legal())
-        texts = [self._text(move, decisions=True) for move in legal]
-        often = Counter(texts)
-        return [
-            text if often[text] == 1 else self._text(move, decisions=False)
-            for text, move in zip(texts, legal, strict=True)
-        ]
+        texts = [", ".join(self._words(_decisions(move))) for move in legal]
+        for actions in (_single_actions, self._effects):
+            for alike in _alike(texts):
+                _tell_apart(texts, {i: self._words(actions(legal[i])) for i in alike})
+        return texts
 
-    def _text(self, move: Any, *, decisions: bool) -> str:
-        """What a move does, in words: only what the player decides, or all."""
-        actions = list(_single_actions(move))
-        chosen = [action for action in actions if action.isDecision()] if decisions else []
-        return ", ".join(dict.fromkeys(str(x.toTurnFormat(self._context, True)) for x in chosen or actions))
+    def _effects(self, move: Any) -> Iterator[Any]:
+        """The actions of a move and all that follow from it, as far as that can be told without applying it."""
+        if self._rules.moves_wear_out:
+            return _single_actions(move)
+        return _single_actions(move.getMoveWithConsequences(self._look()[0]))
+
+    def _words(self, actions: Iterable[Any]) -> list[str]:
+        """What actions do, each in words."""
+        return list(dict.fromkeys(str(action.toTurnFormat(self._context, True)) for action in actions))
 
     @jvm.translated
     def describe(self) -> str:
@@ -233,6 +248,12 @@ class JavaSiblings(Siblings):
         self._rules.operations.observe(self._contexts, numbers, out)
 
 
+def _decisions(move: Any) -> list[Any]:
+    """The actions of a move that the player decides, or all where none is said to be one."""
+    actions = list(_single_actions(move))
+    return [action for action in actions if action.isDecision()] or actions
+
+
 def _single_actions(move: Any) -> Iterator[Any]:
     """The actions of a move, those of the moves inside it included."""
     for action in move.actions():
@@ -240,3 +261,18 @@ def _single_actions(move: Any) -> Iterator[Any]:
             yield from _single_actions(action)
         else:
             yield action
+
+
+def _alike(texts: Sequence[str]) -> list[list[int]]:
+    """The indices of texts that are equal, for each text that comes more than once."""
+    where: dict[str, list[int]] = {}
+    for i, text in enumerate(texts):
+        where.setdefault(text, []).append(i)
+    return [indices for indices in where.values() if len(indices) > 1]
+
+
+def _tell_apart(texts: list[str], words: Mapping[int, Sequence[str]]) -> None:
+    """Add to texts that are equal, by their index, those of their words that not all of them have."""
+    shared = set.intersection(*map(set, words.values()))
+    for i, mine in words.items():
+        texts[i] = ", ".join([texts[i], *(word for word in mine if word not in shared)])

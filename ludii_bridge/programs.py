@@ -210,7 +210,9 @@ class Types:
         self.floats = jpype.JArray(jpype.JFloat).class_
         self.objects = jpype.JArray(jpype.JObject).class_
         self.string = named("java.lang.String")
+        self.object = named("java.lang.Object")
         self.list = named("java.util.List")
+        self.map = named("java.util.Map")
         self.arrays = named("java.util.Arrays")
         self.comparator = named("java.util.Comparator")
         self.function = named("java.util.function.Function")

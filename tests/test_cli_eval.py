@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import pyspiel
 import pytest
 from command_line import TINY, Out, complaint
 
@@ -65,18 +67,17 @@ def test_eval_prints_a_table(capsys: Out) -> None:
 
 
 def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseException) -> None:
-    """Let `failure` end the match of that number."""
+    """Let `failure`, which is no player's, end the match of that number."""
     import athenan_spiel.matches as matches
 
-    play, played = matches.play_match, []
+    play, played = matches._Match.play, []
 
-    def failing(*arguments: object, **options: object) -> matches.MatchResult:
+    def failing(match: matches._Match) -> None:
         if len(played) == number - 1:
             raise failure
-        played.append(play(*arguments, **options))  # type: ignore[arg-type]
-        return played[-1]
+        played.append(play(match))
 
-    monkeypatch.setattr(matches, "play_match", failing)
+    monkeypatch.setattr(matches._Match, "play", failing)
 
 
 TWO_SERIES = ["eval", "random", "--against", "random", "mcts:2", "--game", "tic_tac_toe", "--matches", "4"]
@@ -155,3 +156,78 @@ def test_a_checkpoint_is_loaded_once_for_all_matches(stages: Path, monkeypatch: 
 def test_the_stages_of_a_run_are_compared(stages: Path, capsys: Out) -> None:
     assert main(["eval", f"{stages}#4@5i", "--against", f"{stages}#2:ubfm@5i", f"{stages}@5i", "--matches", "2"]) == 0
     assert "#2:ubfm@5i" in capsys.readouterr().out
+
+
+class Fails(pyspiel.Bot):
+    """Plays the first legal action, and in the matches of those numbers an illegal one or an error."""
+
+    def __init__(self, matches: set[int], failure: Exception | None) -> None:
+        super().__init__()
+        self.failure, self.matches, self.begun = failure, matches, 0
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        self.begun += 1
+
+    def step(self, state: pyspiel.State) -> int:
+        if self.begun not in self.matches:
+            return int(state.legal_actions()[0])
+        if self.failure is not None:
+            raise self.failure
+        return -1
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        pass
+
+
+def random_fails(monkeypatch: pytest.MonkeyPatch, matches: set[int], failure: Exception | None) -> None:
+    """Let the agent `random` fail in the matches of those numbers that it plays as either player."""
+    import agents
+
+    make = agents.make_bot
+
+    def make_bot(word: agents.AgentWord, *given: Any) -> pyspiel.Bot:
+        return Fails(matches, failure) if word.text == "random" else make(word, *given)
+
+    monkeypatch.setattr(agents, "make_bot", make_bot)
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (None, "must choose a legal action"),
+        (LudiiError("UCT chose no\nlegal move"), "UCT chose no legal move"),
+        (ZeroDivisionError("division"), "ZeroDivisionError: division"),
+    ],
+)
+def test_an_opponent_that_fails_loses_that_match_and_the_series_goes_on(
+    failure: Exception | None, reason: str, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random_fails(monkeypatch, {2}, failure)
+    words = ["eval", "mcts:2", "--against", "random", "mcts:3", "--game", "tic_tac_toe", "--matches", "6", "--json"]
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert answer["finished"]
+    assert [comparison["matches"] for comparison in answer["comparisons"]] == [6, 6]
+    forfeits = answer["comparisons"][0]["forfeits"]
+    assert forfeits["contender"] == []
+    assert len(forfeits["opponent"]) == 2
+    assert all(reason in text for text in forfeits["opponent"])
+    assert answer["comparisons"][0]["total"]["wins"] >= 2
+    (line,) = captured.err.splitlines()
+    assert line.startswith("mcts:2 against random: random forfeited 2 of 6 matches, the first as ")
+    assert reason in line
+
+
+def test_a_series_that_was_all_forfeited_measures_nothing(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    random_fails(monkeypatch, {1}, LudiiError("Java is broken"))
+    assert main(["eval", "random", "--against", "mcts:2", "--game", "tic_tac_toe", "--matches", "2"]) == 2
+    captured = capsys.readouterr()
+    assert re.search(r"│ mcts:2 +│ +2 │", captured.out)
+    assert captured.err == "random against mcts:2: random forfeited 2 of 2 matches, the first as Java is broken\n"
+
+
+def test_memory_that_runs_out_is_no_answer_of_a_player(monkeypatch: pytest.MonkeyPatch, capsys: Out) -> None:
+    random_fails(monkeypatch, {1}, MemoryError("48 GiB"))
+    assert main(["eval", "random", "--against", "mcts:2", "--game", "tic_tac_toe", "--matches", "2"]) == 2
+    assert "48 GiB" in capsys.readouterr().err

@@ -35,9 +35,15 @@ class Comparison:
         """By how many Elo points the contender is ahead; infinite where it won or lost everything."""
         return self.points.mapped(elo_difference)
 
+    def forfeited(self) -> list[tuple[str, int, str]]:
+        """Who forfeited matches: its name, how many, and the reason of the first."""
+        both = zip((self.contender, self.opponent), self.series.forfeits(), strict=True)
+        return [(name, len(reasons), reasons[0]) for name, reasons in both if reasons]
+
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
         seconds = self.series.seconds
+        ours, theirs = self.series.forfeits()
         return {
             "contender": self.contender,
             "opponent": self.opponent,
@@ -49,6 +55,7 @@ class Comparison:
             "elo_difference": self.elo.to_json(),
             "openings": len(self.series.points_by_opening),
             "seconds": {"contender": seconds[0], "opponent": seconds[1]},
+            "forfeits": {"contender": ours, "opponent": theirs},
         }
 
     def __str__(self) -> str:

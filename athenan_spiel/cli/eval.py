@@ -14,7 +14,7 @@ from rich.table import Table
 from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.contestant import Contestant
 from athenan_spiel.cli.eval_alone import play_alone, table_of
-from athenan_spiel.cli.exit_codes import DONE, STOPPED
+from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
@@ -37,7 +37,7 @@ class EvalArguments:
 
     An agent is one word: runs/NAME, runs/NAME#640 (its checkpoint after 640 matches), runs/NAME@0.5s (seconds a move),
     runs/NAME@200i (search iterations a move), mcts:1000 (OpenSpiel's, simulations a move), random. All are loaded
-    before the first match; should one fail later, what was played until then is told.
+    before the first match. One that fails later, or chooses no legal move, forfeits that match, and the next begins.
 
     Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000
     """
@@ -86,11 +86,23 @@ def run(words: Sequence[str]) -> int:
         failure = raised  # whatever it is, what was played is told first
     _report(game, arguments, plies, results, failure)
     if failure is None:
-        return DONE
+        return DONE if alone or _all_measured(results) else BAD_INPUT
     if isinstance(failure, KeyboardInterrupt):
         say("stopped: the matches that were finished are counted")
         return STOPPED
     raise failure
+
+
+def _all_measured(comparisons: Sequence[Comparison]) -> bool:
+    """Say who forfeited matches and why; False where a whole series says nothing of play, as all its matches were."""
+    measured = True
+    for comparison in comparisons:
+        count = comparison.series.tally.matches
+        for name, forfeited, reason in comparison.forfeited():
+            measured &= forfeited < count
+            versus = f"{comparison.contender} against {comparison.opponent}"
+            say(f"{versus}: {name} forfeited {forfeited} of {count} matches, the first as {reason}")
+    return measured
 
 
 def _report(
@@ -158,6 +170,7 @@ def _play(
                     matches,
                     opening_plies=plies,
                     seed=seed,
+                    forfeits=True,
                     on_match=on_match,
                 )
             finally:

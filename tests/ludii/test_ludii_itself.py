@@ -199,6 +199,53 @@ def test_equal_states_number_their_moves_alike_however_they_came_about() -> None
     assert one.position.describe() == other.position.describe()
 
 
+@pytest.mark.parametrize(("name", "least"), [("Fanorona", 3), ("Luuth", 10), ("Bay Khom", 10)])
+def test_moves_between_the_same_sites_tell_what_each_does(name: str, least: int) -> None:
+    game, rng, told = load(name, max_length=40), random.Random(2), 0
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        actions = state.legal_actions()
+        texts = [state.action_to_string(action) for action in actions]
+        assert not any("#" in text for text in texts)
+        told += sum("," in text for text in texts)
+        state.apply_action(rng.choice(actions))
+    assert told >= least
+
+
+def test_only_moves_that_do_the_same_are_numbered() -> None:
+    game, rng, alike = load("Pentago", max_length=40), random.Random(2), 0
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        actions = state.legal_actions()
+        for action in actions:
+            text = state.action_to_string(action)
+            if text.endswith(" #2"):  # a turn of a quarter that looks the same either way
+                other = state.string_to_action(text.replace("#2", "#1"))
+                assert state.child(action).key() == state.child(other).key()
+                alike += 1
+        state.apply_action(rng.choice(actions))
+    assert alike > 3
+
+
+@pytest.mark.parametrize("name", ["Go", "Reversi", "Um el-Bil", "Motiq"])
+def test_looking_for_legal_moves_changes_nothing(name: str) -> None:
+    """Ludii's own look for them changes its state: who is without a move, and what trying moves leaves behind."""
+    game, rng = load(name, max_length=60), random.Random(1)
+    state, again = game.new_initial_state(), game.new_initial_state()
+    while not state.is_terminal():
+        before = state.key(), str(state), game.transposition_text(state)
+        actions = state.legal_actions()
+        children = state.children(actions)
+        assert (state.key(), str(state), game.transposition_text(state)) == before
+        action = rng.choice(actions)
+        made = [children[action], state.child(action), state.clone()]
+        made[2].apply_action(action)
+        state.apply_action(action)
+        again.apply_action(action)
+        keys = {(x.key(), str(x), x.is_terminal(), tuple(x.returns())) for x in (*made, state)}
+        assert keys == {(again.key(), str(again), again.is_terminal(), tuple(again.returns()))}
+
+
 def test_a_swap_of_sides_is_an_action_and_players_keep_their_number() -> None:
     state = load("Hex", options="Board Size/3x3").new_initial_state()
     state.apply_action(4)
