@@ -1,0 +1,298 @@
+"""The bridge beside Ludii itself: a plain loop over Ludii's `Game`, `Context` and `Trial` plays the same matches.
+
+The loop has a game of its own, compiled apart, and uses nothing of the bridge. At each ply these are compared: the
+legal moves, as a multiset of what Ludii writes of each with its consequences; who is to move; what stands on each site,
+and the scores; whether the match is over, and then what each player gets by Ludii's ranking. Games are drawn with a
+seed from those that the sweep found playable.
+
+    python benchmarks/ludii_oracle.py                             # a random match of each of 120 games
+    python benchmarks/ludii_oracle.py --ai UCT --games 50         # the choices of an AI, compared by their effect
+    python benchmarks/ludii_oracle.py --names Go Hex Fanorona
+    python benchmarks/ludii_oracle.py --dry-run                   # to see that it works
+
+With `--ai` the AI chooses the moves, by a few iterations each: the very move that it chose is applied to a copy of
+Ludii's state, and the state after the bridge's action is compared with that one, by Ludii's hash, too.
+
+It ends with exit code 1 if anything differed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+import ludii_bridge
+from ludii_bridge import LudiiError, verdicts
+from ludii_bridge.ai import LudiiAI
+from ludii_bridge.installation import find_jar
+
+KINDS = ("sowing", "stacking", "captures of several pieces", "repetition", "swap")
+"""What needs care, as Ludii's own flags tell."""
+
+
+def read_arguments() -> argparse.Namespace:
+    """The command line, with every count's default declared."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=120, help="how many are drawn (default 120)")
+    parser.add_argument("--seed", type=int, default=12, help="draws the games and the moves (default 12)")
+    parser.add_argument("--names", nargs="+", help="these games instead")
+    parser.add_argument("--length", type=int, default=1000, help="moves after which a match is a draw (default 1000)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for a match, which is stopped then (default 20)")
+    parser.add_argument("--ai", default="", help="one of Ludii's AIs that counts iterations, which chooses the moves")
+    parser.add_argument("--iterations", type=int, default=5, help="of the AI for a move (default 5)")
+    parser.add_argument("--dry-run", action="store_true", help="all counts at their least")
+    arguments = parser.parse_args()
+    if arguments.dry_run:
+        arguments.names, arguments.length = ["Tic-Tac-Toe", "Kalah"], 12
+    return arguments
+
+
+@dataclass
+class Found:
+    """What was found of one game.
+
+    Attributes:
+        name: Ludii's.
+        kinds: those of `KINDS` that it is of.
+        plies: moves of the match that were compared.
+        ended: the match came to its end.
+        difference: the first that was found, in words; empty where there was none.
+    """
+
+    name: str
+    kinds: list[str] = field(default_factory=list)
+    plies: int = 0
+    ended: bool = False
+    difference: str = ""
+
+
+class DifferenceError(Exception):
+    """The bridge and Ludii itself are not in the same state."""
+
+
+class Plain:
+    """A match of Ludii's own, without the bridge.
+
+    Args:
+        name: of the game.
+        max_length: moves after which a match is a draw.
+    """
+
+    def __init__(self, name: str, max_length: int) -> None:
+        import jpype
+
+        self.context_of = jpype.JClass("other.context.Context")
+        concept = jpype.JClass("other.concept.Concept")
+        path = ludii_bridge.connect().catalogue.find(name).path
+        self.game = jpype.JClass("other.GameLoader").loadGameFromName(path, jpype.java.util.ArrayList())
+        self.game.setMaxMoveLimit(max_length)
+        self.context = self.context_of(self.game, jpype.JClass("other.trial.Trial")(self.game))
+        self.game.start(self.context)
+        meta, concepts = self.game.metaRules(), self.game.booleanConcepts()
+        several = bool(concepts.get(concept.HopCaptureMoreThanOne.id())) or bool(self.game.hasSequenceCapture())
+        of_kind = (
+            bool(concepts.get(concept.Sow.id())),
+            bool(self.game.isStacking()),
+            several,
+            meta.repetitionType() is not None,
+            bool(meta.usesSwapRule()),
+        )
+        self.kinds = [kind for kind, holds in zip(KINDS, of_kind, strict=True) if holds]
+
+    @property
+    def over(self) -> bool:
+        """The match has ended."""
+        return bool(self.context.trial().over())
+
+    def texts(self) -> list[str]:
+        """What Ludii writes of each legal move with its consequences, in Ludii's order."""
+        return written(self.context_of, self.game, self.context)
+
+    def play(self, number: int) -> None:
+        """Apply the legal move with that number in Ludii's order."""
+        self.game.apply(self.context, self.game.moves(self.context).moves().get(number))
+
+    @property
+    def mover(self) -> int:
+        """The player to move, from 0, who keeps the number where sides are swapped."""
+        state = self.context.state()
+        return int(state.playerToAgent(state.mover())) - 1
+
+    @property
+    def returns(self) -> list[float]:
+        """Half the difference of what the ranks of the two players are worth, for each."""
+        ranks = [float(self.context.trial().ranking()[int(self.context.state().playerToAgent(p))]) for p in (1, 2)]
+        return [ranks[1] - ranks[0], ranks[0] - ranks[1]]
+
+
+def written(context_of: Any, game: Any, context: Any) -> list[str]:
+    """What Ludii writes of each legal move of a state, which stays as it is.
+
+    A few games change a move as they apply it, and the consequences are found by applying it: so to a copy's moves.
+    """
+    copy = context_of(context)
+    copy.trial().clearLegalMoves()
+    return [str(move.toTrialFormat(copy)) for move in list(game.moves(copy).moves())]
+
+
+def standing(rules: Any, context: Any) -> dict[str, bytes]:
+    """What stands on each site, and the scores."""
+    found = {name: np.asarray(numbers).tobytes() for name, numbers in rules.sites(context).items()}
+    if rules.traits.scored:
+        found["scores"] = bytes(str([int(context.score(player)) for player in (1, 2)]), "ascii")
+    return found
+
+
+def require_same_standing(when: str, rules: Any, bridge: Any, plain: Any) -> None:
+    """Raise `DifferenceError` unless the same stands on the sites of two of Ludii's states, with equal scores."""
+    mine, theirs = standing(rules, bridge), standing(rules, plain)
+    differ = [name for name in mine if mine[name] != theirs[name]]
+    require_same(f"what stands {when}", differ, [])
+
+
+def require_same(what: str, bridge: Any, plain: Any) -> None:
+    """Raise `DifferenceError` unless both are equal."""
+    if bridge != plain:
+        raise DifferenceError(f"{what}: {shown(bridge)} by the bridge, {shown(plain)} by Ludii")
+
+
+def shown(value: Any) -> str:
+    """A value in few words."""
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def compare(state: Any, plain: Plain) -> list[str]:
+    """Hold a state of the bridge against Ludii's; returns what Ludii writes of the move after each action."""
+    rules, position = state.get_game().rules, state.position
+    require_same("over", state.is_terminal(), plain.over)
+    require_same_standing("on the sites", rules, position.context, plain.context)
+    if plain.over:
+        require_same("returns", [float(x) for x in state.returns()], plain.returns)
+        return []
+    require_same("mover", state.current_player(), plain.mover)
+    copy = plain.context_of(position.context)
+    mine = [str(move.toTrialFormat(copy)) for move in position._legal()]
+    theirs = plain.texts()
+    require_same("number of moves", len(mine), len(theirs))
+    more, less = Counter(mine) - Counter(theirs), Counter(theirs) - Counter(mine)
+    require_same("legal moves", sorted(more), sorted(less))
+    return mine
+
+
+def play(name: str, arguments: argparse.Namespace) -> Found:
+    """A random match of a game, for as long as its time lasts."""
+    found = Found(name)
+    rng = random.Random(f"{arguments.seed} {name}")
+    game = loaded(name, arguments.length)
+    plain = Plain(name, game.max_game_length())
+    found.kinds = plain.kinds
+    state = game.new_initial_state()
+    stop = time.monotonic() + arguments.seconds
+    try:
+        mine = compare(state, plain)
+        while mine and time.monotonic() < stop:
+            action = rng.randrange(len(mine))
+            alike = mine[:action].count(mine[action])  # moves that Ludii writes alike do alike
+            number = [i for i, text in enumerate(plain.texts()) if text == mine[action]][alike]
+            state.apply_action(action)
+            plain.play(number)
+            found.plies += 1
+            mine = compare(state, plain)
+        found.ended = not mine
+    except DifferenceError as error:
+        found.difference = str(error)
+    return found
+
+
+def loaded(name: str, max_length: int) -> Any:
+    """The game of the bridge."""
+    return pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": max_length})
+
+
+class Recorder:
+    """An AI of Ludii's, and the last move that it chose."""
+
+    move: Any = None
+
+    def __init__(self, ai: Any) -> None:
+        self.ai = ai
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.ai, name)
+
+    def selectAction(self, *arguments: Any) -> Any:  # noqa: N802  Ludii's name
+        """Ludii's, remembered."""
+        self.move = self.ai.selectAction(*arguments)
+        return self.move
+
+
+def choose(name: str, arguments: argparse.Namespace) -> Found:
+    """A match that one of Ludii's AIs plays, each choice compared by its effect."""
+    import jpype
+
+    found = Found(name)
+    game = loaded(name, arguments.length)
+    ludii, context_of = game.rules.game, jpype.JClass("other.context.Context")
+    ai = LudiiAI(game, arguments.ai, iterations=arguments.iterations)
+    state = game.new_initial_state()
+    recorder: Recorder | None = None
+    stop = time.monotonic() + arguments.seconds
+    try:
+        while not state.is_terminal() and time.monotonic() < stop:
+            if recorder is None:  # the AI is made for its first choice
+                ai.choose(state)
+                recorder = ai._thinker._ai = Recorder(ai._thinker._ai)  # type: ignore[union-attr]
+            action = ai.choose(state)
+            expected = context_of(state.position.context)
+            ludii.apply(expected, recorder.move)
+            state.apply_action(action)
+            found.plies += 1
+            rules, context = game.rules, state.position.context
+            require_same_standing("after an AI's move", rules, context, expected)
+            hashes = [int(x.state().fullHash(x)) for x in (context, expected)]
+            require_same("hash after an AI's move", *hashes)
+            require_same("over after an AI's move", state.is_terminal(), bool(expected.trial().over()))
+        found.ended = state.is_terminal()
+    except DifferenceError as error:
+        found.difference = str(error)
+    return found
+
+
+def main() -> None:
+    """Compare the games, print a line of each that is worth one, and sums."""
+    arguments = read_arguments()
+    supported = [verdict.name for verdict in verdicts.read() if not verdict.reason]
+    names = arguments.names or random.Random(arguments.seed).sample(supported, min(arguments.games, len(supported)))
+    find_jar()  # tells what is missing before anything is printed
+    all_found, left_out = [], []
+    for name in names:
+        try:
+            found = (choose if arguments.ai else play)(name, arguments)
+        except LudiiError as error:
+            left_out.append(name)
+            print(f"{name}: left out, {error}", flush=True)
+            continue
+        all_found.append(found)
+        ended = "to its end" if found.ended else "stopped"
+        print(f"{name}: {found.plies} plies, {ended}{found.difference and ': ' + found.difference}", flush=True)
+    print(f"\n{len(all_found)} games, {sum(found.ended for found in all_found)} of their matches to the end")
+    print(f"{sum(found.plies for found in all_found):,} plies compared")
+    if not arguments.ai:
+        kinds = Counter(kind for found in all_found for kind in found.kinds)
+        print(", ".join(f"{kinds[kind]} with {kind}" for kind in KINDS))
+    differences = sum(bool(found.difference) for found in all_found)
+    print(f"{differences} games differ; {len(left_out)} left out: {', '.join(left_out) or 'none'}")
+    sys.exit(1 if differences else 0)
+
+
+if __name__ == "__main__":
+    main()
