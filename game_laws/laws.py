@@ -47,12 +47,14 @@ _BETWEEN = 16
 """And those between them, about."""
 _ONWARDS = 3
 """Plies that a clone is played on."""
-_CHILDREN = 4
+_CHILDREN = 3
 """Children of a state that are made in every way, about."""
-_MOST_ENDS = 4
+_MOST_ENDS = 2
 """And more of them that end the match."""
-_FOR_PLAYING, _FOR_EACH_PLY = 0.75, 0.4
-"""Shares of the time that must be left for a match to be played on, and for states to be looked at at every ply."""
+_PLAYING = 0.75
+"""The share of the time that must be left for a match to be played on."""
+_LOOKING = 0.7
+"""And for its first state to be looked at; the share falls to 0 at its end, which spreads the time over all plies."""
 
 
 class BrokenLawError(Exception):
@@ -77,7 +79,7 @@ class Match:
 
     Attributes:
         plies: actions that were played.
-        checked: the last ply that was held to all the laws; less than `plies` where time ran out.
+        checked: after how many of them clones and children were made; fewer than `plies` where time ran short.
         ended: it came to its end.
         branching: the most legal actions that were met.
     """
@@ -94,8 +96,8 @@ def check_match(game: pyspiel.Game, rng: random.Random, left: Callable[[], float
     Args:
         game: any game with turns.
         rng: chooses the actions.
-        left: the share of the time for this match that is left, as it goes by: the match is stopped before its end
-            where too little is, and what is done at every ply is left out. By default there is no limit.
+        left: the share of the time for this match that is left, as it goes by: where too little is, the match is
+            stopped before its end, and plies are passed over. The last one is not. By default there is no limit.
 
     Raises:
         BrokenLawError: a law does not hold.
@@ -134,7 +136,7 @@ class _Check:
             self._holds(7, ends, f"{length} actions and no end, where max_game_length() is {longest}")
             self._legal.append(actions)
             self._seen.append(self._sketch(state))
-            if self._ended or self._left() < _FOR_PLAYING:
+            if self._ended or self._left() < _PLAYING:
                 return
             action = self._rng.choice(actions)
             state.apply_action(action)
@@ -185,21 +187,27 @@ class _Check:
         last = len(self._history)
         close = self._close_plies()
         checked = 0
-        for ply in range(last + 1):
-            seen = None
-            if ply in close and (self._left() > 0 or ply == last):
-                seen = self._closely(quiet, busy, ply)
-            if self._left() > 0:
-                checked = ply
-            if ply == last:
-                break
-            if seen or self._left() > _FOR_EACH_PLY:
-                self._step(busy, ply, seen)
-            else:
+        for ply in range(last):
+            if self._left() < _LOOKING * (1 - ply / last):
                 busy.apply_action(self._history[ply])
+            else:
+                self._step(busy, ply, self._closely(quiet, busy, ply) if ply in close else None)
+                checked += 1
             quiet.apply_action(self._history[ply])
-        branching = max(map(len, self._legal))
-        return Match(last, checked, self._ended, branching)
+        self._closely(quiet, busy, last)
+        if last and self._left() > 0:
+            self._each_first()
+        return Match(last, checked, self._ended, max(map(len, self._legal)))
+
+    def _each_first(self) -> None:
+        """Law 3 again, once in each match: each look comes first in a state of its own, of one history."""
+        ply = 1
+        actions = self._legal[ply]
+        seen = self._looks.read(self._replayed(ply), actions, self._looks.ways)
+        for first in range(1, len(seen)):
+            if self._left() > 0:
+                read = self._looks.read(self._replayed(ply), actions, self._looks.rotated(first))
+                self._same(seen, read, ply)
 
     def _close_plies(self) -> set[int]:
         last = len(self._history)
@@ -247,10 +255,6 @@ class _Check:
             self._children(busy, ply)
         if ply in (1, len(self._history) // 2, len(self._history)):
             self._read_back(busy, seen, ply)
-        if ply == 1:
-            for first in range(len(order)):
-                fresh = self._replayed(ply)
-                self._same(seen, self._looks.read(fresh, actions, self._looks.rotated(first)), ply)
         return seen
 
     def _clones(self, state: pyspiel.State, seen: dict[str, Hashable], ply: int) -> None:

@@ -17,7 +17,7 @@ from open_spiel.python.observation import make_observation
 Look = Callable[[Any, Sequence[int]], Hashable]
 """(state, its legal actions) -> what is seen."""
 
-_WRITTEN = 4
+_WRITTEN = 2
 """Actions of a state that are written in words, about."""
 
 

@@ -30,7 +30,7 @@ class Verdict:
         actions: the number of actions that it declares.
         branching: the most legal moves that were met.
         plies: the moves played in the longest match.
-        checked: those of them after which all laws were looked at; fewer than all where time ran out.
+        checked: after how many of them clones and children were made; fewer where time ran short.
         ended: matches that came to an end by the rules.
         version: Ludii's.
         date: of the trial, as 2026-01-31.
@@ -127,8 +127,8 @@ makes both files. It loads each game, plays a random match to its end, to 1000 m
 and holds its states to the laws in `game_laws/laws.py`, which OpenSpiel's own games obey, too: looking changes nothing,
 clones are independent, a state read back is the same, children made together are those made alone, returns sum to zero,
 the tensor is finite, ... In {ended} of the supported games the match came to its end by the rules; in {stopped} the
-time ended before all of its moves were looked at, and the row says how many were. That the laws hold does not prove the
-rules right: [ludii.md](ludii.md) says what was compared with Ludii itself.
+time was too short for all of its plies, and the row says at how many clones and children were made. That the laws hold
+does not prove the rules right: [ludii.md](ludii.md) says what was compared with Ludii itself.
 
 ## Why the others are not supported
 

@@ -208,15 +208,27 @@ def test_the_check_plays_other_matches_with_another_generator() -> None:
 
 
 def test_a_match_is_stopped_when_its_time_is_over() -> None:
-    """It is not played to its end, and then not looked at at every ply; what was checked is told."""
-    game, left = load_game("go(board_size=5)"), iter([1.0] * 12 + [0.5] * 20)
-    match = check_match(game, random.Random(0), lambda: float(next(left, -1)))
-    assert not match.ended
-    assert 0 < match.checked < match.plies < 20
+    """It is not played to its end, and plies are passed over; what was checked is told."""
+    game, left = load_game("go(board_size=5)"), iter([1.0] * 12 + [0.72] * 3)
+    match = check_match(game, random.Random(0), lambda: next(left, 0.3))
+    assert (match.plies, match.ended) == (12, False)
+    assert match.checked == 2 + 12 - 7, "two at the beginning, and those in the last 3/7 of the match"
     whole = check_match(game, random.Random(0))
     assert whole.ended
     assert whole.checked == whole.plies > 20
     assert whole.branching == 26
+
+
+def test_the_last_ply_is_checked_however_short_the_time_is() -> None:
+    left = iter([1.0] * 3)
+
+    def lie(state: LyingState, name: str, answer: Any) -> Any:
+        lies = name == "key" and state.move_number() == 3 and "str" in state.asked
+        return other(state, name, answer) if lies else answer
+
+    game = LyingGame(lie)
+    with pytest.raises(BrokenLawError, match=r"law 3: str\(\) changed key\(\)"):
+        check_match(game, random.Random(0), lambda: next(left, -1.0))
 
 
 def test_a_match_of_no_ply_is_checked() -> None:

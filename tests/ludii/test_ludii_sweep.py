@@ -76,7 +76,7 @@ def test_a_key_that_legal_moves_change_is_found(fake: FakeTransport, monkeypatch
 
 def test_a_game_that_takes_longer_has_its_verdict_with_how_far_it_came(fake: FakeTransport) -> None:
     """A clock that ticks a second each time it is looked at; a short time is over before any match is."""
-    for seconds, plies, checked, ended in ((1000, 8, 8, 1), (20, 5, 5, 0), (8, 2, 1, 0), (1, 0, 0, 0)):
+    for seconds, plies, checked, ended in ((1000, 8, 8, 1), (20, 5, 4, 0), (8, 2, 1, 0), (1, 0, 0, 0)):
         verdict = try_game("Tic-Tac-Toe", matches=1, seconds=seconds, clock=map(float, range(2000)).__next__)
         assert verdict.reason == ""
         assert (verdict.plies, verdict.checked, verdict.ended) == (plies, checked, ended), seconds
