@@ -253,6 +253,7 @@ def choose(name: str, arguments: argparse.Namespace) -> Found:
                 recorder = ai._thinker._ai = Recorder(ai._thinker._ai)  # type: ignore[union-attr]
             action = ai.choose(state)
             expected = context_of(state.position.context)
+            ludii.moves(expected)  # which Ludii's own loop asks for before it applies one, and which changes the hash
             ludii.apply(expected, recorder.move)
             state.apply_action(action)
             found.plies += 1
