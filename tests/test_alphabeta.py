@@ -137,7 +137,7 @@ def test_it_stops_at_the_games_value_with_completion_or_without(spec: str) -> No
     for seed in range(3):
         state = position(spec, seed, 4)
         for completion, evaluator in itertools.product((True, False), (noise(seed), constant(0.0))):
-            result = think(AlphaBeta(game, completion=completion), state, Budget(seconds=60), evaluator)
+            result = think(AlphaBeta(game, completion=completion), state, Budget(iterations=100), evaluator)
             assert result.value == oracle.value(state)
             assert result.is_resolved == completion
             assert oracle.value(state.child(result.best_action)) == result.value
@@ -249,7 +249,7 @@ def test_what_bounds_have_proven_is_played_once_it_is_known_which_action_keeps_i
 
 def test_one_win_is_enough() -> None:
     game, recorder = FakeGame(first(0.0, A=first(0.9, C=1), B=first(0.5, D=first(0.5, E=1)))), Recorder()
-    result = think(AlphaBeta(game, outcome=score, key=str), game.new_initial_state(), Budget(seconds=60), recorder)
+    result = think(AlphaBeta(game, outcome=score, key=str), game.new_initial_state(), Budget(iterations=100), recorder)
     assert (result.completion, result.is_resolved, recorder.asked) == (1, True, ["A B"])
 
 
@@ -373,7 +373,7 @@ def test_nothing_is_asked_twice_in_a_match() -> None:
 def test_depth_one_is_the_protocols_minimax() -> None:
     for spec, seed in itertools.product(["tic_tac_toe", "hex(board_size=4)", "dots_and_boxes"], range(6)):
         state, counting = position(spec, seed), Counting(noise(seed))
-        result = think(AlphaBeta(load(spec), depth=1), state, Budget(seconds=60), counting)  # type: ignore[arg-type]
+        result = think(AlphaBeta(load(spec), depth=1), state, Budget(iterations=2), counting)  # type: ignore[arg-type]
         assert (result.iterations, len(counting.asked)) == (1, 1)
         children = PlainMinimax(noise(seed)).action_pairs(state, 1)
         assert pairs_of(result) == children

@@ -6,6 +6,7 @@ import random
 
 import pyspiel
 import pytest
+from clocks import Clock
 from fake_game import FakeGame, Recorder, first, score, second
 from oracles.brute_force import load
 from oracles.evaluators import Counting, coarse, noise
@@ -24,7 +25,7 @@ both = pytest.mark.parametrize("completion", [True, False], ids=["completion", "
 def test_a_depth_limit_ends_the_thought(depth: int) -> None:
     game = load("connect_four")
     state = game.new_initial_state()
-    limited = think(AlphaBeta(game, depth=depth), state, Budget(seconds=60), noise(0))
+    limited = think(AlphaBeta(game, depth=depth), state, Budget(iterations=depth + 1), noise(0))
     deepened = think(AlphaBeta(game), state, Budget(iterations=depth), noise(0))
     assert limited.iterations == depth
     assert limited.values.tolist() == deepened.values.tolist()
@@ -43,7 +44,7 @@ def test_the_deepest_search_has_room_on_the_stack() -> None:
         place = (first if ply % 2 else second)(0.5, **{f"s{ply}": place})
     game = FakeGame(place)
     search = AlphaBeta(game, outcome=score, key=str)
-    result = think(search, game.new_initial_state(), Budget(seconds=60), Recorder())
+    result = think(search, game.new_initial_state(), Budget(iterations=DEEPEST + 1), Recorder())
     assert result.iterations == DEEPEST
     assert not result.is_resolved
 
@@ -127,19 +128,13 @@ def test_an_iteration_is_given_up_and_the_last_whole_one_stands() -> None:
 
 def test_the_clock_interrupts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer takes a second: the thought ends after so many answers as seconds, not after an iteration."""
-
-    class Clock:
-        now = 0.0
-
-        @classmethod
-        def perf_counter(cls) -> float:
-            return cls.now
+    clock = Clock()
 
     def slow(states: list[pyspiel.State]) -> object:
-        Clock.now += 1
+        clock.now += 1
         return noise(0)(states)
 
-    monkeypatch.setattr(thinking, "time", Clock)
+    monkeypatch.setattr(thinking, "time", clock)
     game = load("connect_four")
     for kind, most in ((AlphaBeta, 12), (UBFM, 12), (Descent, 60)):
         counting = Counting(slow)  # type: ignore[arg-type]
@@ -148,7 +143,8 @@ def test_the_clock_interrupts_too(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (len(counting.asked) == 12) == (kind is not Descent)
 
 
-def test_the_first_iteration_is_never_given_up() -> None:
+def test_the_first_iteration_is_never_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thinking, "time", Clock(step=1.0))
     game = load("connect_four")
     result = think(AlphaBeta(game), game.new_initial_state(), Budget(seconds=1e-9), noise(0))
     assert (result.iterations, result.evaluations) == (1, 7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,14 +15,10 @@ import athenan_spiel
 from athenan_spiel.cli.main import COMMANDS, main
 
 
-def seconds(code: str) -> float:
-    """The least of three times that a new interpreter takes for `code`."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        times.append(time.perf_counter() - start)
-    return min(times)
+def modules_imported(code: str) -> int:
+    """How many modules a new interpreter imports for `code`."""
+    program = f"import sys; before = {{*sys.modules}}; {code}; print(len({{*sys.modules}} - before), file=sys.stderr)"
+    return int(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stderr)
 
 
 def test_importing_and_asking_for_help_load_nothing_heavy() -> None:
@@ -36,8 +31,9 @@ def test_importing_and_asking_for_help_load_nothing_heavy() -> None:
 
 
 def test_importing_is_quick() -> None:
-    assert seconds("import athenan_spiel") < 2
-    assert seconds("from athenan_spiel.cli.main import main; main(['--help'])") < 1
+    """Some 60 modules, most of them Python's own; torch alone has a thousand."""
+    assert modules_imported("import athenan_spiel") < 100
+    assert modules_imported("from athenan_spiel.cli.main import main; main(['--help'])") < 100
 
 
 @pytest.mark.parametrize("command", COMMANDS)

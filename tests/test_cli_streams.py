@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from clocks import HANG_SECONDS
 from command_line import ATHENAN
 
 
@@ -57,6 +58,6 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
-    assert process.wait(60) == 1
+    assert process.wait(HANG_SECONDS) == 1
     assert process.stderr.read() == ""
     process.stderr.close()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from clocks import HANG_SECONDS
 from command_line import ATHENAN, TINY, Out, complaint
 
 import athenan_spiel
@@ -18,12 +19,12 @@ from athenan_spiel.training.events import Listener, RunStarted, StopNoticed
 
 
 def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys: Out) -> None:
-    assert main(["train", "tic_tac_toe", "--seconds", "0.001", "--folder", str(tmp_path / "run")]) == 0
+    assert main(["train", "tic_tac_toe", "--seconds", "1e-9", "--folder", str(tmp_path / "run")]) == 0
     said = "no round of matches came to its end in that time, so nothing was learned"
     assert said in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--matches", "2"]) == 0
     assert said not in capsys.readouterr().err
-    assert main(["resume", str(tmp_path / "run"), "--time", "0.001s"]) == 0
+    assert main(["resume", str(tmp_path / "run"), "--time", "0.000000001s"]) == 0
     assert said in capsys.readouterr().err, "though there are matches from before"
 
 
@@ -99,7 +100,7 @@ def interrupted_training(folder: Path, signals: int) -> tuple[int, str]:
     """Exit code and standard error of a run that gets Ctrl-C once it has written its first checkpoint."""
     words = ["train", "tic_tac_toe", "--folder", str(folder), "--time", "1h", *TINY]
     process = subprocess.Popen([*ATHENAN, *words], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANG_SECONDS
     while not list(folder.glob("checkpoints/0*")):
         assert time.monotonic() < deadline
         assert process.poll() is None
@@ -107,7 +108,7 @@ def interrupted_training(folder: Path, signals: int) -> tuple[int, str]:
     for _ in range(signals):
         process.send_signal(signal.SIGINT)
         time.sleep(0.002)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANG_SECONDS)
     return process.returncode, said
 
 
@@ -140,7 +141,7 @@ def test_json_prints_each_event_as_a_line(tmp_path: Path, capsys: Out) -> None:
 
 
 def test_a_reader_of_events_who_leaves_ends_the_run_which_is_saved(tmp_path: Path) -> None:
-    words = ["train", "tic_tac_toe", "--time", "60s", "--folder", "run", *TINY, "--json"]
+    words = ["train", "tic_tac_toe", "--time", "1h", "--folder", "run", *TINY, "--json"]
     train = subprocess.Popen(
         [*ATHENAN, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -148,7 +149,7 @@ def test_a_reader_of_events_who_leaves_ends_the_run_which_is_saved(tmp_path: Pat
     assert train.stderr is not None
     assert '"run_started"' in train.stdout.readline()
     train.stdout.close()
-    assert train.wait(60) == 1
+    assert train.wait(HANG_SECONDS) == 1
     assert train.stderr.read() == ""
     train.stderr.close()
     assert list((tmp_path / "run" / "checkpoints").glob("0*"))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from clocks import HANG_SECONDS
 from experiments import TINY as TINY_EXPERIMENT
 from training_runs import TINY
 
@@ -60,7 +61,7 @@ def athenan(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         input="quit\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -140,7 +141,7 @@ def test_running_the_package_imports_nothing_from_the_current_folder(folder: Pat
         env={**os.environ, "PYTHONPATH": str(Path(ath.__file__).parent.parent)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert "Traceback" not in done.stderr

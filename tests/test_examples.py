@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from clocks import HANG_SECONDS
 
 from ludii_bridge import LudiiError, installation
 
@@ -35,7 +36,7 @@ def test_runs(script: str, tmp_path: Path) -> None:
         _require_ludii()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(ROOT / script), *SMALLEST[script]]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert not list(tmp_path.iterdir()), "nothing is left behind"
@@ -56,7 +57,7 @@ def test_runs(script: str, tmp_path: Path) -> None:
 def test_an_example_refuses_as_the_command_does(script: str, words: str, message: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(ROOT / "examples" / f"{script}.py"), *words.split()]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert done.returncode == 2
     assert done.stdout == ""
     assert message in done.stderr

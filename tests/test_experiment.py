@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from clocks import HANG_SECONDS
 from experiments import MATCHES, TINY, TRAININGS, Recorder, rows, run_tiny, tiny_file
 
 import athenan_spiel
@@ -338,7 +339,7 @@ def test_processes_that_cannot_be_started_are_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(tiny_experiment: Path, tmp_path: Path) -> None:
-    (tmp_path / "tiny.toml").write_text(TINY.replace("[training]\nmatches = 4", "[training]\nseconds = 4"))
+    (tmp_path / "tiny.toml").write_text(TINY.replace("[training]\nmatches = 4", "[training]\nseconds = 3600"))
     command = [sys.executable, "-m", "athenan_spiel", "experiment", "tiny.toml", "--folder", "x", "--processes", "2"]
     root = str(Path(athenan_spiel.__file__).resolve().parent.parent)
     process = subprocess.Popen(
@@ -351,11 +352,11 @@ def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(tiny_experiment: Pa
         start_new_session=True,
     )
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + HANG_SECONDS
         while not list((tmp_path / "x").glob("trainings/*/*/*/checkpoints/0*")) and time.monotonic() < until:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=HANG_SECONDS)
     finally:
         process.kill()
     assert process.returncode == 130, err

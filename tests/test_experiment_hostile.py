@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -279,11 +278,9 @@ def test_matches_are_not_mended_or_added_through_links(copied: Path, outside: Pa
 def test_nobody_waits_for_a_fifo(copied: Path, name: str) -> None:
     (copied / name).unlink()
     os.mkfifo(copied / name)
-    before = time.monotonic()
     for attempt in (report, run_again):
         with pytest.raises(ExperimentError, match=rf"{name} cannot be read: it is no regular file"):
-            attempt(tiny_file(), copied)
-    assert time.monotonic() - before < 10
+            attempt(tiny_file(), copied)  # who reads a FIFO that nobody writes to waits for ever
 
 
 def run_again(file: Any, folder: Path) -> None:

@@ -37,13 +37,13 @@ def commands(page: Path) -> list[list[str]]:
 
 
 def in_short(words: list[str]) -> list[str]:
-    """The `athenan` command with counts of 2, moves of two search iterations, and a second of training; the checkpoint
-    after 2 matches is then the only one."""
+    """The `athenan` command with counts of 2, moves of two search iterations, and a second of training where no matches
+    are counted, however many that lets end; the checkpoint after 2 matches is else the only one."""
     if words[0] == "experiment":
         assert (ROOT / words[1]).is_file()
         Path("tiny.toml").write_text(TINY, encoding="utf-8")
         words = ["experiment", "tiny.toml", *words[2:]]
-    if words[0] == "train" and "--time" not in words:
+    if words[0] == "train" and not {"--time", "--matches"} & {*words}:
         words = [*words, "--time", "1s"]
     for option, value in {
         "--time": "1s",

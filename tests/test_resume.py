@@ -17,6 +17,7 @@ from typing import Any
 
 import pyspiel
 import pytest
+from clocks import HANG_SECONDS
 from training_runs import TINY, state_of
 
 from athenan_spiel.config import EncodingConfig, ReplayConfig, SearchConfig, TrainingConfig
@@ -108,7 +109,7 @@ def processes() -> Any:
 def killed(processes: Any, target: Callable[..., None], *arguments: Any) -> None:
     process = processes.Process(target=target, args=arguments)
     process.start()
-    process.join(120)
+    process.join(HANG_SECONDS)
     assert process.exitcode == -signal.SIGKILL
 
 

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from clocks import HANG_SECONDS
 from run_folders import CONFIG, GAME, newest, sample, two_checkpoints
 
 from athenan_spiel.errors import CheckpointError, ConfigError
@@ -157,8 +158,8 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def hold(path: Path, ready: multiprocessing.synchronize.Event) -> None:
     with RunFolder(path).locked():
         ready.set()
-        ready.wait(60)
-        multiprocessing.Event().wait(60)
+        ready.wait(HANG_SECONDS)
+        multiprocessing.Event().wait(HANG_SECONDS)
 
 
 def test_two_processes_cannot_train_in_one_folder_and_a_kill_frees_it(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_two_processes_cannot_train_in_one_folder_and_a_kill_frees_it(tmp_path: 
     other = context.Process(target=hold, args=(tmp_path, ready))
     other.start()
     try:
-        assert ready.wait(60)
+        assert ready.wait(HANG_SECONDS)
         with pytest.raises(CheckpointError, match="another process is training in"), RunFolder(tmp_path).locked():
             pass
     finally:

@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 import pyspiel
 import pytest
+from clocks import Clock
 from oracles.brute_force import BruteForce
 from oracles.evaluators import noise
 
@@ -16,6 +17,7 @@ import athenan_spiel.solving
 from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
+from athenan_spiel.search import thinking
 from athenan_spiel.search.ahead import PATIENCE, WinsAhead
 from athenan_spiel.solving import SEARCHES, Proof, ProofBounds, solve
 
@@ -106,11 +108,14 @@ def test_the_winner_is_quick_and_the_loser_plays_on(seed: int) -> None:
         (ProofBounds(seconds=0.05, iterations=10**9), "seconds"),
     ],
 )
-def test_a_bound_ends_it_with_what_is_known(bounds: ProofBounds, ending: str) -> None:
+def test_a_bound_ends_it_with_what_is_known(bounds: ProofBounds, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(step=2**-10)
+    for module in (athenan_spiel.solving, thinking):
+        monkeypatch.setattr(module, "time", clock)
     proof = solve(load_game("hex(board_size=5)"), bounds=bounds)
     assert (proof.proven, proof.ending) == (False, ending)
     assert bounds.iterations is None or proof.iterations == bounds.iterations or ending == "seconds"
-    assert bounds.seconds is None or bounds.seconds <= proof.seconds < bounds.seconds + 5
+    assert bounds.seconds is None or bounds.seconds <= proof.seconds < bounds.seconds + 10 * clock.step
     assert proof.line
     assert proof.nodes > 0
 

@@ -6,12 +6,12 @@ import math
 import random
 import re
 from collections.abc import Hashable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyspiel
 import pytest
+from clocks import Clock
 from fake_game import EXAMPLE, FakeGame, Recorder, first, score, second
 from numpy.typing import NDArray
 
@@ -87,20 +87,10 @@ def test_evaluations_stop_after_the_iteration_that_reaches_them(kind: type[Searc
         assert (result.iterations, result.evaluations) == (stop, valued[stop - 1])
 
 
-class Clock:
-    """Stands for the module `time` where thinking looks at it; it moves only when told to."""
-
-    def __init__(self) -> None:
-        self.now = 1234.5
-
-    def perf_counter(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(thinking, "time", SimpleNamespace(perf_counter=clock.perf_counter))
+    monkeypatch.setattr(thinking, "time", clock)
     return clock
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyspiel
 import pytest
 import torch
+from clocks import Clock
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, state_of
 
 from athenan_spiel.config import (
@@ -25,7 +26,7 @@ from athenan_spiel.config import (
     TrainingConfig,
 )
 from athenan_spiel.errors import CheckpointError, ConfigError, EvaluatorError, LearningError, UnsupportedGameError
-from athenan_spiel.training import load_agent, preset, resume, train
+from athenan_spiel.training import load_agent, preset, resume, session, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     CheckpointWritten,
@@ -211,19 +212,20 @@ def test_a_stop_request_drops_the_round_and_saves_what_was_before_it(tmp_path: P
     assert state_of(on.checkpoint) == state_of(longer.checkpoint)
 
 
-def test_the_time_limit_is_kept_over_resumptions(tmp_path: Path) -> None:
-    config = dataclasses.replace(ENDLESS, seconds=0.6, search=SearchConfig(seconds=10.0, iterations=None))
-    config = dataclasses.replace(config, search=SearchConfig(iterations=30))
+def test_the_time_limit_is_kept_over_resumptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(step=2**-8)
+    monkeypatch.setattr(session, "time", clock)
+    config = dataclasses.replace(ENDLESS, seconds=0.6, search=SearchConfig(iterations=30))
     run = train(pyspiel.load_game("connect_four"), config, tmp_path / "run")
     assert run.reason == "seconds"
-    assert 0.6 <= run.seconds < 6
-    assert read_header(run.checkpoint).counters.seconds == pytest.approx(run.seconds, abs=1.0)
+    assert 0.6 <= run.seconds < 0.6 + 20 * clock.step
+    assert read_header(run.checkpoint).counters.seconds == pytest.approx(run.seconds, abs=20 * clock.step)
     again = resume(run.folder)
     assert again.reason == "seconds"
     assert again.matches == run.matches
     more = resume(run.folder, more_seconds=0.4)
     assert more.seconds >= run.seconds + 0.4
-    assert RunFolder(run.folder).settings()[1].seconds == pytest.approx(again.seconds + 0.4, abs=0.5)
+    assert RunFolder(run.folder).settings()[1].seconds == pytest.approx(again.seconds + 0.4, abs=20 * clock.step)
 
 
 def test_training_works_in_another_thread(tmp_path: Path) -> None:
@@ -318,14 +320,14 @@ def test_a_checkpoint_is_written_whenever_so_many_more_matches_are_learned(tmp_p
 
 
 def test_slow_checkpoints_are_spaced_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = RunFolder.save
-    clock = threading.Event()
+    original, clock = RunFolder.save, Clock(step=2**-10)
 
     def slow(self: RunFolder, checkpoint: Any) -> Path:
-        clock.wait(0.5)
+        clock.now += 100
         return original(self, checkpoint)
 
     monkeypatch.setattr(RunFolder, "save", slow)
+    monkeypatch.setattr(session, "time", clock)
     events: list[Event] = []
     train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[events.append])
     assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 12]

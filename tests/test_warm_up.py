@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clocks import HANG_SECONDS, Clock
 from numpy.typing import NDArray
 from training_runs import TINY, state_of
 
@@ -30,7 +31,7 @@ from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import CHUNK, RandomEnds
 from athenan_spiel.outcomes import make_outcome, register_outcome
-from athenan_spiel.training import preset, resume, train
+from athenan_spiel.training import preset, resume, session, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import CheckpointWritten, Event, RunStarted, WarmUpFinished, WarmUpProgress
 
@@ -170,7 +171,7 @@ def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
         assert all(_blocks_ctrl_c(child) for child in children)
         os.killpg(run.pid, signal.SIGINT)
         rest = run.stderr.read()
-        assert run.wait(60) == 130
+        assert run.wait(HANG_SECONDS) == 130
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGKILL)
@@ -222,21 +223,23 @@ def test_training_begins_with_it_whatever_the_processes(tmp_path: Path) -> None:
 
 
 def test_its_time_is_not_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original, told = Learner.learn, list[Event]()
+    original, told, clock = Learner.learn, list[Event](), Clock(step=2**-10)
 
     def slow(self: Learner, batches: Iterable[Batch]) -> LearningReport:
-        time.sleep(0.1)
+        clock.now += 1
         return original(self, batches)
 
     def stop() -> bool:
         return any(isinstance(event, WarmUpFinished) for event in told)
 
     monkeypatch.setattr(Learner, "learn", slow)
+    monkeypatch.setattr(session, "time", clock)
     config = dataclasses.replace(WARM, learner=dataclasses.replace(WARM.learner, batch_size=50))
     run = train(GAME, config, tmp_path / "run", listeners=[told.append], stop=stop)
     (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
-    assert finished.warm_up_seconds > 0.5
-    assert run.seconds < finished.warm_up_seconds / 2
+    minibatches = -(-STATES // 50)
+    assert minibatches <= finished.warm_up_seconds < minibatches + 1
+    assert run.seconds < 1
 
 
 @pytest.mark.parametrize("at", [1, 3, 9])

@@ -25,8 +25,8 @@ from typing import Any
 
 HANG_SECONDS = 10.0
 """A case that still runs then hangs, unless it had less than half of a core, as on a machine with more to do."""
-MOST_SECONDS = 60.0
-"""Then it hangs in any case."""
+MOST_SECONDS = 900.0
+"""Then it hangs in any case; far more than any case takes on a machine with more to do."""
 PATIENCE = 3.0
 """A case that still works after so long gets Ctrl-C, as from a user: some lines rightly ask for days of work."""
 IDLE_SHARE = 0.1
@@ -49,6 +49,7 @@ class Ended:
 
     Attributes:
         code: its exit code; negative: the signal that ended it.
+        seconds, processor_seconds: from its begin to its end, and of work.
         idle: it was waiting, not working, when its patience ended.
         interrupted: it got Ctrl-C, as its patience had ended.
         hung: it had to be killed.
@@ -60,6 +61,7 @@ class Ended:
     stdout: str
     stderr: str
     seconds: float
+    processor_seconds: float = 0.0
     idle: bool = False
     interrupted: bool = False
     hung: bool = False
@@ -96,7 +98,7 @@ def run_forked(
         _child(case, folder, environment, notes)
     watched = _Watchdog(child, patience, limit)
     while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
+        ended, status, used = os.wait4(child, os.WNOHANG)
         if ended:
             break
         if kill is not None:
@@ -111,6 +113,7 @@ def run_forked(
         stdout=_text(notes / "stdout"),
         stderr=_text(notes / "stderr"),
         seconds=seconds,
+        processor_seconds=used.ru_utime + used.ru_stime,
         idle=watched.idle,
         interrupted=watched.interrupted,
         hung=watched.hung,
@@ -211,7 +214,7 @@ class _Watchdog:
         if seconds < self._next:
             return
         self._next = seconds + 0.25
-        used, megabytes, runs = _resources(self._session)
+        used, megabytes, runs = resources(self._session)
         self._ran |= runs
         if megabytes > MEGABYTES:
             self.megabytes = megabytes
@@ -230,8 +233,11 @@ class _Watchdog:
             os.killpg(self._session, signal.SIGKILL)
 
 
-def _resources(session: int) -> tuple[float, float, bool]:
-    """Seconds of processor time and megabytes of the processes of a session, and whether one of them wants to run."""
+def resources(session: int) -> tuple[float, float, bool]:
+    """Seconds of processor time and megabytes of the processes of a session, and whether one of them wants to run.
+
+    The time of those that have ended counts, too, where another of the session has waited for them.
+    """
     ticks, pages, runs = 0, 0, False
     for process in Path("/proc").iterdir():
         if not process.name.isdecimal():
@@ -239,7 +245,7 @@ def _resources(session: int) -> tuple[float, float, bool]:
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
             if int(fields[3]) == session:
-                ticks += int(fields[11]) + int(fields[12])
+                ticks += sum(map(int, fields[11:15]))
                 pages += int(fields[21])
                 runs |= fields[0] in "RD"
     return ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 2**20, runs

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from command_lines import TINY
-from forked import Ended, run_forked
+from forked import Ended, resources, run_forked
 from sandbox import Sandbox
 from verdict import broken, last_line
 
@@ -38,7 +38,7 @@ POLITE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ENDS = {130, *(128 + number for number in POLITE)}
 """Exit codes of a run that was asked to stop."""
 SAVED_SECONDS = 5.0
-"""Within so long a run that is asked to stop has saved and ended."""
+"""Of processor time: with no more a run that is asked to stop has saved and ended, whatever else the machine does."""
 _CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 
 
@@ -128,11 +128,10 @@ def _disturbed(
         sent = _Sender(number, moment)
         ended = _session(sandbox, words, kill=sent)
         what = f"{number.name} after {moment:.2f} s"
-        if number != signal.SIGKILL and sent.at is not None:
+        if number != signal.SIGKILL and sent.used is not None:
             life.signals += 1
-            busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # with other things
-            if ended.seconds - moment > SAVED_SECONDS * busy:
-                life.faults.append(f"slow: {number.name} was answered after {ended.seconds - moment:.1f} s")
+            if (answer := ended.processor_seconds - sent.used) > SAVED_SECONDS:
+                life.faults.append(f"slow: {number.name} was answered after {answer:.1f} s of work")
     life.kills += ended.code == -signal.SIGKILL
     life.story.append(f"{words[0]} {what}: {ended.code}")
     return ended
@@ -142,13 +141,13 @@ class _Sender:
     """Sends a signal once, when so many seconds have gone by."""
 
     def __init__(self, number: signal.Signals, seconds: float) -> None:
-        self.at: float | None = None
+        self.used: float | None = None
         self._number = number
         self._seconds = seconds
 
     def __call__(self, process: int, seconds: float) -> None:
-        if self.at is None and seconds >= self._seconds:
-            self.at = seconds
+        if self.used is None and seconds >= self._seconds:
+            self.used = resources(process)[0]
             os.kill(process, self._number)
 
 
@@ -186,8 +185,8 @@ def _session(
         environment=sandbox.environment(),
         notes=sandbox.root / "notes",
         kill=kill,
-        patience=30.0,
-        limit=60.0,
+        patience=120.0,
+        limit=300.0,
     )
 
 

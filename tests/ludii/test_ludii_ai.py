@@ -113,7 +113,7 @@ def test_threads_that_share_an_ai_wait_for_each_other(fake: FakeTransport, monke
         nonlocal inside, worst
         inside += 1
         worst = max(worst, inside)
-        pause.wait(0.02)
+        pause.wait(0.02)  # the others may come in, if nothing keeps them out
         inside -= 1
         return plain(self, *args)
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from clocks import HANG_SECONDS, Clock
 from open_spiel.python.observation import make_observation
 
 from ludii_bridge import LudiiError, connect
+from ludii_bridge import operations as operations_module
 
 pytestmark = pytest.mark.usefixtures("ludii")
 
@@ -131,6 +133,7 @@ def test_more_children_than_there_is_room_for_are_refused(monkeypatch: pytest.Mo
 
 def test_threads_are_given_up_again_where_they_do_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Java is slow at first, and then a few children of a small state are made sooner by one thread."""
+    monkeypatch.setattr(operations_module, "time", Clock(step=1e-4))  # for nine children
     state = load("Tic-Tac-Toe").new_initial_state()
     operations = state.get_game().rules.operations
     monkeypatch.setattr(operations, "_seconds", 1.0)
@@ -358,7 +361,9 @@ if child == 0:
     os._exit(0)
 os.waitpid(child, 0)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=HANG_SECONDS
+    )
     assert done.stdout.split() == ["told"] * 4
 
 

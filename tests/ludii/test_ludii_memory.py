@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from clocks import HANG_SECONDS
 
 from ludii_bridge import LudiiError, jvm
 
@@ -43,7 +44,7 @@ QUEUE = 'thread "Python Reference Queue"'
 def test_java_out_of_memory_is_one_line_and_the_process_goes_on() -> None:
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=root, check=True, timeout=300
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=root, check=True, timeout=HANG_SECONDS
     )
     line = "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
     assert done.stdout.splitlines() == [line, "121", line, "121"]
@@ -69,7 +70,9 @@ for description in ({str(board)!r}, {str(tmp_path / "error.lud")!r}):
 print(pyspiel.load_game("ludii(game=Tic-Tac-Toe)"))
 """
     (tmp_path / "error.lud").write_text('(game "Error" (players 2) (nonsense))')
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=HANG_SECONDS
+    )
     assert done.stdout.splitlines() == [
         "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states",
         "error cannot be loaded: Couldn't find ludeme class for token 'nonsense'.",

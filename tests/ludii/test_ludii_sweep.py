@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clocks import HANG_SECONDS
 from ludii_fake import FakePosition, FakeTransport
 
 from ludii_bridge import verdicts
@@ -161,7 +162,7 @@ def test_the_published_page_is_that_of_the_published_rows() -> None:
 
 def slow_or_deadly(what: str) -> str:
     if what == "sleep":
-        time.sleep(60)
+        time.sleep(HANG_SECONDS)
     if what == "die":
         os._exit(1)
     if what == "raise":
@@ -170,7 +171,7 @@ def slow_or_deadly(what: str) -> str:
 
 
 def test_a_call_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -> None:
-    with Watched(slow_or_deadly, seconds=20) as watched:
+    with Watched(slow_or_deadly, seconds=HANG_SECONDS) as watched:
         first, second = watched("one"), watched("one")
         assert first == second != f"one in {os.getpid()}"
         for deadly in ("die", "raise"):
