@@ -20,8 +20,10 @@ def nearest(got: object, known: Iterable[str]) -> str:
     """The words ": did you mean 'x'?" if one of the `known` names is near to what came, else nothing."""
     if isinstance(got, str) and len(got) > LONGEST_NAME:
         return ""
-    near = difflib.get_close_matches(shown(got) if not isinstance(got, str) else got, list(known), n=1)
-    return f": did you mean {near[0]!r}?" if near else ""
+    text = got if isinstance(got, str) else shown(got)
+    names = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(text.casefold(), list(names), n=1)
+    return f": did you mean {names[near[0]]!r}?" if near else ""
 
 
 class _Shortened(reprlib.Repr):

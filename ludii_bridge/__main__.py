@@ -11,7 +11,7 @@ from ludii_bridge import verdicts
 from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import LICENCE, install
-from ludii_bridge.report import lines, report
+from ludii_bridge.report import is_ready, lines, report
 from ludii_bridge.sweep import sweep
 
 
@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     installing.add_argument("--file", metavar="JAR", help="a jar that was downloaded already")
     installing.add_argument("--sha256", metavar="HASH", help="the SHA-256 that the jar must have")
     sweeping = commands.add_parser("sweep", help="try the board games and write which can be played")
+    sweeping.add_argument("--all", action="store_true", help="try all games, not the board games alone")
     sweeping.add_argument(
         "rows", metavar="FILE", type=Path, help="the CSV file of a row a game; games in it are left out"
     )
@@ -40,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif given.command == "sweep":
             _sweep(given)
         else:
-            print("\n".join(lines(report())))
+            findings = report()
+            print("\n".join(lines(findings)))
+            return 0 if is_ready(findings) else 2
     except LudiiError as error:
         print(f"ludii_bridge: {error}", file=sys.stderr)
         return 2
@@ -58,7 +61,8 @@ def _sweep(given: argparse.Namespace) -> None:
     done = {verdict.name for verdict in verdicts.read(given.rows)}
     verdicts.begin(given.rows)
     catalogue = connect().catalogue
-    names = [name for name in catalogue.names("lud/board/") if given.only.lower() in name.lower() and name not in done]
+    found = catalogue.names("" if given.all else "lud/board/")
+    names = [name for name in found if given.only.lower() in name.lower() and name not in done]
     for count, verdict in enumerate(sweep(names, given.matches, given.length, given.seconds, given.processes), start=1):
         verdicts.append(verdict, given.rows)
         print(f"{count}/{len(names)} {verdict.name}: {verdict.reason or 'supported'}", flush=True)

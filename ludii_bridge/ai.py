@@ -10,7 +10,7 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ludii_bridge.errors import LudiiError, nearest
+from ludii_bridge.errors import LudiiError, alike
 from ludii_bridge.state import LudiiState
 from ludii_bridge.transport import Thinker
 
@@ -56,8 +56,8 @@ def find_ai(name: str) -> str:
     """
     found = {known.lower(): known for known in NAMES}.get(name.lower())
     if found is None:
-        hint = nearest(name, NAMES) or f"; they are {', '.join(NAMES)}"
-        raise LudiiError(f"no AI of Ludii's is called {name!r}{hint}")
+        hint = alike(name, NAMES) or "; UCT, Alpha-Beta and Ludii AI are some"
+        raise LudiiError(f"no AI of Ludii's is called {name!r}{hint} (ludii_bridge.ai.NAMES has all {len(NAMES)})")
     return found
 
 

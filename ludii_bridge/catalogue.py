@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from ludii_bridge.errors import LudiiError, nearest
+from ludii_bridge.errors import LudiiError, alike, nearest
 
 _LEFT_OUT = (
     "lud/bad/",
@@ -28,6 +28,7 @@ _LEFT_OUT = (
 )
 """Folders of Ludii's unfinished games, of its tests and of parts of games, which Ludii leaves out of its own lists."""
 _BRACKETS = str.maketrans("[]", "()")
+_WRITTEN = str.maketrans("()", "[]", ",=")
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,12 @@ class Menu:
     Attributes:
         options: for each category ("Board Size") its choices ("9x9"), in Ludii's order.
         rulesets: for each ruleset's name its options ("Board Size/9x9").
+        defaults: for each category the choice that is taken where nothing is said.
     """
 
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rulesets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
 
 class Catalogue:
@@ -64,7 +67,7 @@ class Catalogue:
         for path in sorted(path.removeprefix("/") for path in paths):
             if not path.startswith(_LEFT_OUT):
                 self._paths.setdefault(PurePosixPath(path).stem, path)
-        self._names = {_plain(name): name for name in self._paths}
+        self._names = {plain(name): name for name in self._paths}
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -73,6 +76,10 @@ class Catalogue:
         """The names in order, all of them or those below a folder of the jar, such as "lud/board/"."""
         return sorted(name for name, path in self._paths.items() if path.startswith(folder))
 
+    def folder(self, name: str) -> str:
+        """Where the jar has a game, such as "board/space/line", by Ludii's own name of it."""
+        return str(PurePosixPath(self._paths[name]).parent.relative_to("lud"))
+
     def find(self, name: str) -> Source:
         """The game called `name`.
 
@@ -80,9 +87,11 @@ class Catalogue:
             LudiiError: Ludii has none of that name; the message suggests the nearest.
         """
         wanted = name.strip().translate(_BRACKETS)
-        known = self._names.get(_plain(wanted))
+        known = self._names.get(plain(wanted))
         if known is None:
-            hint = nearest(wanted, self._paths) or "; `athenan games --ludii` lists them"
+            hint = (
+                alike(wanted.translate(_WRITTEN), map(written, self._paths)) or "; `athenan games --ludii` lists them"
+            )
             raise LudiiError(f"Ludii has no game called {wanted!r}{hint}")
         return Source(known, f"/{self._paths[known]}")
 
@@ -97,6 +106,11 @@ def find_file(path: str) -> Source:
     if file.suffix != ".lud" or not file.is_file():
         raise LudiiError(f"expected the path of a .lud file, got {path!r}")
     return Source(file.stem, str(file), is_file=True)
+
+
+def written(name: str) -> str:
+    """A name of Ludii's, or an option, as it is written in a game string."""
+    return name.translate(_WRITTEN)
 
 
 def choose(name: str, menu: Menu, ruleset: str, options: str) -> tuple[str, ...]:
@@ -127,8 +141,8 @@ def _ruleset(name: str, menu: Menu, wanted: str) -> Sequence[str]:
     if not wanted:
         return ()
     short = {heading.removeprefix("Ruleset/"): heading for heading in menu.rulesets}
-    folded = {_plain(key): heading for key, heading in short.items()}
-    heading = folded.get(_plain(wanted).removeprefix("ruleset/"))
+    folded = {plain(key): heading for key, heading in short.items()}
+    heading = folded.get(plain(wanted).removeprefix("ruleset/"))
     if heading is None:
         raise LudiiError(f"{name} has no ruleset {wanted!r}{nearest(wanted, short) or _known(short)}")
     return menu.rulesets[heading]
@@ -138,19 +152,19 @@ def _option(name: str, menu: Menu, wanted: str) -> tuple[str, str]:
     category, slash, choice = wanted.partition("/")
     if not slash:
         raise LudiiError(f"expected Category/Choice as an option of {name}, got {wanted!r}{_known(menu.options)}")
-    categories = {_plain(key): key for key in menu.options}
-    known = categories.get(_plain(category))
+    categories = {plain(key): key for key in menu.options}
+    known = categories.get(plain(category))
     if known is None:
         raise LudiiError(f"{name} has no option {category!r}{nearest(category, menu.options) or _known(menu.options)}")
-    choices = {_plain(key): key for key in menu.options[known]}
-    found = choices.get(_plain(choice))
+    choices = {plain(key): key for key in menu.options[known]}
+    found = choices.get(plain(choice))
     if found is None:
         hint = nearest(choice, menu.options[known]) or _known(menu.options[known])
         raise LudiiError(f"{known!r} of {name} has no choice {choice!r}{hint}")
     return known, found
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """What of a name can be written in a game string: no commas and equals signs, in lower case."""
     return " ".join(text.translate(_BRACKETS).replace(",", " ").replace("=", " ").split()).casefold()
 

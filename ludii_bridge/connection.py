@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import threading
 
-from ludii_bridge.installation import find_jar, find_java
+from ludii_bridge.installation import find_jar, find_java, java_memory
 from ludii_bridge.transport import Transport
 
 _connecting = threading.Lock()
 _transport: Transport | None = None
 
 
-def connect(jar: str | os.PathLike[str] | None = None, *, java: str | None = None, memory: str = "2g") -> Transport:
+def connect(
+    jar: str | os.PathLike[str] | None = None, *, java: str | None = None, memory: str | None = None
+) -> Transport:
     """Start Java with Ludii now, and in a way of your own; otherwise the first game that is loaded does.
 
     Java starts once in a process: where it runs already, this changes nothing.
@@ -20,17 +22,17 @@ def connect(jar: str | os.PathLike[str] | None = None, *, java: str | None = Non
     Args:
         jar: the path of Ludii's jar; by default see `installation.find_jar`.
         java: "bundled", "system", or the folder of a Java runtime; see `installation.find_java`.
-        memory: the most that Java's objects may take, such as "2g".
+        memory: the most that Java's objects may take, such as "4g"; by default see `installation.java_memory`.
 
     Raises:
-        LudiiError: Java, the jar or jpype is missing, or Java does not start.
+        LudiiError: Java, the jar or jpype is missing, Java does not start, or the memory is no size that it can have.
     """
     global _transport
     with _connecting:
         if _transport is None:
             from ludii_bridge.java import JavaTransport
 
-            _transport = JavaTransport(find_jar(jar), find_java(java), memory)
+            _transport = JavaTransport(find_jar(jar), find_java(java), java_memory(memory))
         return _transport
 
 

@@ -22,7 +22,7 @@ from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.observer import LudiiObserver
 from ludii_bridge.state import LudiiState
-from ludii_bridge.transport import Rules, Traits
+from ludii_bridge.transport import Rules, Traits, unfit
 
 _DEFAULTS: dict[str, Any] = {"game": "", "file": "", "ruleset": "", "options": "", "max_length": 1000, "max_actions": 0}
 """The parameters of a game string; `docs/ludii.md` explains them."""
@@ -148,8 +148,10 @@ def load(text: str) -> LudiiGame:
 def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
     """The compiled game that the parameters mean, and the most moves of a match."""
     if bool(given["game"]) == bool(given["file"]):
+        got = f"both, {given['game']!r} and {given['file']!r}: leave one out" if given["game"] else "neither"
         raise LudiiError(
-            "expected the name of a game or the path of a .lud file, as in ludii(game=Hex) or ludii(file=my.lud)"
+            "expected the name of a game, as in ludii(game=Hex), or the path of a .lud file, as in ludii(file=my.lud), "
+            f"got {got}"
         )
     transport = connect()
     source = find_file(given["file"]) if given["file"] else transport.catalogue.find(given["game"])
@@ -169,10 +171,7 @@ def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
 
 def _require_fit(traits: Traits) -> None:
     """Raise `LudiiError` with all reasons why a game cannot be played here."""
-    players = traits.players
-    reasons = [] if players in _TYPES else [f"it is for {players} players, not one or two"]
-    reasons += traits.faults
-    if reasons:
+    if reasons := unfit(traits):
         raise LudiiError(f"{traits.name} is not supported: {'; '.join(reasons)}")
 
 

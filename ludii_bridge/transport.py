@@ -48,6 +48,12 @@ class Traits:
     scored: bool = False
 
 
+def unfit(traits: Traits) -> list[str]:
+    """Why a game cannot be an OpenSpiel game here; empty where it can."""
+    players = traits.players
+    return [*([] if players in (1, 2) else [f"it is for {players} players, not one or two"]), *traits.faults]
+
+
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 
@@ -189,6 +195,11 @@ class Rules(Protocol):
     @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are; see `LudiiGame.geometry`."""
+        ...
+
+    @property
+    def menu(self) -> Menu:
+        """What can be chosen in the game."""
         ...
 
     def limit(self, moves: int) -> None:

@@ -47,8 +47,8 @@ FETCHED = {
     for name in names
 }
 """The true home of what `athenan_spiel` offers."""
-LUDII_DOORS = {"athenan_spiel.games.spec", "athenan_spiel.cli.ludii", "athenan_spiel.cli.games"}
-"""Who may import ludii_bridge: what reads the name of one of its games, to register them, its command, and the list."""
+LUDII_DOORS = {f"athenan_spiel.{name}" for name in ("games.spec", "cli.ludii", "cli.ludii_games", "cli.java")}
+"""Who may import ludii_bridge: what reads the name of one of its games, its command, the list, and Java's options."""
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}
 
 

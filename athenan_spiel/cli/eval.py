@@ -15,6 +15,7 @@ from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.contestant import Contestant
 from athenan_spiel.cli.eval_alone import play_alone, table_of
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
+from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
@@ -56,6 +57,8 @@ class EvalArguments:
     """Of the openings and the agents."""
     allow_code: AllowCode = ()
     """An outcome of yours that a run was trained with; without this, the run's is the gain times its scale."""
+    ludii_memory: LudiiMemory = None
+    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 

@@ -5,7 +5,7 @@ BROKEN_PIPE = 1
 """The reader of standard output went away."""
 BAD_INPUT = 2
 """One or two lines on standard error say what was wrong: the words, a file, a full disk, a folder that is gone; or that
-a second Ctrl-C broke off what the first one was saving."""
+a second Ctrl-C broke off what the first one was saving. `athenan ludii` ends so, too, where a part is missing."""
 UNPROVEN = 3
 """`athenan solve` came to a limit before a proof."""
 STOPPED = 130

@@ -14,6 +14,7 @@ from rich.progress import Progress as Bars
 
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
+from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
@@ -62,6 +63,8 @@ class ExperimentArguments:
     """Only make tables and plots again from what the folder holds, finished or not."""
     allow_code: AllowCode = ()
     """An outcome of yours that the file may name."""
+    ludii_memory: LudiiMemory = None
+    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the results as one JSON document."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.markup import escape
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json
@@ -18,20 +17,23 @@ from athenan_spiel.errors import ConfigError
 
 if TYPE_CHECKING:
     from athenan_spiel.games import GameInfo
-    from ludii_bridge.verdicts import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
 class GamesArguments:
     """List OpenSpiel's games, or Ludii's: which can be trained, and why not where they cannot.
 
+    With --ludii and the whole name of a game, as in `athenan games --ludii "Lines of Action"`: all about that one, its
+    options and outcomes, and how long and wide random matches of it are.
+
     Example: athenan games chess
     """
 
     filter: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILTER")] = ""
-    """Only games with this in their name."""
+    """Only games with this in their name; with --ludii, a whole name shows that game."""
     ludii: tyro.conf.FlagCreatePairsOff[bool] = False
-    """The board games of Ludii, as they were tried; this needs neither Java nor Ludii."""
+    """The games of Ludii. The list needs neither Java nor Ludii, and is longer with Ludii's jar; a single game needs
+    both for more than the list says."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 
@@ -40,7 +42,10 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan games` with these words; returns the exit code."""
     arguments = parse(GamesArguments, words, "athenan games")
     if arguments.ludii:
-        return _run_ludii(arguments)
+        from athenan_spiel.cli.ludii_games import show
+
+        show(arguments.filter, json=arguments.json)
+        return DONE
     from athenan_spiel.games import all_games
 
     wanted = arguments.filter.lower()
@@ -52,40 +57,6 @@ def run(words: Sequence[str]) -> int:
     else:
         output().print(_table(games))
     return DONE
-
-
-def _run_ludii(arguments: GamesArguments) -> int:
-    """The sweep that the bridge brings along."""
-    from ludii_bridge.verdicts import read
-
-    tried = read()
-    verdicts = [verdict for verdict in tried if arguments.filter.lower() in verdict.name.lower()]
-    if not verdicts:
-        raise ConfigError(
-            f"expected a part of the name of one of Ludii's {len(tried)} board games, got {arguments.filter!r}: "
-            "`athenan games --ludii` lists all"
-        )
-    if arguments.json:
-        print_json([dataclasses.asdict(verdict) | {"supported": not verdict.reason} for verdict in verdicts])
-    else:
-        output().print(_ludii_table(verdicts))
-    return DONE
-
-
-def _ludii_table(verdicts: Sequence[Verdict]) -> Table:
-    supported = [verdict for verdict in verdicts if not verdict.reason]
-    versions = " and ".join(sorted({verdict.version for verdict in verdicts}))
-    title = f"{len(supported)} of {len(verdicts)} board games of Ludii {versions} can be trained"
-    table = Table(title=title, title_justify="left")
-    table.add_column("game", no_wrap=True)
-    table.add_column("can be trained")
-    table.add_column("tensor")
-    table.add_column("most moves met", justify="right")
-    for verdict in [*supported, *(verdict for verdict in verdicts if verdict.reason)]:
-        shape = " x ".join(map(str, verdict.shape))
-        facts = ("yes", shape, str(verdict.branching)) if not verdict.reason else (f"no: {verdict.reason}", "", "")
-        table.add_row(escape(verdict.name), *facts, style=None if not verdict.reason else "dim")
-    return table
 
 
 def _document(game: GameInfo) -> dict[str, Any]:

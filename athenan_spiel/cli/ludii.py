@@ -10,7 +10,7 @@ from typing import Annotated
 import tyro
 
 from athenan_spiel.cli.console import print_json
-from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError, nearest
 
@@ -45,7 +45,7 @@ def run(words: Sequence[str]) -> int:
             raise ConfigError(f"--{option} is for `athenan ludii install`, got it with {arguments.action!r}")
     from ludii_bridge.errors import LudiiError
     from ludii_bridge.installation import LICENCE, install
-    from ludii_bridge.report import lines, report
+    from ludii_bridge.report import is_ready, lines, report
 
     if arguments.action == "install":
         try:
@@ -59,4 +59,4 @@ def run(words: Sequence[str]) -> int:
         print_json([dataclasses.asdict(finding) for finding in findings])
     else:
         print("\n".join(lines(findings)))
-    return DONE
+    return DONE if is_ready(findings) else BAD_INPUT

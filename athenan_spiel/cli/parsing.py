@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_args
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from athenan_spiel.cli.java import use_memory
 from athenan_spiel.config import NONE
 from athenan_spiel.errors import ConfigError, nearest, shown
 
@@ -34,6 +35,8 @@ def parse(arguments_type: type[T], arguments: Sequence[str], command: str, defau
         arguments_type: a dataclass; its docstrings are the help.
         command: the words before them, such as `athenan train`.
         default: where the defaults come from if not from the dataclass; `tyro.MISSING` stands for "must be given".
+
+    What `--ludii-memory` says holds from here on.
 
     Raises:
         ConfigError: an option is unknown, missing, or has a value that it cannot take.
@@ -59,6 +62,8 @@ def parse(arguments_type: type[T], arguments: Sequence[str], command: str, defau
         raise ConfigError(str(refusal) if refusal else _in_one_line(said.getvalue())) from None
     if unknown:
         raise ConfigError(_complaint(unknown, _option_names(arguments_type, command, options)))
+    if (memory := getattr(parsed, "ludii_memory", None)) is not None:
+        use_memory(memory)
     return parsed
 
 

@@ -11,6 +11,7 @@ import tyro
 
 from athenan_spiel.cli.console import output, progress
 from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for, position
@@ -54,6 +55,8 @@ class PlayArguments:
     """Of the agent's choices among equal moves."""
     allow_code: AllowCode = ()
     """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
+    ludii_memory: LudiiMemory = None
+    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
 
 
 def run(words: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ import tyro
 from athenan_spiel.cli.console import print_json, progress, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
+from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import move_names, position
@@ -56,6 +57,8 @@ class SolveArguments:
     """What the end of a match is worth to the search; by default the run's outcome, without a run the gain."""
     allow_code: AllowCode = ()
     """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
+    ludii_memory: LudiiMemory = None
+    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Give up after this time, such as 90s or 1h."""
     iterations: int | None = None

@@ -14,6 +14,7 @@ import tyro
 from athenan_spiel.cli.console import progress, quoted, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
+from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
@@ -49,6 +50,8 @@ class TrainArguments:
     """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
     allow_code: AllowCode = ()
     """An outcome of yours that the file of --config may name; what --outcome names is allowed by that."""
+    ludii_memory: LudiiMemory = None
+    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
 
 
@@ -59,7 +62,9 @@ def run(words: Sequence[str]) -> int:
     config = _limited(arguments.settings, words)
     _require_allowed(config.outcome, arguments.allow_code, option_value(words, "--outcome"))
     from athenan_spiel.games import load_game
+    from athenan_spiel.outcomes import kind_called
 
+    kind_called(config.outcome)  # a wrong name is told before Java starts
     game = load_game(arguments.game)
     folder = Path(arguments.folder) if arguments.folder is not None else new_folder(game.get_type().short_name)
     with starting(arguments):

@@ -61,7 +61,8 @@ def load_game(spec: str) -> pyspiel.Game:
         except _REFUSALS as error:
             if isinstance(error, UnsupportedGameError):
                 raise
-            raise UnsupportedGameError(f"OpenSpiel refuses {shown(spec)}: {_first_line(error)}") from error
+            refused = f"{shown(spec)} cannot be loaded" if read.name == "ludii" else f"OpenSpiel refuses {shown(spec)}"
+            raise UnsupportedGameError(f"{refused}: {_first_line(error)}") from error
     if fault:
         raise UnsupportedGameError(f"{shown(spec)} cannot be played: {fault}")
     if note := NOTES.get(read.name):

@@ -48,8 +48,9 @@ def read_spec(text: str) -> Spec:
     for argument in arguments:
         parameter, equals, value = _at_last_equals(argument)
         if not equals:
+            hint = ": leave commas out of names" if kind.short_name == "ludii" and values else ""
             raise UnsupportedGameError(
-                f"expected name=value between the brackets of {shown(text)}, got {shown(argument)}"
+                f"expected name=value between the brackets of {shown(text)}, got {shown(argument)}{hint}"
             )
         if parameter in values:
             raise UnsupportedGameError(f"{shown(parameter)} is given twice in {shown(text)}: keep one")
@@ -67,10 +68,21 @@ def _registered(name: str) -> pyspiel.GameType:
         import ludii_bridge  # noqa: F401  it registers Ludii's games
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if name not in kinds:
-        raise UnsupportedGameError(
-            f"no game is called {shown(name)}{nearest(name, kinds) or '; `athenan games` lists them'}"
-        )
+        hint = _of_ludii(name) or nearest(name, [*kinds, "ludii"]) or "; `athenan games` lists them"
+        raise UnsupportedGameError(f"no game is called {shown(name)}{hint}")
     return kinds[name]
+
+
+def _of_ludii(name: str) -> str:
+    """How a game of Ludii's is written that was called by its name alone, or as an AI of Ludii's is."""
+    prefix, colon, rest = name.partition(":")
+    if colon and prefix.casefold() == "ludii":
+        return f": a game of Ludii's is written \"ludii(game={rest.strip()})\", and ludii:NAME is an AI of Ludii's"
+    from ludii_bridge.catalogue import plain, written
+    from ludii_bridge.report import all_names
+
+    known = next((known for known in all_names() if plain(known) == plain(name)), None)
+    return "" if known is None else f': a game of Ludii\'s is written "ludii(game={written(known)})"'
 
 
 def _split(text: str) -> tuple[str, list[str]]:
@@ -111,6 +123,8 @@ def _at_last_equals(argument: str) -> tuple[str, bool, str]:
 def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
     """The value of `parameter` written as `text`, after the checks that OpenSpiel would fail or leave out."""
     known = kind.parameter_specification
+    if kind.short_name == "ludii" and (fault := _unwritable(parameter, text)):
+        raise UnsupportedGameError(fault)
     if parameter not in known:
         takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
         hint = nearest(parameter, known) or f"; {takes}"
@@ -129,6 +143,19 @@ def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
     if parameter == "filename" and not Path(value).is_file():
         raise UnsupportedGameError(f"{what} must be the path of a file, got {shown(text)}")
     return value
+
+
+def _unwritable(parameter: str, text: str) -> str:
+    """What is wrong with a value of `ludii` that has signs which OpenSpiel keeps for itself; empty where nothing is."""
+    if "=" in parameter:
+        name, _, value = parameter.partition("=")
+        return (
+            f"{name} of ludii has a sign that game strings keep for themselves, {shown(f'{value}={text}')}: leave = out"
+        )
+    if "(" in text or ")" in text:
+        better = text.replace("(", "[").replace(")", "]")
+        return f"{parameter} of ludii takes square brackets for round ones: write {parameter}={better}"
+    return ""
 
 
 def _as_openspiel_reads(text: str) -> Any:

@@ -19,10 +19,12 @@ from athenan_spiel.outcomes.registry import (
     kind_called,
     make_outcome,
     not_allowed,
+    offered,
     outcome_from_parameters,
     outcome_to_play_by,
     outcomes_for,
     register_outcome,
+    suggested,
 )
 from athenan_spiel.outcomes.sample import SAMPLE_MATCHES, Sample, sample_matches
 from athenan_spiel.outcomes.score import Score
@@ -45,9 +47,11 @@ __all__ = [
     "kind_called",
     "make_outcome",
     "not_allowed",
+    "offered",
     "outcome_from_parameters",
     "outcome_to_play_by",
     "outcomes_for",
     "register_outcome",
     "sample_matches",
+    "suggested",
 ]

@@ -35,6 +35,11 @@ class Outcome(ABC):
         """The worth of `state`, which is terminal."""
 
     @classmethod
+    def why_none(cls, game: pyspiel.Game) -> str | None:
+        """Why the game has no such worth, where that is known before a match of it is played."""
+        return None
+
+    @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
         """The outcome for `game`, of which `sample` shows some matches; here: without constants but the scale.
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import pyspiel
 
-from athenan_spiel.errors import ConfigError
 from athenan_spiel.games.measures import measured, piece_counts, why_not
 from athenan_spiel.outcomes.base import Outcome
 from athenan_spiel.outcomes.classic import gain
-from athenan_spiel.outcomes.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,11 @@ class Presence(Outcome):
         return float(won * max(won * (first - second), 1))
 
     @classmethod
-    def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
-        """Presence, if the game has pieces that come and go."""
-        if not measured("pieces", game):
-            raise ConfigError(
-                f"outcome 'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: "
-                "take 'additive_depth'"
-            )
-        return cls().scaled(sample)
+    def why_none(cls, game: pyspiel.Game) -> str | None:
+        """Pieces must come and go."""
+        if measured("pieces", game):
+            return None
+        return (
+            f"outcome 'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: "
+            "take 'additive_depth'"
+        )

@@ -51,6 +51,8 @@ def make_outcome(name: str, game: pyspiel.Game, rng: random.Random, kind: Kind |
         raise ConfigError(f"outcome must be 'score' in a game for one player such as {str(game)!r}, got {name!r}")
     if kind is Gain:
         return Gain()
+    if name in BUILT_IN and (reason := cast(type[Outcome], kind).why_none(game)):
+        raise ConfigError(reason)
     sample = sample_matches(game, rng)
     if name in BUILT_IN:
         return cast(type[Outcome], kind).for_game(game, sample)
@@ -163,10 +165,24 @@ def outcomes_for(game: str, players: int = 2) -> list[str]:
 
     Score is left out where it would come from `returns()` alone, unless there is one player, who has no other.
     """
+    return offered(players, scored=has_measure("score", game), pieces=has_measure("pieces", game))
+
+
+def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
+    """The names of this package's outcomes for a game with so many players, with points or pieces counted or not."""
     if players == 1:
         return [Score.name]
-    has = {Score.name: has_measure("score", game), Presence.name: has_measure("pieces", game)}
+    has = {Score.name: scored, Presence.name: pieces}
     return [name for name in BUILT_IN if has.get(name, True)]
+
+
+def suggested(players: int, *, scored: bool) -> tuple[str, str]:
+    """The outcome to begin with where nothing more is known of a game, and why."""
+    if players == 1:
+        return Score.name, "a game for one player has no other"
+    if scored:
+        return Score.name, "the game keeps one, so training learns by how much a match is won, too"
+    return AdditiveDepth.name, "the game keeps no score; a win is worth more the sooner it comes"
 
 
 def kind_called(name: str) -> Kind:

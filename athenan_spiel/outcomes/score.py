@@ -42,13 +42,26 @@ class Score(Outcome):
         return won * max(LEAST_MARGIN, won * (first - second))
 
     @classmethod
+    def why_none(cls, game: pyspiel.Game) -> str | None:
+        """There must be a count by the rules, or returns that may carry one.
+
+        A game for two players that brings its own measures would bring that of a score.
+        """
+        told = measured("score", game) or game.num_players() == 1 or not hasattr(game, "measure")
+        return None if told else _no_score(game)
+
+    @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
         """The score by the rules' count if it is known, else by the returns if those of the sample carry one."""
         counted = measured("score", game)
         carried = game.num_players() == 1 or any(abs(worth) not in (0.0, 1.0) for worth in sample.returns)
         if not counted and not carried:
-            raise ConfigError(
-                f"outcome 'score' needs a game with a score; {why_not('score', game)}, and any whose returns() carry "
-                "one: take 'additive_depth'"
-            )
+            raise ConfigError(_no_score(game))
         return cls(counted=counted).scaled(sample)
+
+
+def _no_score(game: pyspiel.Game) -> str:
+    return (
+        f"outcome 'score' needs a game with a score; {why_not('score', game)}, and any whose returns() carry "
+        "one: take 'additive_depth'"
+    )

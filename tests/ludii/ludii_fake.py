@@ -20,6 +20,7 @@ from ludii_bridge.transport import Position, Traits
 MENU = Menu(
     {"Line": ["3", "2"], "Board [Kind]": ["Square (3)", "Other"]},
     {"Ruleset/Short (Suggested)": ["Line/2"], "Ruleset/Long": ["Line/3"]},
+    {"Line": "3", "Board [Kind]": "Square (3)"},
 )
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 PATHS = [
@@ -76,6 +77,7 @@ class FakeRules:
             hashed=name != "Twice",
             scored=name in ("Swap", "Alone"),
         )
+        self.menu = MENU
         self.thinkers: list[FakeThinker] = []
         self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
 

@@ -150,9 +150,16 @@ def test_words(text: str, params: dict[str, object]) -> None:
     ("text", "message"),
     [
         ("ludii:UTC@1s", "no AI of Ludii's is called 'UTC': did you mean 'UCT'?"),
+        (
+            "ludii:mcts",
+            "is called 'mcts': did you mean 'Biased MCTS', 'MCTS (Biased Selection)', 'MCTS (Hybrid Selection)' or",
+        ),
         ("ludii:AlphaBeta", "no AI of Ludii's is called 'AlphaBeta': did you mean 'Alpha-Beta'?"),
         ("ludii:" + "x" * 5000, "expected the name of one of Ludii's AIs, such as UCT, got 'xxx"),
-        ("ludii:", "no AI of Ludii's is called ''; they are Alpha-Beta, BRS+, "),
+        (
+            "ludii:",
+            "no AI of Ludii's is called ''; UCT, Alpha-Beta and Ludii AI are some (ludii_bridge.ai.NAMES has all 26)",
+        ),
         ("ludii", "alphabeta@1s, ludii:UCT@1s, mcts:1000, random or human; got 'ludii'"),
         ("ludi:UCT@1s", "got 'ludi:UCT@1s': did you mean 'ludii:UCT@1s'?"),
         ("ludii:UCT@1m", "after @ comes thinking a move"),

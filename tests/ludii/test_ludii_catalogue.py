@@ -26,6 +26,31 @@ def test_a_part_of_a_name_is_no_name(name: str) -> None:
         Catalogue(PATHS).find(name)
 
 
+DRAUGHTS = [f"lud/board/war/{name}.lud" for name in ("English Draughts", "Draughts (12x12)", "Hex", "Chex", "Seys Dos")]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("draughts", ": did you mean 'Draughts [12x12]' or 'English Draughts'?"),
+        ("Draugts", ": did you mean 'Draughts [12x12]' or 'English Draughts'?"),
+        ("English Draugts", ": did you mean 'English Draughts'?"),
+        ("Hexx", ": did you mean 'Hex' or 'Chex'?"),
+        ("Dots", "; `athenan games --ludii` lists them"),
+    ],
+)
+def test_a_wrong_name_suggests_those_with_that_word_or_the_nearest(name: str, hint: str) -> None:
+    with pytest.raises(LudiiError) as raised:
+        Catalogue(DRAUGHTS).find(name)
+    assert str(raised.value) == f"Ludii has no game called {name!r}{hint}"
+
+
+def test_of_many_names_with_a_word_some_are_suggested() -> None:
+    paths = [f"lud/board/Chess {number:02}.lud" for number in range(15)]
+    with pytest.raises(LudiiError, match=r"'Chess 00', .* or 'Chess 11'\? \(3 more have it in their names\)$"):
+        Catalogue(paths).find("chess")
+
+
 def test_unfinished_games_and_tests_are_left_out() -> None:
     catalogue = Catalogue([*PATHS, "lud/wip/New.lud", "lud/reconstruction/pending/Old.lud"])
     assert catalogue.names() == ["Alone", "Broken", "Dice (Roll)", "Swap", "Three", "Tic-Tac-Toe", "Twice"]

@@ -223,8 +223,14 @@ def test_learners_may_ask_for_scores_and_pieces(fake: FakeTransport) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ludii()", r"expected the name of a game or the path of a .lud file"),
-        ("ludii(game=Tic-Tac-Toe,file=x.lud)", r"expected the name of a game or the path"),
+        (
+            "ludii()",
+            r"expected the name of a game, as in ludii\(game=Hex\), or the path of a .lud file.*, got neither$",
+        ),
+        (
+            "ludii(game=Twice,file=x.lud)",
+            r"or the path of a .lud file.*, got both, 'Twice' and 'x.lud': leave one out$",
+        ),
         ("ludii(game=Tic-Tac-Tow)", r"no game called 'Tic-Tac-Tow': did you mean 'Tic-Tac-Toe'"),
         ("ludii(file=/nowhere/x.lud)", r"expected the path of a .lud file, got '/nowhere/x.lud'"),
         ("ludii(game=Dice [Roll])", r"^Dice \(Roll\) is not supported: it has chance$"),

@@ -37,7 +37,7 @@ def jar_at(path: Path, version: str = "1.3.12", classes: tuple[str, ...] = insta
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user who has nothing."""
-    for name in ("LUDII_JAR", "LUDII_JAVA", "JAVA_HOME"):
+    for name in ("LUDII_JAR", "LUDII_JAVA", "LUDII_MEMORY", "JAVA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -137,11 +137,58 @@ def test_a_folder_in_the_jars_place_is_said(home: Path) -> None:
     assert [path.name for path in user_folder().iterdir()] == ["Ludii.jar"]
 
 
-@pytest.mark.parametrize("memory", ["2 gigabytes", "", "0", "1k", "-1g", "9999999g"])
-def test_memory_that_java_cannot_have_is_said_before_java_starts(home: Path, memory: str) -> None:
-    pytest.importorskip("jpype")
+@pytest.mark.parametrize("memory", ["2 gigabytes", "0", "1k", "-1g", "9999999g", "٣g"])
+def test_memory_that_java_cannot_have_is_said_before_java_starts(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LudiiError, match=rf"^expected .*memory.*, got {memory!r}$"):
-        jvm.start(installation.Java(home / "none", "nowhere", "21"), home / "L.jar", memory)
+        installation.java_memory(memory)
+    monkeypatch.setenv("LUDII_MEMORY", memory)
+    with pytest.raises(LudiiError, match=r", got .*, which the environment variable LUDII_MEMORY says$"):
+        installation.java_memory()
+
+
+def test_a_size_goes_before_the_variable_and_that_before_two_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert installation.java_memory() == "2g"
+    monkeypatch.setenv("LUDII_MEMORY", "512m")
+    assert installation.java_memory() == "512m"
+    assert installation.java_memory("64m") == "64m"
+
+
+@pytest.mark.parametrize("command", ["train", "resume", "eval", "play", "solve", "experiment"])
+def test_an_option_says_javas_memory(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUDII_MEMORY", "1g")
+    assert athenan([command, "no-such", "--ludii-memory", "3x"]) == 2
+    assert "--ludii-memory: expected Java's memory as '512m' or '2g'" in capsys.readouterr().err
+    assert athenan([command, "no-such", "--ludii-memory", "64m"]) == 2
+    assert installation.java_memory() == "64m"
+
+
+def test_the_report_shows_javas_memory(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUDII_JAVA", str(java_at(home / "jre")))
+    main([])
+    assert "objects take 2g of memory at most (LUDII_MEMORY=4g changes it)" in capsys.readouterr().out
+    monkeypatch.setenv("LUDII_MEMORY", "64m")
+    main([])
+    assert "objects take 64m of memory at most (as LUDII_MEMORY says)" in capsys.readouterr().out
+
+
+def test_a_wrong_variable_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LUDII_JAR", str(home / "none.jar"))
+    with pytest.raises(LudiiError, match=r"^the environment variable LUDII_JAR is wrong: .*none.jar.*or unset it"):
+        find_jar()
+    monkeypatch.setenv("LUDII_JAVA", "/nowhere")
+    with pytest.raises(LudiiError, match=r"^the environment variable LUDII_JAVA is wrong: '/nowhere' leads to no Java"):
+        find_java()
+
+
+def test_a_wrong_file_to_install_is_told_without_the_variable(home: Path) -> None:
+    (home / "text.jar").write_text("text")
+    for name in ("none.jar", "text.jar"):
+        with pytest.raises(LudiiError, match=rf"{name}.*: download it from .* and give it by --file$"):
+            install(home / name)
 
 
 def test_an_unknown_action_or_option_of_the_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,7 +302,7 @@ def test_an_installed_jar_that_was_changed_since_is_not_used(home: Path, capsys:
     jar_at(installed, version="1.3.14")
     with pytest.raises(LudiiError, match=r"Ludii.jar' was changed since it was installed .* remove Ludii.jar.sha256"):
         find_jar()
-    assert athenan(["ludii"]) == 0
+    assert athenan(["ludii"]) == 2
     assert "Ludii   MISSING" in capsys.readouterr().out
     kept.unlink()  # the user's own doing
     assert find_jar().version == "1.3.14"
@@ -339,7 +386,7 @@ def test_a_process_forked_off_one_with_java_is_told_to_spawn(monkeypatch: pytest
 @pytest.mark.parametrize(
     ("trace", "message"),
     [
-        ("java.lang.OutOfMemoryError: Java heap space", r"^Java ran out of memory: .*memory='4g'"),
+        ("java.lang.OutOfMemoryError: Java heap space", r"^Java ran out of memory: .*LUDII_MEMORY=4g"),
         ("a.B: no\n\tCaused by: java.lang.OutOfMemoryError", "^Java ran out of memory"),
         ("java.lang.StackOverflowError", "^Hex: its rules call themselves without end$"),
         ("a.b.CompilerException: a.CException: no\n such thing", "^Hex: no such thing$"),
@@ -348,6 +395,12 @@ def test_a_process_forked_off_one_with_java_is_told_to_spawn(monkeypatch: pytest
             '^Hex: Syntax error: no "x" at 3 < 4$',
         ),
         ("x" * 300, r"^Hex: x{197}\.\.\.$"),
+        (
+            "a.InvocationTargetException\n\tat x\nCaused by: a.b.CException: no <b>site</b> 9\n\tat x",
+            "^Hex: no site 9$",
+        ),
+        ("a.UndeclaredThrowableException\nCaused by: a.X: wrapped\nCaused by: a.YError: first", "^Hex: first$"),
+        ("a.InvocationTargetException", "^Hex: a.InvocationTargetException$"),
     ],
 )
 def test_what_java_throws_is_one_line(trace: str, message: str) -> None:
@@ -378,7 +431,7 @@ def test_the_commands_say_what_is_found_and_install(
 ) -> None:
     assert callable(command)
     monkeypatch.setenv("LUDII_JAVA", str(java_at(home / "jre")))
-    assert command() == 0
+    assert command() == 2, "a part is missing"
     out = capsys.readouterr().out
     assert "Java    found    version 21.0.1" in out
     assert "Ludii   MISSING  Ludii.jar was not found" in out
@@ -391,7 +444,7 @@ def test_the_commands_say_what_is_found_and_install(
 
 
 def test_the_command_speaks_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert athenan(["ludii", "--json"]) == 0
+    assert athenan(["ludii", "--json"]) == 2
     findings = {finding["what"]: finding["found"] for finding in json.loads(capsys.readouterr().out)}
     assert set(findings) == {"jpype1", "Java", "Ludii"}
     assert findings["Ludii"] is False

@@ -18,6 +18,7 @@ from open_spiel.python.observation import make_observation
 
 from ludii_bridge import LudiiError, connect
 from ludii_bridge import operations as operations_module
+from ludii_bridge.details import details
 
 pytestmark = pytest.mark.usefixtures("ludii")
 
@@ -121,6 +122,39 @@ def test_children_made_together_are_those_made_alone(
         state.apply_action(rng.choice(state.legal_actions()))
         if state.is_terminal():
             break
+
+
+@pytest.mark.parametrize(
+    ("equipment", "start", "message"),
+    [
+        ('(piece "Disc" P7)', "", r"Own is not supported: its piece 'Disc7' is of player 7, of 2"),
+        ("", '(start (place Stack items:{"Disc1" "Disc9"} 3))', r"own cannot be loaded: .*component Disc9 is expected"),
+    ],
+)
+def test_what_is_wrong_in_a_description_is_said_as_ludii_first_said_it(
+    equipment: str, start: str, message: str, tmp_path: Path
+) -> None:
+    """Ludii's compiler keeps the second one to itself, but for standard error."""
+    file = tmp_path / "own.lud"
+    file.write_text(
+        f'(game "Own" (players 2) (equipment {{ (board (square 3)) (piece "Disc" Each) {equipment} }}) (rules {start} '
+        "(play (move Add (to (sites Empty)))) (end (if (is Line 3) (result Mover Win)))))",
+        encoding="utf-8",
+    )
+    with pytest.raises(LudiiError, match=message):
+        pyspiel.load_game("ludii", {"file": str(file)})
+
+
+def test_a_games_details_are_ludiis_own() -> None:
+    found = details("lines of action", clock=Clock(step=0.01).perf_counter)
+    assert found.menu is not None
+    assert found.menu.defaults == {"End rules": "Simultaneous Group = Draw"}
+    assert (found.reasons, found.traits is not None and found.traits.shape) == ((), (9, 8, 8))
+    assert found.measured is not None
+    assert found.measured.most_moves >= 36
+    boxes = details("Dots and Boxes", clock=Clock(step=1.0).perf_counter)
+    assert boxes.traits is not None
+    assert boxes.traits.scored
 
 
 def test_more_children_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

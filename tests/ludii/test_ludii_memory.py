@@ -46,7 +46,7 @@ def test_java_out_of_memory_is_one_line_and_the_process_goes_on() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=root, check=True, timeout=HANG_SECONDS
     )
-    line = "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states"
+    line = "Java ran out of memory: give it more by the environment variable LUDII_MEMORY=4g, or keep fewer states"
     assert done.stdout.splitlines() == [line, "121", line, "121"]
     assert [text for text in done.stderr.splitlines() if text and QUEUE not in text] == []
 
@@ -74,7 +74,7 @@ print(pyspiel.load_game("ludii(game=Tic-Tac-Toe)"))
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
     assert done.stdout.splitlines() == [
-        "Java ran out of memory: give it more, as in ludii_bridge.connect(memory='4g'), or keep fewer states",
+        "Java ran out of memory: give it more by the environment variable LUDII_MEMORY=4g, or keep fewer states",
         "error cannot be loaded: Couldn't find ludeme class for token 'nonsense'.",
         "ludii(game=Tic-Tac-Toe)",
     ]

@@ -101,6 +101,16 @@ def test_the_command_writes_a_row_for_each_game_and_a_page(
     assert "**1 of 3** board games of Ludii 1.3.0" in page.read_text(encoding="utf-8")
 
 
+def test_all_games_are_swept_where_that_is_asked_for(fake: FakeTransport, tmp_path: Path) -> None:
+    rows = tmp_path / "games.csv"
+    words = ["sweep", str(rows), "--only", "e", "--seconds", "0", "--length", "20"]
+    assert main(words) == 0
+    boards = [verdict.name for verdict in verdicts.read(rows)]
+    assert "Alone" not in boards
+    assert main([*words, "--all"]) == 0
+    assert {verdict.name for verdict in verdicts.read(rows)} == {*boards, "Alone", "Three"}
+
+
 def test_a_sweep_that_was_stopped_goes_on(
     fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

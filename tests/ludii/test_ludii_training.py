@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ludii_fake import FakeTransport
+from ludii_fake import FakePosition, FakeTransport
 from training_runs import TINY
 
 import athenan_spiel as ath
+from athenan_spiel.cli.main import main
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.opponents import mcts_bot
 from athenan_spiel.transpositions import end_text, key_function
@@ -35,7 +37,17 @@ def test_a_ludii_string_is_a_game_like_any_other(fake: FakeTransport) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ludii(game=Tic-Tac-Tow)", "did you mean 'Tic-Tac-Toe'"),
+        (
+            "ludii(game=Tic-Tac-Tow)",
+            "cannot be loaded: Ludii has no game called 'Tic-Tac-Tow': did you mean 'Tic-Tac-Toe'",
+        ),
+        ("Ludii(game=Twice)", "no game is called 'Ludii': did you mean 'ludii'"),
+        ("ludii:Twice", r'a game of Ludii\'s is written "ludii\(game=Twice\)", and ludii:NAME is an AI of Ludii\'s'),
+        ("kharebga", "no game is called 'kharebga'; `athenan games` lists them"),
+        ("Surakarta", r'no game is called \'Surakarta\': a game of Ludii\'s is written "ludii\(game=Surakarta\)"'),
+        ("ludii(game=Dice (Roll))", r"takes square brackets for round ones: write game=Dice \[Roll\]"),
+        ("ludii(game=Twice,options=Line/A = B)", "options of ludii has .* for themselves, 'Line/A = B': leave = out"),
+        ("ludii(game=One, Two)", "got ' Two': leave commas out of names"),
         ("ludii(game=Three)", "it is for 3 players, not one or two"),
         ("ludii(gane=Hex)", "ludii has no parameter 'gane': did you mean 'game'"),
     ],
@@ -55,6 +67,34 @@ def test_score_and_presence_are_ludiis(fake: FakeTransport) -> None:
     assert ath.piece_counts(states[0]) == ath.piece_counts(states[1]) == (1, 0)
     with pytest.raises(ath.ConfigError, match="expected a game with a score"):
         ath.score(states[1])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message", "loads"),
+    [
+        ("scor", "outcome must be one of gain, .*, got 'scor': did you mean 'score'", 0),
+        (
+            "score",
+            r"outcome 'score' needs a game with a score; 'ludii\(game=Tic-Tac-Toe\)' has none by its own rules",
+            1,
+        ),
+    ],
+)
+def test_a_wrong_outcome_is_told_before_the_game_is_played(
+    fake: FakeTransport,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    outcome: str,
+    message: str,
+    loads: int,
+) -> None:
+    monkeypatch.setattr(FakePosition, "advance", lambda self, move: pytest.fail("a match is played"))
+    words = ["train", TIC_TAC_TOE, "--outcome", outcome, "--matches", "1", "--folder", str(tmp_path / "run")]
+    assert main(words) == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert fake.loads == loads
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_game_for_one_player_is_trained_by_its_score(fake: FakeTransport, tmp_path: Path) -> None:

@@ -1,0 +1,188 @@
+"""`athenan games --ludii`: the list of Ludii's games, or what there is to know of one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from athenan_spiel.cli.console import output, print_json, say
+from athenan_spiel.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from ludii_bridge.catalogue import Catalogue
+    from ludii_bridge.details import Details
+    from ludii_bridge.verdicts import Verdict
+
+_MOST_OTHERS = 12
+"""Names of other games that are listed below a game."""
+
+
+def show(text: str, *, json: bool) -> None:
+    """Print the games with `text` in their names; where it is the whole name of one, print that one's details.
+
+    Raises:
+        ConfigError: no game has it.
+    """
+    from ludii_bridge.catalogue import plain
+    from ludii_bridge.report import all_names, games_here
+    from ludii_bridge.verdicts import read
+
+    swept = {verdict.name: verdict for verdict in read()}
+    catalogue = games_here()
+    names = all_names()
+    wanted = plain(text)
+    matching = [name for name in names if wanted in plain(name)]
+    exact = next((name for name in matching if plain(name) == wanted), None)
+    if exact is not None:
+        others = [name for name in matching if name != exact]
+        _show_one(exact, swept.get(exact), catalogue, others, json=json)
+    elif matching:
+        _show_list([swept[name] for name in matching if name in swept], [n for n in matching if n not in swept], json)
+    else:
+        more = "" if catalogue else "; more are known where Ludii's jar is (`athenan ludii`)"
+        raise ConfigError(
+            f"expected a part of the name of one of Ludii's {len(names)} games, got {text!r}"
+            f"{nearest(text, names) or ': `athenan games --ludii` lists all'}{more}"
+        )
+
+
+def _show_list(swept: Sequence[Verdict], others: Sequence[str], json: bool) -> None:
+    if json:
+        rows = [dataclasses.asdict(verdict) | {"supported": not verdict.reason} for verdict in swept]
+        print_json([*rows, *({"name": name, "reason": "not swept", "supported": None} for name in others)])
+        return
+    supported = [verdict for verdict in swept if not verdict.reason]
+    versions = " and ".join(sorted({verdict.version for verdict in swept}))
+    title = f"{len(supported)} of {len(swept)} board games of Ludii {versions} can be trained" if swept else None
+    table = Table(title=title, title_justify="left")
+    table.add_column("game", no_wrap=True)
+    table.add_column("can be trained")
+    table.add_column("tensor")
+    table.add_column("most moves met", justify="right")
+    for verdict in supported:
+        shape = " x ".join(map(str, verdict.shape))
+        table.add_row(escape(verdict.name), "yes", shape, str(verdict.branching))
+    for name in others:
+        table.add_row(escape(name), "not swept", "", "")
+    for verdict in swept:
+        if verdict.reason:
+            table.add_row(escape(verdict.name), f"no: {verdict.reason}", "", "", style="dim")
+    output().print(table)
+    if others:
+        say("Only board games were swept; `athenan games --ludii NAME` tries another, which may well be trained, too.")
+
+
+def _show_one(name: str, swept: Verdict | None, catalogue: Catalogue | None, others: list[str], *, json: bool) -> None:
+    from ludii_bridge.catalogue import written
+    from ludii_bridge.details import details
+    from ludii_bridge.errors import LudiiError
+
+    found, missing = None, ""
+    try:
+        found = details(name)
+    except LudiiError as error:
+        missing = str(error)
+    folder = catalogue.folder(name) if catalogue else None
+    document: dict[str, Any] = {"name": name, "written": f"ludii(game={written(name)})", "folder": folder}
+    document |= _known(found) if found else _known_without_java(swept)
+    document |= {"swept": swept and dataclasses.asdict(swept), "missing": missing or None, "others": others}
+    if json:
+        print_json(document)
+        return
+    output().print(_page(document))
+    if others:
+        rest = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
+        output().print(f"Others with that in their name: {', '.join(others[:_MOST_OTHERS])}{rest}")
+    if missing:
+        say(f"Options, outcomes, length and speed are told where Java and Ludii are: {missing}")
+
+
+def _known(found: Details) -> dict[str, Any]:
+    """What Ludii says of a game, and what a measurement of it has shown."""
+    from athenan_spiel.outcomes import offered, suggested
+
+    known: dict[str, Any] = {"version": found.version, "trainable": not found.reasons, "reasons": list(found.reasons)}
+    traits, menu = found.traits, found.menu
+    if menu is not None:
+        known |= {
+            "options": {category: list(choices) for category, choices in menu.options.items()},
+            "defaults": dict(menu.defaults),
+            "rulesets": {name.removeprefix("Ruleset/"): list(given) for name, given in menu.rulesets.items()},
+        }
+    if traits is None:
+        return known
+    known["players"] = traits.players
+    if not found.reasons:
+        outcome, reason = suggested(traits.players, scored=traits.scored)
+        known |= {
+            "shape": list(traits.shape),
+            "channels": list(traits.channels),
+            "outcomes": offered(traits.players, scored=traits.scored, pieces=True),
+            "suggested_outcome": outcome,
+            "suggested_because": reason,
+            "measured": found.measured and dataclasses.asdict(found.measured),
+        }
+    return known
+
+
+def _known_without_java(swept: Verdict | None) -> dict[str, Any]:
+    """What the published sweep says of a game."""
+    if swept is None:
+        return {"trainable": None}
+    known: dict[str, Any] = {"version": swept.version, "trainable": not swept.reason}
+    if swept.reason:
+        return known | {"reasons": [swept.reason]}
+    return known | {"players": swept.players, "shape": list(swept.shape)}
+
+
+def _page(known: dict[str, Any]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+
+    def row(what: str, *texts: str) -> None:
+        for i, text in enumerate(texts):
+            table.add_row("" if i else what, text)
+
+    row("game", known["name"] + (f" (in {known['folder']})" if known["folder"] else ""))
+    if known["trainable"] is None:
+        row("can be trained", "not swept")
+    elif known["trainable"]:
+        row("can be trained", f'yes: athenan train "{known["written"]}"')
+    else:
+        row("can be trained", f"no: {'; '.join(known['reasons'])}")
+    if "players" in known:
+        row("players", str(known["players"]))
+    row("options", *(_choices(name, known) for name in known.get("options", ())))
+    row("rulesets", *(f"{name}: {'; '.join(options)}" for name, options in known.get("rulesets", {}).items()))
+    if "shape" in known:
+        row("tensor", " x ".join(map(str, known["shape"])))
+    row("its channels", *known.get("channels", ()))
+    if "outcomes" in known:
+        row("--outcome", ", ".join(known["outcomes"]))
+        row("suggested", f"{known['suggested_outcome']}: {known['suggested_because']}")
+    if measured := known.get("measured"):
+        row("random matches", *_measured(measured))
+    if swept := known["swept"]:
+        verdict = "supported" if not swept["reason"] else f"not supported: {swept['reason']}"
+        row("in the sweep", f"{verdict} (Ludii {swept['version']}, {swept['date']})")
+    return table
+
+
+def _choices(category: str, known: dict[str, Any]) -> str:
+    default = known["defaults"].get(category)
+    choices = (f"{choice} (default)" if choice == default else choice for choice in known["options"][category])
+    return f"{category}: {', '.join(choices)}"
+
+
+def _measured(found: dict[str, Any]) -> list[str]:
+    mean = f"{found['mean_length']:.0f} moves on average, " if found["matches"] else "none came to its end; "
+    return [
+        f"length: {mean}{found['longest']} at most ({found['matches']} matches)",
+        f"legal moves: {found['mean_moves']:.0f} on average, {found['most_moves']} at most",
+        f"speed: {found['moves_per_second']:.0f} moves a second, on this machine as it is now",
+    ]
