@@ -48,8 +48,8 @@ class Watched:
         if self._line is None:
             self._start()
         assert self._line is not None
-        self._line.send(argument)
         try:
+            self._line.send(argument)
             if not self._line.poll(self._seconds):
                 self.close()
                 raise FailedCallError(f"it took more than {self._seconds:g} s")
