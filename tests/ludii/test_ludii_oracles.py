@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,48 @@ def test_the_second_player_wins_hex_with_the_swap() -> None:
     budget = ath.Budget(iterations=200_000)
     result = ath.think(ath.UBFM(game), game.new_initial_state(), budget, lambda states: np.zeros(len(states)))
     assert (result.value, result.is_resolved) == (-1, True)
+
+
+def moved(state: Any, move: str) -> Any:
+    """The state of Ludii's chess after a move from one square to another, such as e2e4."""
+    a, b = move[:2].upper(), move[2:].upper()
+    found = [x for x in state.legal_actions() if re.match(rf"{a}[-x]{b}", state.action_to_string(x))]
+    assert len(found) == 1, (move, [state.action_to_string(x) for x in state.legal_actions()])
+    return state.child(found[0])
+
+
+def played(native: Any, move: str) -> Any:
+    board = native.board()
+    find = pyspiel.chess.action_to_move
+    return native.child(next(x for x in native.legal_actions() if find(x, board).to_lan() == move))
+
+
+def test_a_third_repetition_ends_chess_in_openspiel_alone_and_both_know_the_hundredth_quiet_ply() -> None:
+    bridged, native = (ath.load_game(text).new_initial_state() for text in ("ludii(game=Chess)", "chess"))
+    for move in ["g1f3", "g8f6", "f3g1", "f6g8"] * 2:
+        bridged, native = moved(bridged, move), played(native, move)
+    assert (native.is_terminal(), bridged.is_terminal()) == (True, False)
+    bridged = moved(ath.load_game("ludii(game=Chess)").new_initial_state(), "e2e4")
+    bridged = moved(bridged, "e7e5")
+    for ply in range(100):
+        assert not bridged.is_terminal()
+        bridged = moved(bridged, ("e1e2", "e8e7", "e2e1", "e7e8")[ply % 4])
+    assert bridged.is_terminal()
+    assert bridged.returns() == [0, 0]
+
+
+def test_who_is_stalemated_passes_once_before_the_draw_of_ludiis_chess() -> None:
+    """Sam Loyd's stalemate in ten moves."""
+    bridged, native = (ath.load_game(text).new_initial_state() for text in ("ludii(game=Chess)", "chess"))
+    for move in (
+        "e2e3 a7a5 d1h5 a8a6 h5a5 h7h5 h2h4 a6h6 a5c7 f7f6 c7d7 e8f7 d7b7 d8d3 b7b8 d3h7 b8c8 f7g6 c8e6".split()  # noqa: SIM905
+    ):
+        bridged, native = moved(bridged, move), played(native, move)
+    assert native.is_terminal()
+    assert [bridged.action_to_string(action) for action in bridged.legal_actions()] == ["Pass"]
+    bridged.apply_action(0)
+    assert bridged.is_terminal()
+    assert bridged.returns() == native.returns() == [0, 0]
 
 
 SMALL_CONNECT_FOUR = """
