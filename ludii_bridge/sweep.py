@@ -1,7 +1,8 @@
 """Trying every game of Ludii's: which can be played through OpenSpiel, and why not where they cannot.
 
-A game is supported if it loads and obeys the laws in `game_laws.laws` in random matches. A match is played to its end,
-or for as long as its time lasts, and then held to the laws; what was checked stands in the verdict.
+A game is supported if it loads and random matches of it pass a check that the caller brings along: it holds their
+states to laws of games. A match is played to its end, or for as long as its time lasts; what was checked stands in the
+verdict.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from datetime import date
 from queue import SimpleQueue
+from typing import Protocol
 
 import pyspiel
 
-from game_laws import BrokenLawError, check_match
 from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.verdicts import Verdict
@@ -27,16 +28,44 @@ _PATIENCE = 120.0
 """Seconds that a game gets beyond those for its matches, to load and to end what it began."""
 
 
-def sweep(names: Iterable[str], matches: int, max_length: int, seconds: float, processes: int = 1) -> Iterator[Verdict]:
+class Checked(Protocol):
+    """What a check says of a match; see `athenan_spiel.games.laws.Match`."""
+
+    @property
+    def plies(self) -> int:
+        """Actions that were played."""
+
+    @property
+    def checked(self) -> int:
+        """Plies that were looked at closely."""
+
+    @property
+    def ended(self) -> bool:
+        """The match came to its end."""
+
+    @property
+    def branching(self) -> int:
+        """The most legal actions that were met."""
+
+
+Check = Callable[[pyspiel.Game, random.Random, Callable[[], float]], Checked]
+"""(game, what chooses moves, the share of the time that is left) -> a random match that was checked; it raises
+`LudiiError` with what is wrong with the game. Another process must find it by its name."""
+
+
+def sweep(
+    names: Iterable[str], check: Check, matches: int, max_length: int, seconds: float, processes: int = 1
+) -> Iterator[Verdict]:
     """The verdict of each game, as soon as there is one.
 
     Args:
         names: as Ludii writes them.
+        check: of a match.
         matches, max_length: see `try_game`.
         seconds: for the matches of a game, which is tried in another process; 0 for no limit, in this one.
         processes: games that are tried at once.
     """
-    trial = functools.partial(try_game, matches=matches, max_length=max_length, seconds=seconds)
+    trial = functools.partial(try_game, check=check, matches=matches, max_length=max_length, seconds=seconds)
     if not seconds:
         yield from map(trial, names)
         return
@@ -68,16 +97,18 @@ def sweep(names: Iterable[str], matches: int, max_length: int, seconds: float, p
 def try_game(
     name: str,
     *,
+    check: Check,
     matches: int = 2,
     max_length: int = 200,
     seconds: float = 0,
     rng: random.Random | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Verdict:
-    """Load a game and play random matches by the laws.
+    """Load a game and check random matches of it.
 
     Args:
         name: as Ludii writes it.
+        check: of a match.
         matches: how many.
         max_length: moves after which a match is stopped; the game's own limit is set to it.
         seconds: for all matches, after which there is no other look and no other match; 0 for no limit.
@@ -92,12 +123,9 @@ def try_game(
         for number in range(matches):
             begins = start + number * seconds / matches
             left = functools.partial(_left, clock, begins, seconds / matches) if seconds else lambda: 1.0
-            played.append(check_match(game, rng, left))
+            played.append(check(game, rng, left))
     except LudiiError as error:
         return _stamped(Verdict(name, str(error).removeprefix(f"{name} is not supported: ")))
-    except BrokenLawError as error:
-        reason = f"it breaks law {error.law}: {error.found}, after {len(error.history)} moves"
-        return _stamped(Verdict(name, reason))
     longest = max(played, key=lambda match: match.plies)
     return _stamped(
         Verdict(

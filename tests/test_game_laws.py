@@ -11,8 +11,8 @@ from lying_game import LyingGame, LyingState
 
 from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games import check_game, load_game, supported_games
-from game_laws import BrokenLawError, check_match
-from game_laws.looks import Looks
+from athenan_spiel.games.laws import BrokenLawError, check_match
+from athenan_spiel.games.looks import Looks
 
 LOOKS = [name.removesuffix("()") for name in Looks(LyingGame()).ways]
 

@@ -1,4 +1,4 @@
-"""`athenan ludii`: whether Java and Ludii are found, and how to get them."""
+"""`athenan ludii`: whether Java and Ludii are found, and how to get them; `athenan ludii sweep` tries its games."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError, nearest
 
-ACTIONS = ("show", "install")
+ACTIONS = ("show", "install", "sweep")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LudiiArguments:
-    """Say whether Java and Ludii are found and what to do otherwise, or install Ludii's jar.
+    """Say whether Java and Ludii are found and what to do otherwise, or install Ludii's jar, or try its games
+    (`athenan ludii sweep --help`).
 
     Example: athenan ludii install --file Ludii-1.3.12.jar
     """
 
-    action: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="show|install")] = "show"
+    action: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="show|install|sweep")] = "show"
     """What to do; `install` fetches the jar from Ludii's site, which takes its licence as agreed."""
     file: str | None = None
     """A jar that was downloaded already, to be installed."""
@@ -36,10 +37,14 @@ class LudiiArguments:
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan ludii` with these words; returns the exit code."""
+    if words and words[0] == "sweep":
+        from athenan_spiel.cli import ludii_sweep
+
+        return ludii_sweep.run(words[1:])
     arguments = parse(LudiiArguments, words, "athenan ludii")
     if arguments.action not in ACTIONS:
         got = f"{arguments.action!r}{nearest(arguments.action, ACTIONS)}"
-        raise ConfigError(f"expected {' or '.join(ACTIONS)}, got {got}")
+        raise ConfigError(f"expected {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}, got {got}")
     for option in ("file", "sha256"):
         if getattr(arguments, option) is not None and arguments.action != "install":
             raise ConfigError(f"--{option} is for `athenan ludii install`, got it with {arguments.action!r}")

@@ -13,15 +13,16 @@ import pytest
 from clocks import HANG_SECONDS
 from ludii_fake import FakePosition, FakeTransport
 
+from athenan_spiel.cli.ludii_sweep import held_to_laws
+from athenan_spiel.cli.main import main
 from ludii_bridge import verdicts
-from ludii_bridge.__main__ import main
 from ludii_bridge.sweep import sweep, try_game
 from ludii_bridge.verdicts import Verdict
 from ludii_bridge.watched import FailedCallError, Watched
 
 
 def test_a_game_that_obeys_the_laws_is_supported(fake: FakeTransport) -> None:
-    verdict = try_game("Tic-Tac-Toe", matches=3)
+    verdict = try_game("Tic-Tac-Toe", check=held_to_laws, matches=3)
     assert verdict.reason == ""
     assert (verdict.shape, verdict.actions, verdict.branching, verdict.ended) == ((3, 3, 3), 10, 9, 3)
     assert 5 <= verdict.plies <= 9
@@ -36,7 +37,7 @@ def test_a_game_that_obeys_the_laws_is_supported(fake: FakeTransport) -> None:
     ],
 )
 def test_a_game_that_is_refused_has_its_reason(fake: FakeTransport, name: str, reason: str) -> None:
-    assert try_game(name).reason.startswith(reason)
+    assert try_game(name, check=held_to_laws).reason.startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_a_broken_law_is_named(
 
     monkeypatch.setattr(FakePosition, "_spoil", spoil, raising=False)
     monkeypatch.setattr(FakePosition, attribute, broken)
-    assert f"it breaks law {law}:" in try_game("Tic-Tac-Toe").reason
+    assert f"it breaks law {law}:" in try_game("Tic-Tac-Toe", check=held_to_laws).reason
 
 
 def test_a_key_that_legal_moves_change_is_found(fake: FakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,19 +73,21 @@ def test_a_key_that_legal_moves_change_is_found(fake: FakeTransport, monkeypatch
 
     monkeypatch.setattr(FakePosition, "moves", property(looked))
     monkeypatch.setattr(FakePosition, "key", lambda self: (*key(self), int("looked" in vars(self))))
-    assert "it breaks law 3: legal_actions() changed " in try_game("Tic-Tac-Toe").reason
+    assert "it breaks law 3: legal_actions() changed " in try_game("Tic-Tac-Toe", check=held_to_laws).reason
 
 
 def test_a_game_that_takes_longer_has_its_verdict_with_how_far_it_came(fake: FakeTransport) -> None:
     """A clock that ticks a second each time it is looked at; a short time is over before any match is."""
     for seconds, plies, checked, ended in ((1000, 8, 8, 1), (20, 5, 4, 0), (8, 2, 1, 0), (1, 0, 0, 0)):
-        verdict = try_game("Tic-Tac-Toe", matches=1, seconds=seconds, clock=map(float, range(2000)).__next__)
+        verdict = try_game(
+            "Tic-Tac-Toe", check=held_to_laws, matches=1, seconds=seconds, clock=map(float, range(2000)).__next__
+        )
         assert verdict.reason == ""
         assert (verdict.plies, verdict.checked, verdict.ended) == (plies, checked, ended), seconds
 
 
 def test_one_players_score_is_its_return(fake: FakeTransport) -> None:
-    verdict = try_game("Alone")
+    verdict = try_game("Alone", check=held_to_laws)
     assert (verdict.reason, verdict.players) == ("", 1)
 
 
@@ -92,7 +95,7 @@ def test_the_command_writes_a_row_for_each_game_and_a_page(
     fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows, page = tmp_path / "games.csv", tmp_path / "games.md"
-    words = ["sweep", str(rows), "--page", str(page), "--only", "i", "--length", "20", "--seconds", "0"]
+    words = ["ludii", "sweep", str(rows), "--page", str(page), "--only", "i", "--length", "20", "--seconds", "0"]
     assert main(words) == 0
     assert "2/3 Tic-Tac-Toe: supported\n" in capsys.readouterr().out
     dice, tic_tac_toe, _ = verdicts.read(rows)
@@ -103,7 +106,7 @@ def test_the_command_writes_a_row_for_each_game_and_a_page(
 
 def test_all_games_are_swept_where_that_is_asked_for(fake: FakeTransport, tmp_path: Path) -> None:
     rows = tmp_path / "games.csv"
-    words = ["sweep", str(rows), "--only", "e", "--seconds", "0", "--length", "20"]
+    words = ["ludii", "sweep", str(rows), "--only", "e", "--seconds", "0", "--length", "20"]
     assert main(words) == 0
     boards = [verdict.name for verdict in verdicts.read(rows)]
     assert "Alone" not in boards
@@ -115,7 +118,7 @@ def test_a_sweep_that_was_stopped_goes_on(
     fake: FakeTransport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = tmp_path / "games.csv"
-    words = ["sweep", str(rows), "--seconds", "0", "--only"]
+    words = ["ludii", "sweep", str(rows), "--seconds", "0", "--only"]
     main([*words, "Twice"])
     capsys.readouterr()
     main([*words, "i"])
@@ -128,14 +131,23 @@ def test_a_file_that_is_no_sweeps_or_cannot_be_written_is_one_line(
 ) -> None:
     for content in ("garbage\n", "name,reason\nA,\n", verdicts.PUBLISHED.read_text().replace(",2,", ",two,")):
         (tmp_path / "games.csv").write_text(content)
-        assert main(["sweep", str(tmp_path / "games.csv"), "--seconds", "0"]) == 2
+        assert main(["ludii", "sweep", str(tmp_path / "games.csv"), "--seconds", "0"]) == 2
         assert "expected a CSV file that a sweep has written, got" in capsys.readouterr().err
         assert (tmp_path / "games.csv").read_text() == content
-    assert main(["sweep", str(tmp_path / "nowhere" / "games.csv"), "--seconds", "0"]) == 2
+    assert main(["ludii", "sweep", str(tmp_path / "nowhere" / "games.csv"), "--seconds", "0"]) == 2
     captured = capsys.readouterr()
     assert captured.out == "", "no game was tried"
-    assert captured.err.startswith("ludii_bridge: No such file or directory: ")
+    assert captured.err.startswith("athenan ludii: No such file or directory: ")
     assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--matches=0", "--processes=65", "--length=0", "--seconds=-1", "--seconds=nan"])
+def test_numbers_out_of_bounds_are_refused_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert main(["ludii", "sweep", str(tmp_path / "games.csv"), option]) == 2
+    assert f"athenan ludii: {option.split('=')[0]} must be " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_in_a_sweep_is_one_line(
@@ -144,9 +156,9 @@ def test_ctrl_c_in_a_sweep_is_one_line(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ludii_bridge.__main__.sweep", interrupted)
-    assert main(["sweep", str(tmp_path / "games.csv")]) == 130
-    assert capsys.readouterr().err == "ludii_bridge: stopped; the same command goes on\n"
+    monkeypatch.setattr("ludii_bridge.sweep.sweep", interrupted)
+    assert main(["ludii", "sweep", str(tmp_path / "games.csv")]) == 130
+    assert capsys.readouterr().err == "athenan ludii: stopped\n"
 
 
 def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
@@ -211,6 +223,8 @@ def test_a_game_that_kills_its_process_is_a_row(fake: FakeTransport, monkeypatch
 
     monkeypatch.setattr(Watched, "__call__", call)
     for processes in (1, 3):
-        found = sweep(["Deadly", "Twice", "Swap"], matches=1, max_length=9, seconds=5, processes=processes)
+        found = sweep(
+            ["Deadly", "Twice", "Swap"], held_to_laws, matches=1, max_length=9, seconds=5, processes=processes
+        )
         reasons = {verdict.name: verdict.reason for verdict in found}
         assert reasons == {"Deadly": "its process died", "Twice": "", "Swap": ""}

@@ -1,0 +1,100 @@
+"""`athenan ludii sweep`: random matches of Ludii's games, held to the laws of games."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from athenan_spiel.games.laws import Match
+
+MOST_MATCHES = 1000
+"""Of a game, one after the other."""
+MOST_PROCESSES = 64
+LONGEST = 86_400.0
+"""Seconds for a game."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepArguments:
+    """Try Ludii's board games in random matches against the laws of games, and write a row for each into FILE.
+
+    Games that have a row there are left out, so a sweep that was stopped goes on by the same command.
+
+    Example: athenan ludii sweep games.csv --only chess
+    """
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """A CSV file, new or of another sweep."""
+    all: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Try all games, not the board games alone."""
+    only: str = ""
+    """Only games with this in their name."""
+    matches: int = 1
+    """Random matches of each game."""
+    length: int = 1000
+    """Moves after which a match is a draw."""
+    seconds: float = 60.0
+    """For the matches of a game; 0 for no limit, in this process."""
+    processes: int = 1
+    """Games tried at once, each with a Java of its own."""
+    page: str | None = None
+    """Write a page of Markdown that sums up the rows."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan ludii sweep` with these words; returns the exit code."""
+    arguments = parse(SweepArguments, words, "athenan ludii sweep")
+    _require(1 <= arguments.matches <= MOST_MATCHES, "matches", f"from 1 to {MOST_MATCHES}", arguments.matches)
+    _require(
+        1 <= arguments.processes <= MOST_PROCESSES, "processes", f"from 1 to {MOST_PROCESSES}", arguments.processes
+    )
+    _require(arguments.length >= 1, "length", "at least 1", arguments.length)
+    _require(0 <= arguments.seconds <= LONGEST, "seconds", f"from 0 to {LONGEST:g}", arguments.seconds)
+    from ludii_bridge import verdicts
+    from ludii_bridge.connection import connect
+    from ludii_bridge.sweep import sweep
+
+    rows = Path(arguments.file)
+    done = {verdict.name for verdict in verdicts.read(rows)}
+    verdicts.begin(rows)
+    found = connect().catalogue.names("" if arguments.all else "lud/board/")
+    names = [name for name in found if arguments.only.lower() in name.lower() and name not in done]
+    limits = arguments.matches, arguments.length, arguments.seconds, arguments.processes
+    for count, verdict in enumerate(sweep(names, held_to_laws, *limits), start=1):
+        verdicts.append(verdict, rows)
+        print(f"{count}/{len(names)} {verdict.name}: {verdict.reason or 'supported'}", flush=True)
+    if arguments.page is not None:
+        Path(arguments.page).write_text(verdicts.page(verdicts.read(rows)), encoding="utf-8")
+    return DONE
+
+
+def held_to_laws(game: pyspiel.Game, rng: random.Random, left: Callable[[], float]) -> Match:
+    """`athenan_spiel.games.laws.check_match`, as the bridge's sweep calls it.
+
+    Raises:
+        LudiiError: a law is broken.
+    """
+    from athenan_spiel.games.laws import BrokenLawError, check_match
+    from ludii_bridge.errors import LudiiError
+
+    try:
+        return check_match(game, rng, left)
+    except BrokenLawError as error:
+        raise LudiiError(f"it breaks law {error.law}: {error.found}, after {len(error.history)} moves") from error
+
+
+def _require(holds: bool, option: str, expected: str, got: float) -> None:
+    if not holds:
+        raise ConfigError(f"--{option} must be {expected}, got {shown(got)}")
