@@ -173,5 +173,5 @@ def sample() -> list[str]:
 @pytest.mark.slow(reason="OpenSpiel's test plays and writes matches of fifty games")
 @pytest.mark.parametrize("name", sample())
 def test_openspiels_own_test_plays_a_sample_of_the_sweep(name: str) -> None:
-    game = pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": 15})
+    game = pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": 40})
     pyspiel.random_sim_test(game, num_sims=1, serialize=True, verbose=False)
