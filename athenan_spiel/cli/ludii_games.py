@@ -42,6 +42,8 @@ def show(text: str, *, json: bool) -> None:
         _show_one(exact, swept.get(exact), catalogue, others, json=json)
     elif matching:
         _show_list([swept[name] for name in matching if name in swept], [n for n in matching if n not in swept], json)
+        if catalogue is None and not json:
+            say("Only board games were swept; the others are listed, too, where Ludii's jar is (`athenan ludii`).")
     else:
         more = "" if catalogue else "; more are known where Ludii's jar is (`athenan ludii`)"
         raise ConfigError(
