@@ -83,7 +83,7 @@ def measured(name: MeasureName, game: pyspiel.Game) -> bool:
 def why_not(name: MeasureName, game: pyspiel.Game) -> str:
     """Why `game` has no such measure, and which games have, as the end of a sentence."""
     if hasattr(game, "measure"):
-        return f"{str(game)!r} has none by its own rules"
+        return f"{str(game)!r} has none"
     measures = MEASURES.get(game.get_type().short_name)
     reason = "its rules are not known here" if measures is None else _of(measures, name).text
     known = ", ".join(other for other in MEASURES if has_measure(name, other))

@@ -61,7 +61,5 @@ class Score(Outcome):
 
 
 def _no_score(game: pyspiel.Game) -> str:
-    return (
-        f"outcome 'score' needs a game with a score; {why_not('score', game)}, and any whose returns() carry "
-        "one: take 'additive_depth'"
-    )
+    others = "" if hasattr(game, "measure") else ", and any whose returns() carry one"
+    return f"outcome 'score' needs a game with a score; {why_not('score', game)}{others}: take 'additive_depth'"
