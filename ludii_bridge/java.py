@@ -148,7 +148,7 @@ class JavaRules:
             tensor = LudiiTensor(self.jpype, self.wrapper)
         self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
         self.operations = Operations(self.jpype, game, tensor, whole_moves=self.moves_wear_out or bool(game.usesVote()))
-        self._keys = Keys(self.jpype, players, scored=bool(game.requiresScore()))
+        self._keys = Keys(self.jpype, game)
         return Traits(
             name=name,
             players=players,
@@ -157,7 +157,7 @@ class JavaRules:
             shape=tensor.shape,
             channels=tensor.channels,
             distinct_moves=self._distinct_moves(),
-            hashed=_is_hashed(game),
+            hashed=self._keys.complete,
             scored=bool(game.requiresScore()),
         )
 
@@ -237,25 +237,3 @@ def _strangers(game: Any) -> list[str]:
     of_all = players + 1  # Ludii's number for what players share
     pieces = [(str(piece.name()), int(piece.owner())) for piece in list(game.equipment().components())[1:]]
     return [f"its piece {name!r} is of player {owner}, of {players}" for name, owner in pieces if owner > of_all][:1]
-
-
-def _is_hashed(game: Any) -> bool:
-    """The rules use nothing of a state but what is in `JavaPosition.key`, as far as Ludii's own flags tell."""
-    others = (
-        game.usesVote(),
-        game.usesNote(),
-        game.usesValueMap(),
-        game.usesRememberingValues(),
-        game.usesPendingValues(),
-        game.requiresVisited(),
-        game.requiresBet(),
-        game.requiresTeams(),
-        game.hasSequenceCapture(),
-        game.hasTrack(),
-        game.hasLargePiece(),
-        game.hasLargeStack(),
-        game.hasDominoes(),
-        game.hasCard(),
-        game.isBoardless(),
-    )
-    return not any(map(bool, others))

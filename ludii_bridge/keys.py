@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ludii_bridge import memory
 from ludii_bridge.programs import Programs, Types, long_buffer
 
-_BACK = 2
-"""The last moves that a key tells."""
+_SEEN = 2
+"""The last moves that Ludii's tensor shows; its rules read no other move but where players passed."""
+_PASSES = 3
+"""The last moves of which `Context.allPass` asks who made them, where one of the last two is a pass."""
+_OF_MOVE = 3
+"""Numbers read of a move."""
 
 
 class Keys:
@@ -18,62 +23,95 @@ class Keys:
 
     Args:
         jpype: the module, with Java started.
-        players: how many the game has.
-        scored: they have points.
+        game: Ludii's compiled game.
+
+    Attributes:
+        complete: states with one key have one future; else the rules remember more than a key holds.
     """
 
-    def __init__(self, jpype: Any, players: int, *, scored: bool) -> None:
+    def __init__(self, jpype: Any, game: Any) -> None:
         p, t = Programs(jpype), Types(jpype)
-        numbers = _numbers(p, t, players, scored=scored)
+        memories = memory.used(game)
+        self.complete = all(each.merges for each in memories)
+        self._ordered = bool(game.hasCycleDetection())
+        numbers = _numbers(p, t, game)
         self._count = len(numbers)
-        buffer = long_buffer(jpype, self._count + 2 * _BACK)
+        buffer = long_buffer(jpype, self._count + _OF_MOVE * _PASSES)
         self._read = np.asarray(buffer)
         put = p.bound(p.method(t.long_buffer, "put", t.long_buffer, t.int, t.long), buffer)
 
-        def reader(first: int, numbers: list[Any]) -> Any:
+        def reader(first: int, numbers: list[Any], kind: Any) -> Any:
+            """(kind)void: put these numbers of it into the buffer."""
             notes = [
-                p.typed(p.fed(p.bound(put, first + i), 0, p.typed(number, t.long, t.context)), t.void, t.context)
+                p.typed(p.fed(p.bound(put, first + i), 0, p.typed(number, t.long, kind)), t.void, kind)
                 for i, number in enumerate(numbers)
             ]
-            return p.face(t.consumer, functools.reduce(p.then, notes)).accept
+            return functools.reduce(p.then, notes)
 
-        self._state = reader(0, numbers)
+        self._state = p.face(t.consumer, reader(0, numbers, t.context)).accept
+        of_move = [p.method(t.move, f"{end}NonDecision", t.int) for end in ("from", "to")]
+        of_move.append(_mover_and_pass(p, t))
         self._moves = [
-            reader(self._count + 2 * (back - 1), [_of_move(p, t, name, back) for name in ("from", "to")])
-            for back in range(1, _BACK + 1)
+            p.face(
+                t.consumer, p.piped(reader(self._count + _OF_MOVE * back, of_move, t.move), 0, _move(p, t, back + 1))
+            ).accept
+            for back in range(_PASSES)
         ]
+        text = memory.program(p, t, game, memories)
+        self._text = None if text is None else p.face(t.function, text).apply
 
     def key(self, context: Any) -> tuple[int, ...]:
-        """The hash, counters, phases, sides and scores, the last moves and, where there are some, earlier states."""
+        """The hash and what it leaves out, the last moves, what the rules remember and, where there are some, earlier
+        states."""
         self._state(context)
-        played, previous, within = self._read[self._count - 3 : self._count].tolist()
-        back = min(_BACK, played)
-        for number in range(back):
-            self._moves[number](context)
-        found = tuple(self._read[: self._count + 2 * back].tolist())
-        if previous or within:
+        played, *earlier = self._read[self._count - 3 : self._count].tolist()
+        back = min(_SEEN, played)
+        self._look_back(context, 0, back)
+        found = self._read[: self._count + _OF_MOVE * back].tolist()
+        if any(number & 1 for number in found[self._count + _OF_MOVE - 1 :: _OF_MOVE]):  # one of them is a pass
+            self._look_back(context, back, min(_PASSES, played))
+            found.append(int(self._read[-1]) if played >= _PASSES else 0)
+        if self._text is not None and played:
+            found.append(int.from_bytes(str(self._text(context)).encode()))
+        if any(earlier):
             trial = context.trial()
-            for earlier in (trial.previousState(), trial.previousStateWithinATurn()):
-                found += tuple(sorted(int(x) for x in earlier.toArray()))
-        return found
+            for states in (trial.previousState(), trial.previousStateWithinATurn()):
+                hashes = np.asarray(states.toArray(), np.int64)
+                found += (hashes if self._ordered else np.unique(hashes)).tolist()
+        return tuple(found)
+
+    def _look_back(self, context: Any, first: int, last: int) -> None:
+        for back in range(first, last):
+            self._moves[back](context)
 
 
-def _numbers(p: Programs, t: Types, players: int, *, scored: bool) -> list[Any]:
+def _numbers(p: Programs, t: Types, game: Any) -> list[Any]:
     """(Context)number each; the last three are how many moves were played, and how many earlier states there are."""
     state, trial = p.method(t.context, "state", t.state), p.method(t.context, "trial", t.trial)
 
-    def of_state(name: str, *given: int) -> Any:
-        number = p.method(t.state, name, t.int, *[t.int for _ in given])
+    def of_state(name: str, result: Any, *given: int) -> Any:
+        number = p.method(t.state, name, result, *[t.int for _ in given])
         for value in given:
             number = p.bound(number, value, at=1)
         return p.piped(number, 0, state)
 
     full = p.piped(p.method(t.state, "fullHash", t.long, t.context), 0, state)
-    numbers = [p.ordered(full, [t.context], [0, 0]), of_state("mover"), of_state("counter"), of_state("numTurn")]
-    for player in range(1, players + 1):
-        numbers += [of_state("currentPhase", player), of_state("playerToAgent", player)]
-        if scored:
+    numbers = [p.ordered(full, [t.context], [0, 0]), of_state("storedState", t.long)]
+    names = ("mover", "counter", "numTurn", "numTurnSamePlayer", "numConsecutivesPasses", "temp")
+    numbers += [of_state(name, t.int) for name in names]
+    # what a ludeme left in the variables of its loops, which the next one may read
+    loops = p.method(t.context, "evalContext", t.eval_context)
+    for name in ("from", "to", "between", "level", "site", "value", "player", "track"):
+        numbers.append(p.piped(p.method(t.eval_context, name, t.int), 0, loops))
+    for player in range(1, int(game.players().count()) + 1):
+        numbers += [of_state(name, t.int, player) for name in ("currentPhase", "playerToAgent", "getValue")]
+        numbers.append(p.piped(_bits(p, t), 0, p.piped(_rank(p, t, player), 0, trial)))
+        if game.requiresScore():
             numbers.append(p.bound(p.method(t.context, "score", t.int, t.int), player, at=1))
+        if game.requiresPayoff():
+            numbers.append(
+                p.piped(_bits(p, t), 0, p.bound(p.method(t.context, "payoff", t.double, t.int), player, at=1))
+            )
     over = p.piped(p.as_int(), 0, p.piped(p.method(t.trial, "over", t.boolean), 0, trial))
     played = p.ordered(
         p.piped(p.sum, 0, p.method(t.trial, "numMoves", t.int), _less(p, t, "numInitialPlacementMoves")),
@@ -88,14 +126,33 @@ def _numbers(p: Programs, t: Types, players: int, *, scored: bool) -> list[Any]:
     return [*numbers, over, p.piped(played, 0, trial), *earlier]
 
 
+def _rank(p: Programs, t: Types, player: int) -> Any:
+    """(Trial)double: of a player at the end, 0 before it."""
+    return p.piped(p.bound(p.element(t.doubles), player, at=1), 0, p.method(t.trial, "ranking", t.doubles))
+
+
+def _bits(p: Programs, t: Types) -> Any:
+    """(double)long: its bits."""
+    return p.static(t.boxed_double, "doubleToLongBits", t.long, t.double)
+
+
 def _less(p: Programs, t: Types, name: str) -> Any:
     """(Trial)int: the negative of a number of the trial's."""
     return p.fed(p.times(-1), 0, p.method(t.trial, name, t.int))
 
 
-def _of_move(p: Programs, t: Types, end: str, back: int) -> Any:
-    """(Context)int: where the move before the last ones went from, or to; the last one for `back` 1."""
-    number = p.fed(p.plus(-back), 0, p.method(t.trial, "numMoves", t.int))
-    move = p.ordered(p.piped(p.method(t.trial, "getMove", t.move, t.int), 1, number), [t.trial], [0, 0])
-    site = p.piped(p.method(t.move, f"{end}NonDecision", t.int), 0, move)
-    return p.piped(site, 0, p.method(t.context, "trial", t.trial))
+def _move(p: Programs, t: Types, back: int) -> Any:
+    """(Context)Move: the last one for `back` 1, the one before it for 2."""
+    if back == 1:
+        move = p.method(t.trial, "lastMove", t.move)
+    else:
+        number = p.fed(p.plus(-back), 0, p.method(t.trial, "numMoves", t.int))
+        move = p.ordered(p.piped(p.method(t.trial, "getMove", t.move, t.int), 1, number), [t.trial], [0, 0])
+    return p.piped(move, 0, p.method(t.context, "trial", t.trial))
+
+
+def _mover_and_pass(p: Programs, t: Types) -> Any:
+    """(Move)int: 2 * who made it, and 1 more where it is a pass."""
+    passes = p.piped(p.as_int(), 0, p.method(t.move, "isPass", t.boolean))
+    twice = p.piped(p.times(2), 0, p.method(t.move, "mover", t.int))
+    return p.ordered(p.piped(p.sum, 0, twice, passes), [t.move], [0, 0])
