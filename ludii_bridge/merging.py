@@ -13,8 +13,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from open_spiel.python.observation import make_observation
-
+from game_laws.looks import Looks
 from ludii_bridge.errors import LudiiError
 
 BREADTH = 3
@@ -100,11 +99,17 @@ def compare(game: Any, one: Any, other: Any, rng: random.Random) -> int:
     Raises:
         BrokenMergeError: something differs.
     """
+    looks, plies = Looks(game), 0
     histories = one.history(), other.history()
-    plies = 0
-    _require_equal(histories, plies, [list(map(game.transposition_text, _children(x))) for x in (one, other)])
+    children = [list(map(game.transposition_text, _children(state))) for state in (one, other)]
+    if children[0] != children[1]:
+        raise BrokenMergeError(f"the next states differ after {histories[0]} and {histories[1]}, which meet")
     while True:
-        _require_equal(histories, plies, [_sight(game, x, closely=plies < CLOSELY) for x in (one, other)])
+        seen, also = (_seen(looks, state, closely=plies < CLOSELY) for state in (one, other))
+        if different := [look for look in seen if seen[look] != also[look]]:
+            raise BrokenMergeError(
+                f"{', '.join(different)} differ {plies} plies after {histories[0]} and {histories[1]}, which meet"
+            )
         if one.is_terminal():
             return plies
         action = rng.choice(one.legal_actions())
@@ -116,26 +121,10 @@ def _children(state: Any) -> list[Any]:
     return [state.child(action) for action in state.legal_actions()]
 
 
-def _sight(game: Any, state: Any, *, closely: bool) -> dict[str, Any]:
-    """What can be seen of a state, the text first: nothing has looked at the state before."""
-    seen: dict[str, Any] = {"text": game.transposition_text(state)}
-    seen["player"] = state.current_player()
-    seen["legal actions"] = len(state.legal_actions())
-    seen["returns"] = state.returns()
-    if closely or state.is_terminal():
-        observation = make_observation(game)
-        observation.set_from(state, 0)
-        seen["tensor"] = observation.tensor.tobytes()
-        seen["board"] = state.position.describe()
-        seen["scores"], seen["pieces"] = state.scores(), state.pieces()
-        seen["moves"] = state.position.describe_moves()
-    return seen
-
-
-def _require_equal(histories: tuple[list[int], list[int]], plies: int, seen: list[Any]) -> None:
-    if seen[0] == seen[1]:
-        return
-    what = "the next states"
-    if isinstance(seen[0], dict):
-        what = ", ".join(name for name in seen[0] if seen[0][name] != seen[1].get(name))
-    raise BrokenMergeError(f"{what} differ {plies} plies after {histories[0]} and {histories[1]} met")
+def _seen(looks: Looks, state: Any, *, closely: bool) -> dict[str, Hashable]:
+    """What a state says, its text first: nothing has looked at it before."""
+    names = ["transposition_text()", "current_player()", "legal_actions()", "returns()"]
+    if not closely and not state.is_terminal():
+        return looks.read(state, (), names)
+    names += [name for name in (*looks.sight, "scores()", "pieces()") if name not in names]
+    return looks.read(state, (), names) | {"moves in words": tuple(state.position.describe_moves())}

@@ -1,110 +1,142 @@
 """Transposition texts of Ludii's games: histories that share one have one future, and such pairs are really found.
 
-Ludii's hash and its flags decide what a text holds; these tests are why they may be trusted.
+Ludii's hash, its flags and the words of its descriptions decide what a text holds; these tests are why they may be
+trusted.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Any
+import re
+from pathlib import Path
 
 import pyspiel
 import pytest
-from open_spiel.python.observation import make_observation
+from ludii_fake import FakePosition
 
-from ludii_bridge import LudiiError
+from ludii_bridge import LudiiError, memory, merging
+from ludii_bridge.merging import BrokenMergeError, Meetings
 
-pytestmark = pytest.mark.usefixtures("ludii")
-
-LENGTH = 14
-"""Moves of a history."""
-FUTURE = 12
-"""Moves after it that are compared."""
-TRIES = 60
-"""Histories that are changed in search of one that comes to the same."""
-
-QUICK = ["Breakthrough", "Reversi"]
+QUICK = ["Breakthrough", "Pentago"]
 GAMES = [
-    "Amazons", "Ataxx", "Clobber", "Connect Four", "Connect6", "Gomoku", "Havannah", "Hex", "Lines of Action",
-    "Santorini", "Shobu", "Tic-Tac-Toe", "Xiangqi", "Y",
+    "Andantino", "Arimaa", "Chess", "Domineering", "Fanorona", "Halma", "Hex", "International Draughts", "Quixo",
+    "Surakarta", "The Concentration Game", "Tic-Tac-Toe",
 ]  # fmt: skip
+"""Between them and `QUICK` they use almost every memory that a key holds."""
+APART = ["Go", "Manifold", "Oware"]
+"""Earlier positions, or the order of the pieces, keep all histories of them apart."""
 
 
+def met(name: str, roots: int) -> Meetings:
+    """What is found below some random states of a game."""
+    game = pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": 200})
+    rng, found = random.Random(11), Meetings()
+    for number in range(roots):
+        merging.meet(game, rng, longest=(0, 6, 20)[number % 3], pairs=2, found=found)
+    return found
+
+
+@pytest.mark.usefixtures("fake")
+def test_histories_that_meet_are_found_and_compared() -> None:
+    found = met("Tic-Tac-Toe", 6)
+    assert found.histories > found.texts > 0
+    assert found.compared > 0
+    assert found.plies > found.compared
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("left_out", "told"),
+    [
+        pytest.param((), "set_from", id="the last move, which the tensor shows"),
+        pytest.param((0, 1, 2, 3), "the next states differ|str|legal|moves", id="cells"),
+    ],
+)
+def test_a_text_that_promises_too_much_is_found(
+    left_out: tuple[int, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def key(position: FakePosition) -> tuple[int, ...]:
+        return tuple(x for i, x in enumerate(position.board.cells) if i not in left_out)
+
+    monkeypatch.setattr(FakePosition, "key", key)
+    with pytest.raises(BrokenMergeError, match=told):
+        met("Tic-Tac-Toe", 20)
+
+
+def test_words_of_a_description_tell_what_rules_read() -> None:
+    def read(description: str) -> list[str]:
+        return [each.name for each in memory.MEMORIES if each.reads is not None and each.reads(description)]
+
+    assert read('(game "A" (rules (play (forEach Piece)) (end (if (is Line 3) (result Mover Win)))))') == []
+    assert read("(count at:(last To afterConsequence:True))") == ["(last To afterConsequence:True)"]
+    assert read("(sites LastTo)") == ["(sites LastTo), (last Between)"]
+    assert read("(last\n    Between)") == ["(sites LastTo), (last Between)"]
+    assert read("(from at:StartOfTurn)") == ["(from at:StartOfTurn)"]
+    assert read('(is Threatened (id "King") at:(where\n "King" Mover))') == ['(where "King" ...)']
+    in_order = "(forEach Group ...), (then (forEach Piece ...))"
+    assert read("(max (sizes Group P1))") == [in_order]
+    assert read("(move Add (then (if (is Even) (forEach\n Piece (remove (from))))))") == [in_order]
+    assert read('(or (move (then (say "(then"))) (forEach Piece))') == []
+
+
+def test_the_page_for_readers_tells_each_memory() -> None:
+    page = Path(__file__).resolve().parent.parent.parent / "docs" / "transpositions.md"
+    rows = re.findall(r"^\| `(.+)` \| (.*?) \| \d+ \| (.*?) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [(each.name, each.what, each.why) for each in memory.MEMORIES]
+
+
+@pytest.mark.usefixtures("ludii")
 @pytest.mark.parametrize("name", QUICK)
 def test_histories_with_one_text_have_one_future(name: str) -> None:
-    assert_one_future(name, wanted=4)
+    assert met(name, 6).compared > 0
 
 
 @pytest.mark.slow(reason="many histories of many games, whose moves are written and read")
+@pytest.mark.usefixtures("ludii")
 @pytest.mark.parametrize("name", GAMES)
 def test_histories_with_one_text_have_one_future_in_many_games(name: str) -> None:
-    assert_one_future(name, wanted=4)
+    assert met(name, 3).compared > 0
 
 
-def assert_one_future(name: str, wanted: int) -> None:
-    """Pairs are found, and their futures are alike."""
-    game = pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": 200})
-    rng = random.Random(11)
-    found = 0
-    for one, other in pairs(game, rng):
-        assert one.history() != other.history()
-        compare(game, one, other, rng)
-        found += 1
-        if found == wanted:
-            return
-    assert found, f"no two histories of {name} came to the same"
+@pytest.mark.usefixtures("ludii")
+@pytest.mark.parametrize("name", APART)
+def test_histories_of_games_that_remember_all_of_them_stay_apart(name: str) -> None:
+    found = met(name, 1)
+    assert found.histories == found.texts
 
 
-def pairs(game: Any, rng: random.Random) -> Iterator[tuple[Any, Any]]:
-    """States of different histories that have one transposition text: two moves of one player change places."""
-    for _ in range(TRIES):
-        state, words, movers = game.new_initial_state(), [], []
-        for _ in range(rng.randint(5, LENGTH)):
-            if state.is_terminal():
-                break
+@pytest.mark.usefixtures("ludii")
+def test_a_stack_that_the_hash_does_not_see_is_never_merged() -> None:
+    game = pyspiel.load_game("ludii(game=Laomuzhu)")
+    assert game.transposition_text(game.new_initial_state()) is None
+
+
+@pytest.mark.usefixtures("ludii")
+def test_equal_keys_of_lamosh_have_equal_moves() -> None:
+    """Its hash does not see which holes belong to whom."""
+    game = pyspiel.load_game("ludii(game=Lamosh,max_length=80)")
+    moves: dict[tuple[int, ...], list[str]] = {}
+    for seed in range(30):
+        rng, state = random.Random(seed), game.new_initial_state()
+        while not state.is_terminal():
+            key = state.key()
+            assert moves.setdefault(key, state.position.describe_moves()) == state.position.describe_moves()
+            state = state.child(rng.choice(state.legal_actions()))
+
+
+@pytest.mark.usefixtures("ludii")
+def test_the_key_of_a_clone_and_of_a_state_played_again_is_the_same() -> None:
+    """Sets and maps are written in order, whatever the order in which they were filled."""
+    for name in ("Lamosh", "Pentago", "Chess"):
+        game = pyspiel.load_game("ludii", {"game": name, "max_length": 60})
+        rng, state, again = random.Random(2), game.new_initial_state(), game.new_initial_state()
+        while not state.is_terminal():
             action = rng.choice(state.legal_actions())
-            words.append(state.action_to_string(action))
-            movers.append(state.current_player())
-            state.apply_action(action)
-        choices = [(i, j) for j in range(len(words) - 2) for i in range(j) if movers[i] == movers[j]]
-        for i, j in rng.sample(choices, min(len(choices), 4)):
-            changed = [*words[:i], words[j], *words[i + 1 : j], words[i], *words[j + 1 :]]
-            other = replayed(game, changed)
-            if other is None or changed == words:
-                continue
-            text = game.transposition_text(state)
-            if text is not None and text == game.transposition_text(other):
-                yield state, other
+            state, copy = state.child(action), state.clone()
+            copy.apply_action(action)
+            again.apply_action(action)
+            assert state.key() == copy.key() == again.key()
 
 
-def replayed(game: Any, words: list[str]) -> Any:
-    """The state after these moves, or None where one of them is not legal."""
-    state = game.new_initial_state()
-    for word in words:
-        try:
-            state.apply_action(state.string_to_action(word))
-        except LudiiError:
-            return None
-    return state
-
-
-def compare(game: Any, one: Any, other: Any, rng: random.Random) -> None:
-    """The same moves lead both to the same states."""
-    one, other = one.clone(), other.clone()
-    observation = make_observation(game)
-    for _ in range(FUTURE):
-        assert str(one) == str(other)
-        assert one.current_player() == other.current_player()
-        assert one.returns() == other.returns()
-        assert one.scores() == other.scores()
-        assert one.position.describe_moves() == other.position.describe_moves()
-        observation.set_from(one, 0)
-        seen = observation.tensor.copy()
-        observation.set_from(other, 0)
-        assert (seen == observation.tensor).all()
-        if one.is_terminal():
-            return
-        action = rng.choice(one.legal_actions())
-        one.apply_action(action)
-        other.apply_action(action)
+def test_an_error_of_merging_is_one_of_the_bridge() -> None:
+    assert issubclass(BrokenMergeError, LudiiError)
