@@ -44,6 +44,13 @@ class Meetings:
     compared: int = 0
     plies: int = 0
 
+    def add(self, other: Meetings) -> None:
+        """Add what was found elsewhere."""
+        self.histories += other.histories
+        self.texts += other.texts
+        self.compared += other.compared
+        self.plies += other.plies
+
 
 def meet(game: Any, rng: random.Random, *, longest: int, pairs: int, found: Meetings) -> None:
     """Look for histories that meet below one random state, and compare what comes after them.

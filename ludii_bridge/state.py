@@ -266,11 +266,11 @@ class LudiiState(pyspiel.State):
         return texts
 
     def key(self) -> tuple[int, ...]:
-        """Ludii's hash of the state, with the mover, the phases, the score, the last two moves and, where repetition
-        matters, the hashes of earlier states.
+        """Ludii's hash of the state, with what it leaves out, the last two moves, what the rules remember and, where
+        repetition matters, the hashes of earlier states.
 
-        Two states with one key are equal, unless hashes of 64 bits collide or the game is one of those that remember
-        more: `LudiiGame.transposition_text` gives no text for these.
+        Two states with one key are equal, unless hashes of 64 bits collide or the game is one of those of which a key
+        cannot hold all: `LudiiGame.transposition_text` gives no text for these.
         """
         return self.position.key()
 

@@ -33,7 +33,7 @@ class Traits:
         shape: of the tensor of a state, (channels, x, y); this and the rest mean nothing where there are faults.
         channels: what each channel of the tensor means, in words.
         distinct_moves: a number that legal moves in a state rarely exceed.
-        hashed: `Position.key` holds all that the rules look at.
+        hashed: `Position.key` holds all that the rules look at and remember.
         scored: players have points.
     """
 
@@ -121,7 +121,7 @@ class Position(ABC):
 
     @abstractmethod
     def key(self) -> tuple[int, ...]:
-        """Numbers that equal positions share: Ludii's hash, the mover, the last moves, earlier states; see `hashed`."""
+        """Numbers that equal positions share, the last moves and what the rules remember among them; see `hashed`."""
 
     @abstractmethod
     def scores(self) -> tuple[float, ...] | None:

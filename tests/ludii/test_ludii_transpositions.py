@@ -81,7 +81,7 @@ def test_words_of_a_description_tell_what_rules_read() -> None:
 
 def test_the_page_for_readers_tells_each_memory() -> None:
     page = Path(__file__).resolve().parent.parent.parent / "docs" / "transpositions.md"
-    rows = re.findall(r"^\| `(.+)` \| (.*?) \| \d+ \| (.*?) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| \d+ \| `(.+?)` \| (.*?) \| (.*?) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == [(each.name, each.what, each.why) for each in memory.MEMORIES]
 
 
