@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyspiel
 import pytest
@@ -16,6 +18,7 @@ from ludii_fake import FakePosition
 
 from ludii_bridge import LudiiError, memory, merging
 from ludii_bridge.merging import BrokenMergeError, Meetings
+from ludii_bridge.position import JavaPosition
 
 QUICK = ["Breakthrough", "Pentago"]
 GAMES = [
@@ -111,17 +114,55 @@ def test_a_stack_that_the_hash_does_not_see_is_never_merged() -> None:
     assert game.transposition_text(game.new_initial_state()) is None
 
 
+def later(name: str, plies: int) -> Any:
+    """The state after some random moves."""
+    game = pyspiel.load_game("ludii", {"game": name, "max_length": 200})
+    rng, state = random.Random(4), game.new_initial_state()
+    for _ in range(plies):
+        state = state.child(rng.choice(state.legal_actions()))
+    return state
+
+
 @pytest.mark.usefixtures("ludii")
-def test_equal_keys_of_lamosh_have_equal_moves() -> None:
-    """Its hash does not see which holes belong to whom."""
-    game = pyspiel.load_game("ludii(game=Lamosh,max_length=80)")
-    moves: dict[tuple[int, ...], list[str]] = {}
-    for seed in range(30):
-        rng, state = random.Random(seed), game.new_initial_state()
-        while not state.is_terminal():
-            key = state.key()
-            assert moves.setdefault(key, state.position.describe_moves()) == state.position.describe_moves()
-            state = state.child(rng.choice(state.legal_actions()))
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        pytest.param("Lamosh", lambda state: state.mapRememberingValues().get("OwnedP1").removeAt(0), id="values"),
+        pytest.param("Lamosh", lambda state: state.setValue("Replay", 99), id="values by name"),
+        pytest.param("Surakarta", lambda state: state.votes().add(1), id="votes"),
+        pytest.param("Surakarta", lambda state: state.propositions().add(1), id="proposals"),
+        pytest.param("Surakarta", lambda state: state.setIsDecided(1), id="decisions"),
+        pytest.param("Arimaa", lambda state: state.pendingValues().add(3), id="pending values"),
+        pytest.param("Arimaa", lambda state: state.restoreCurrentState(5), id="the stored state"),
+        pytest.param("Halma", lambda state: state.visited().set(7), id="visited sites"),
+        pytest.param("Fanorona", lambda state: state.setValueForPlayer(1, 3), id="values of players"),
+        pytest.param("International Draughts", lambda state: state.addSitesToRemove(5), id="pieces to be taken"),
+        pytest.param("Fergen Gobale", lambda state: state.onTrackIndices().add(0, 1, 1, 0), id="places on tracks"),
+    ],
+)
+def test_a_key_holds_what_the_rules_remember(name: str, change: Callable[[Any], object]) -> None:
+    """None of this is in Ludii's hash, as the change is made past it."""
+    state = later(name, 6)
+    rules, context = state.get_game().rules, state.position.context
+    other = rules.jpype.JClass("other.context.Context")(context)
+    assert rules.key(other) == state.key()
+    change(other.state())
+    assert other.state().fullHash(other) == context.state().fullHash(context)
+    assert rules.key(other) != state.key()
+
+
+@pytest.mark.usefixtures("ludii")
+def test_what_lamosh_remembers_decides_what_is_legal() -> None:
+    """Its lists tell whose holes are whose: states that differ in them alone had one key."""
+    state = later("Lamosh", 20)
+    while state.legal_actions() == [0]:
+        state = state.child(0)
+    rules, context = state.get_game().rules, state.position.context
+    other = rules.jpype.JClass("other.context.Context")(context)
+    for owner in ("OwnedP1", "OwnedP2"):
+        other.state().mapRememberingValues().get(owner).removeAt(2)
+    assert JavaPosition.of(rules, other).moves < len(state.legal_actions())
+    assert rules.key(other) != state.key()
 
 
 @pytest.mark.usefixtures("ludii")
