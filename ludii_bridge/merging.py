@@ -13,7 +13,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from game_laws.looks import Looks
+from open_spiel.python.observation import make_observation
+
 from ludii_bridge.errors import LudiiError
 
 BREADTH = 3
@@ -106,13 +107,13 @@ def compare(game: Any, one: Any, other: Any, rng: random.Random) -> int:
     Raises:
         BrokenMergeError: something differs.
     """
-    looks, plies = Looks(game), 0
+    observation, plies = make_observation(game), 0
     histories = one.history(), other.history()
     children = [list(map(game.transposition_text, _children(state))) for state in (one, other)]
     if children[0] != children[1]:
         raise BrokenMergeError(f"the next states differ after {histories[0]} and {histories[1]}, which meet")
     while True:
-        seen, also = (_seen(looks, state, closely=plies < CLOSELY) for state in (one, other))
+        seen, also = (_seen(game, observation, state, closely=plies < CLOSELY) for state in (one, other))
         if different := [look for look in seen if seen[look] != also[look]]:
             raise BrokenMergeError(
                 f"{', '.join(different)} differ {plies} plies after {histories[0]} and {histories[1]}, which meet"
@@ -128,10 +129,16 @@ def _children(state: Any) -> list[Any]:
     return [state.child(action) for action in state.legal_actions()]
 
 
-def _seen(looks: Looks, state: Any, *, closely: bool) -> dict[str, Hashable]:
+def _seen(game: Any, observation: Any, state: Any, *, closely: bool) -> dict[str, Hashable]:
     """What a state says, its text first: nothing has looked at it before."""
-    names = ["transposition_text()", "current_player()", "legal_actions()", "returns()"]
-    if not closely and not state.is_terminal():
-        return looks.read(state, (), names)
-    names += [name for name in (*looks.sight, "scores()", "pieces()") if name not in names]
-    return looks.read(state, (), names) | {"moves in words": tuple(state.position.describe_moves())}
+    seen: dict[str, Hashable] = {"transposition_text()": game.transposition_text(state)}
+    seen["current_player()"] = state.current_player()
+    seen["legal_actions()"] = len(state.legal_actions())
+    seen["returns()"] = tuple(state.returns())
+    if closely or state.is_terminal():
+        observation.set_from(state, 0)
+        seen["set_from()"] = observation.tensor.tobytes()
+        seen["str()"] = str(state)
+        seen["scores()"], seen["pieces()"] = state.scores(), state.pieces()
+        seen["moves in words"] = tuple(state.position.describe_moves())
+    return seen
