@@ -3,7 +3,8 @@
 A round is K matches that start together and are searched side by side, in two groups: what the matches of a group ask
 is merged into one batch per call of the network, and while it values that, the other group's trees grow. K = 1 is
 the papers' setting. A match depends on its seed and on the evaluator alone where the budget is in iterations or
-evaluations, so a round can be repeated exactly.
+evaluations, so a round can be repeated exactly. The groups take turns whatever the clock says: an evaluator that is
+changed after some `advance` is so at the same place of every match when the round is repeated.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ class Round:
         self.evaluations = 0
         self._submit = getattr(evaluator, "submit", None) or _at_once(evaluator)
         self._finished: dict[int, Match] = {}
-        self._count = len(seeds)
+        self._running = len(seeds)
+        self._next = 0
         matches = [
             (index, self_play(game, search, decision, budget, seed, new_store() if new_store else None))
             for index, seed in enumerate(seeds)
@@ -167,7 +169,7 @@ class Round:
     @property
     def alive(self) -> int:
         """Number of matches that have not ended."""
-        return self._count - len(self._finished)
+        return self._running
 
     def advance(self) -> bool:
         """Answer the group that has waited longest and let it ask again; False once every match has ended.
@@ -184,12 +186,20 @@ class Round:
         self._go_on(group, values)
         return bool(self._waiting)
 
+    def take(self) -> Match | None:
+        """The match whose turn it is by the order of the seeds, if it has ended; the round lets go of it."""
+        match = self._finished.pop(self._next, None)
+        self._next += match is not None
+        return match
+
     def matches(self) -> list[Match]:
-        """The matches that have ended, in the order of their seeds."""
+        """The matches that have ended and were not taken, in the order of their seeds."""
         return [self._finished[index] for index in sorted(self._finished)]
 
     def _go_on(self, group: _Group, values: list[float] | None) -> None:
-        self._finished.update(group.advance(values))
+        finished = group.advance(values)
+        self._running -= len(finished)
+        self._finished.update(finished)
         if group.running:
             group.pending = self._submit(group.states) if group.states else Deferred(lambda: np.empty(0, np.float32))
             self._waiting.append(group)

@@ -20,7 +20,7 @@ from athenan_spiel.training.events import Listener, RunStarted, StopNoticed
 
 def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys: Out) -> None:
     assert main(["train", "tic_tac_toe", "--seconds", "1e-9", "--folder", str(tmp_path / "run")]) == 0
-    said = "no round of matches came to its end in that time, so nothing was learned"
+    said = "no match came to its end in that time, so nothing was learned"
     assert said in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--matches", "2"]) == 0
     assert said not in capsys.readouterr().err
@@ -60,7 +60,7 @@ def test_a_limit_in_words_takes_the_place_of_both(
 ) -> None:
     begun = []
 
-    def train(game: object, config: athenan_spiel.TrainingConfig, folder: Path, listeners: object) -> athenan_spiel.Run:
+    def train(game: object, config: athenan_spiel.TrainingConfig, folder: Path, **options: object) -> athenan_spiel.Run:
         begun.append((config, folder))
         return athenan_spiel.Run(
             folder=folder, game="", config=config, matches=0, seconds=0.0, reason="matches", checkpoint=folder

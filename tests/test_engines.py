@@ -104,6 +104,18 @@ def test_later_changes_of_the_network_need_a_new_load(kind: str) -> None:
 
 
 @every_engine
+def test_values_that_were_asked_for_before_a_load_are_those_of_the_weights_before_it(kind: str) -> None:
+    """New weights come while matches are in play."""
+    batch = some_batch(CONNECT_FOUR, 20)
+    engine = loaded(kind, network(seed=1))
+    before = engine.infer(batch)
+    pending = engine.start(batch)
+    engine.load(network(seed=2))
+    np.testing.assert_array_equal(pending.result(), before)
+    assert not np.array_equal(engine.infer(batch), before)
+
+
+@every_engine
 def test_each_load_counts(kind: str) -> None:
     batch = some_batch(CONNECT_FOUR, 20)
     engine = ENGINES[kind](CONNECT_FOUR)

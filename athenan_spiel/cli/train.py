@@ -70,7 +70,8 @@ def run(words: Sequence[str]) -> int:
     with starting(arguments):
         from athenan_spiel.training import train
 
-    return follow(lambda listeners: train(game, config, folder, listeners=listeners), folder, arguments)
+    fit = _to_fit(words, arguments)
+    return follow(lambda listeners: train(game, config, folder, fit=fit, listeners=listeners), folder, arguments)
 
 
 class Output(Protocol):
@@ -114,7 +115,7 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
             say(_go_on_with(run.folder, run.config.outcome))
         return STOPPED
     if begun and run.matches == begun[0].matches and run.reason == "seconds" and not silent:
-        say("no round of matches came to its end in that time, so nothing was learned; try --matches-at-once 1")
+        say("no match came to its end in that time, so nothing was learned; give more, or try --matches-at-once 1")
     return DONE
 
 
@@ -152,6 +153,18 @@ def _start(words: Sequence[str]) -> TrainingConfig:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{printable(file)} is not valid TOML: {error}") from None
     return read_text(text, file)[1]
+
+
+def _to_fit(words: Sequence[str], arguments: TrainArguments) -> list[str]:
+    """What is made to fit the game: with the preset `quick`, all that no word says."""
+    from athenan_spiel.games.spec import read_spec
+    from athenan_spiel.training.fitting import FITTED
+
+    if arguments.config is not None or arguments.preset != "quick":
+        return []
+    written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # either is understood
+    said = {name for name in FITTED if option_value(written, f"--{name}") is not None}
+    return [name for name in FITTED if name not in said | read_spec(arguments.game.strip()).parameters.keys()]
 
 
 def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:

@@ -34,6 +34,9 @@ class SearchConfig(Settings):
     """Search iterations per move; with this limit alone, a run is reproducible to the bit."""
     evaluations: int | None = None
     """States valued by the network per move."""
+    longest_descent: int | None = None
+    """Descent alone: states beyond the tree that an iteration goes through at most; the next one goes on from there.
+    none: it goes on to the end of the match (Algorithm 10). With 1 it is unbounded best-first minimax."""
     resolved_hours: float | None = None
     """Proven states are kept from match to match, and forgotten every so many hours of training; none: they are not
     kept. Some 4,000,000 are kept at most, about a gigabyte. The article: 12 (Section 8.4.3), 48 (Section 9.3.1)."""
@@ -53,6 +56,9 @@ class SearchConfig(Settings):
         self.require_time("seconds")
         self.require_positive("iterations", "evaluations", "resolved_hours")
         self.require_at_most(MOST, "iterations", "evaluations")
+        self.require_some(1, "longest_descent")
+        if self.algorithm != "descent":
+            self.require(self.longest_descent is None, "longest_descent", "none, as only 'descent' has it")
         self.require_at_most(LONGEST // 3600, "resolved_hours")
         if self.seconds is self.iterations is self.evaluations is None:
             raise ConfigError("search must be limited by seconds, iterations or evaluations, got none of them")

@@ -1,6 +1,7 @@
 """An engine runs a value network on batches of encoded states; this file says what one promises, and makes it.
 
-1. `load` copies the weights: what happens to the network afterwards changes no value until the next `load`.
+1. `load` copies the weights: what happens to the network afterwards changes no value until the next `load`. Values that
+   were asked for by `start` before it are those of the weights before it, whenever they are taken.
 2. `infer` gives one finite number per row, player 0's view, in an array of its own; no rows give no values.
 3. The same weights and the same batch give the same bits, in any process on one machine with as many threads.
    How many rows come with a row may change the last bits of its value, since it may change the order of sums.

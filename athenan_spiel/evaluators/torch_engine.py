@@ -45,16 +45,20 @@ class TorchEngine:
         check_shape(self.name, self.shape, network)
         self._network = copy.deepcopy(network).to("cpu").eval()
 
-    @torch.inference_mode()
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of a batch; see `Engine.infer`."""
-        if self._network is None:
-            raise no_network(self.name)
-        check_rows(self.name, self.shape, batch)
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bfloat16"):
-            values: NDArray[np.float32] = self._network(torch.from_numpy(batch)).numpy()
-        return values
+        return self.start(batch).result()
 
     def start(self, batch: NDArray[np.float32]) -> Pending:
         """Values of a batch, computed when they are asked for; see `Engine.start`."""
-        return Deferred(lambda: self.infer(batch))
+        network = self._network  # which the next `load` replaces
+        if network is None:
+            raise no_network(self.name)
+        check_rows(self.name, self.shape, batch)
+        return Deferred(lambda: self._values(network, batch))
+
+    @torch.inference_mode()
+    def _values(self, network: ValueNetwork, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bfloat16"):
+            values: NDArray[np.float32] = network(torch.from_numpy(batch)).numpy()
+        return values

@@ -38,11 +38,12 @@ class AdditiveDepth(Outcome):
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
-        """P is the rules' bound where that is tight, else the longest match of the sample is P̃."""
-        bound, longest = game.max_game_length(), max(sample.lengths)
+        """P is the rules' bound where that is tight, or no match is known, else the longest one of the sample is P̃."""
+        bound = game.max_game_length()
+        longest = max(sample.lengths, default=bound)
         exact = bound <= TIGHT * longest
         longest = bound if exact else longest
-        return cls(longest=longest, exact=exact, scale=max(1.0, longest - min(sample.lengths) + exact))
+        return cls(longest=longest, exact=exact, scale=max(1.0, longest - min(sample.lengths, default=0) + exact))
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class MultiplicativeDepth(Outcome):
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
-        """P' is the mean length of the sample's matches."""
-        mean = sum(sample.lengths) / len(sample.lengths)
-        return cls(mean=mean, scale=mean / max(1, min(sample.lengths)))
+        """P' is the mean length of the sample's matches; the rules' bound where there is none."""
+        lengths = sample.lengths or (game.max_game_length(),)
+        mean = sum(lengths) / len(lengths)
+        return cls(mean=mean, scale=mean / max(1, min(lengths)))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyspiel
 
 SAMPLE_MATCHES = 32
-"""Random matches from which lengths are estimated: enough for a mean within some 10 %, a second's work at most."""
+"""Random matches from which lengths are estimated: enough for a mean within some 10 %, a second's work
+in nearly all games."""
+SAMPLE_SECONDS = 5.0
+"""Time of this thread that they are given. In a large game of Ludii's a single match may take longer."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a number of uniformly random matches showed of a game: their terminal states."""
+    """What a number of uniformly random matches showed of a game: their terminal states; none where no match ended."""
 
     ends: tuple[pyspiel.State, ...]
 
@@ -28,12 +33,25 @@ class Sample:
         return tuple(end.player_return(0) for end in self.ends)
 
 
-def sample_matches(game: pyspiel.Game, rng: random.Random, matches: int = SAMPLE_MATCHES) -> Sample:
-    """Play `matches` uniformly random matches."""
-    ends = []
-    for _ in range(matches):
+def sample_matches(
+    game: pyspiel.Game,
+    rng: random.Random,
+    matches: int = SAMPLE_MATCHES,
+    *,
+    seconds: float = SAMPLE_SECONDS,
+    clock: Callable[[], float] = time.thread_time,
+) -> Sample:
+    """Play `matches` uniformly random matches, or those that end within `seconds` by `clock`.
+
+    That is time of this thread, so what else the machine does changes nothing.
+    """
+    ends: list[pyspiel.State] = []
+    end = clock() + seconds
+    while len(ends) < matches:
         state = game.new_initial_state()
         while not state.is_terminal():
+            if clock() >= end:
+                return Sample(tuple(ends))
             state.apply_action(rng.choice(state.legal_actions()))
         ends.append(state)
     return Sample(tuple(ends))

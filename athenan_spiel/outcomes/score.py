@@ -54,7 +54,9 @@ class Score(Outcome):
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
         """The score by the rules' count if it is known, else by the returns if those of the sample carry one."""
         counted = measured("score", game)
-        carried = game.num_players() == 1 or any(abs(worth) not in (0.0, 1.0) for worth in sample.returns)
+        carried = (
+            game.num_players() == 1 or not sample.ends or any(abs(worth) not in (0.0, 1.0) for worth in sample.returns)
+        )
         if not counted and not carried:
             raise ConfigError(_no_score(game))
         return cls(counted=counted).scaled(sample)

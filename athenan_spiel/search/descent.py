@@ -3,27 +3,64 @@
 Like UBFM it follows the best unresolved actions from the root; where UBFM stops at the first state it has to
 expand, Descent goes on through it, always to the best child, until the match ends or what it stands on is
 proven. So every iteration brings a real outcome back, and learning sees the ends of matches from the start.
+
+Where matches are long, such an iteration takes thousands of evaluations. With a bound on it Descent stops sooner and
+carries back what the last state is estimated to be worth; as that state is in the tree now, the next iteration along
+the same line goes on from there.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Callable
 
 import pyspiel
 
+from athenan_spiel.arguments import require_whole
+from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.resolved import Known
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.walk import Questions, Walk
+from athenan_spiel.transpositions import Key
 from athenan_spiel.tree import Node, Tree
 
 
 class Descent(Search):
-    """Descent minimax with completion and resolution stop."""
+    """Descent minimax with completion and resolution stop.
+
+    Args:
+        game, outcome, completion, key, known: as for every search.
+        longest: states that an iteration expands at most; none: it goes on to a terminal or resolved one.
+
+    Raises:
+        SearchError: `longest` is no whole number of at least 1, or as for every search.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game | str,
+        *,
+        outcome: Callable[[pyspiel.State], float] | None = None,
+        completion: bool = True,
+        key: Key | None = None,
+        known: Known | None = None,
+        longest: int | None = None,
+    ) -> None:
+        super().__init__(game, outcome=outcome, completion=completion, key=key, known=known)
+        if longest is not None:
+            require_whole("the longest descent", longest, SearchError)
+            if longest < 1:
+                raise SearchError(f"the longest descent must be at least 1 state, got {shown(longest)}")
+        self.longest = longest
 
     def iteration(
         self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
     ) -> Questions[Node]:
         """One `descent_iteration`: expand state after state along the best line, until a terminal or resolved one."""
         walk = Walk(tree, state, rng, root)
-        while walk.reaches_leaf():
+        for _ in itertools.count() if self.longest is None else range(self.longest):
+            if not walk.reaches_leaf():
+                break
             yield from walk.expand()
         return walk.backup()

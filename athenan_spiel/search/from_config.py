@@ -39,5 +39,7 @@ def make_search(
             rollouts=config.rollouts,
             virtual_loss_batch=config.virtual_loss_batch or 1,
         )
-    kind = Descent if config.algorithm == "descent" else UBFM
-    return kind(game, outcome=outcome, completion=config.completion, known=known)
+    if config.algorithm == "descent":
+        longest = config.longest_descent
+        return Descent(game, outcome=outcome, completion=config.completion, known=known, longest=longest)
+    return UBFM(game, outcome=outcome, completion=config.completion, known=known)

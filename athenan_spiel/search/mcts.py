@@ -31,6 +31,7 @@ values come to lie in about [-1, 1]. Its promises:
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -52,6 +53,9 @@ EXPLORATION_CONSTANT = 0.4
 """c of UCT (the article, Section 3.3)."""
 VIRTUAL_LOSS = 1
 """Lost playouts that a playout in the same batch counts as (*Minimax Strikes Back*, first version, Section 3.5)."""
+
+BREATH = 100
+"""Moves of a random match after which its caller may look at the clock: a second's worth in a large game of Ludii."""
 
 NO_LOSSES: Mapping[int, int] = MappingProxyType({})
 
@@ -213,15 +217,22 @@ class MCTS(Search):
     def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[list[float]]:
         """The values of states that are not terminal: asked for, or found by a random match from each."""
         if self.rollouts:
-            return [float(self.outcome(random_end(state, rng))) for state in states]
+            worths = []
+            for state in states:
+                worths.append(float(self.outcome((yield from random_end(state, rng)))))
+            return worths
         return (yield states) if states else []
 
 
-def random_end(state: pyspiel.State, rng: random.Random) -> pyspiel.State:
-    """Where a uniformly random match from `state` ends."""
+def random_end(state: pyspiel.State, rng: random.Random) -> Questions[pyspiel.State]:
+    """Where a uniformly random match from `state` ends; every `BREATH` moves it asks for nothing, and may be left."""
     state = state.clone()
-    while not state.is_terminal():
+    for moves in itertools.count(1):
+        if state.is_terminal():
+            break
         state.apply_action(rng.choice(state.legal_actions()))
+        if moves % BREATH == 0:
+            yield []
     return state
 
 

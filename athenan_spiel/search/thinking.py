@@ -203,7 +203,8 @@ def _answered(questions: Questions[T], evaluator: Evaluator) -> T:
     try:
         question = next(questions)
         while True:
-            question = questions.send(checked_values(evaluator(question), len(question)))
+            values = checked_values(evaluator(question), len(question)) if question else []
+            question = questions.send(values)
     except StopIteration as finished:
         answer: T = finished.value
         return answer

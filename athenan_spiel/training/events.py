@@ -4,12 +4,12 @@ A listener is a callable that takes an event, as in `ath.train(..., listeners=[t
 and TensorBoard are listeners. The order:
 
 `RunStarted`; where there is a warm-up to learn, any number of `WarmUpProgress`, then `WarmUpFinished`; for each round
-any number of `RoundProgress`, then for each of its matches in order `MatchFinished` and `LearningFinished`, then
-`RoundFinished`; between rounds perhaps `EvaluationFinished` and `CheckpointWritten`; in the end `RunFinished`, also
-when an error ends the run. A round that is broken off in play leaves no `MatchFinished`; one that is broken off while
-it is learned leaves those of matches that are played again when the run is resumed, so `RunFinished` may count fewer.
-`StopNoticed` comes once, while a round is learned, if at all. What a listener raises ends the run, which is saved
-first.
+any number of `RoundProgress`, among them for each match, in the order of the seeds, as soon as it and those before it
+have ended, `MatchFinished` and `LearningFinished`; then `RoundFinished`; between rounds perhaps `EvaluationFinished`
+and `CheckpointWritten`; in the end `RunFinished`, also when an error ends the run. A round that a stop request breaks
+off leaves the `MatchFinished` of matches that are played again when the run is resumed, so `RunFinished` may count
+fewer. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed` once, when the last matches of a
+round are learned. What a listener raises ends the run, which is saved first.
 
 A name means one thing in all events. `matches` is everywhere the number of matches learned since the run began,
 resumptions included, and `seconds` the time of the run likewise; other times have longer names. Where two events share
@@ -47,6 +47,8 @@ class RunStarted:
     """The worth of a match, with its constants."""
     symmetries: tuple[str, ...]
     """Each learned state is joined by its image by one of these."""
+    choice: str | None = None
+    """What random matches showed of the game, and which settings were chosen by that; None where none were."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,10 @@ class WarmUpFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundProgress:
-    """A round is being played. Sent a few times a second at most; nothing in it is final."""
+    """A round is being played, and those of its matches that have ended are learned.
+
+    Sent a few times a second at most; nothing in it is final.
+    """
 
     matches: int
     seconds: float
@@ -89,8 +94,18 @@ class RoundProgress:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LearningIsLate:
+    """The first match of the run will hardly end before its time limit, so nothing would be learned."""
+
+    matches: int
+    seconds: float
+    expected_seconds: float | None
+    """When that match is expected to end, in the run's time; None where no move was played yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MatchFinished:
-    """A match of a whole round, just before it is learned: the `matches`-th of the run."""
+    """A match that has ended, as have all before it in its round, is learned: the `matches`-th of the run."""
 
     matches: int
     length: int
@@ -122,7 +137,10 @@ class LearningFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundFinished:
-    """All matches of a round are learned, and the engine has the new weights."""
+    """What is to be learned of a round is learned, and the engine has the new weights.
+
+    These are all its matches, but for a round that the time limit ends.
+    """
 
     matches: int
     seconds: float
@@ -133,7 +151,7 @@ class RoundFinished:
     states_learned: int
     """States learned in the round, each as often as it was."""
     search_seconds: float
-    """Time in which the round's matches were played."""
+    """Time in which the round's matches were played, without that in which some of them were learned."""
     learning_seconds: float
     """Time in which they were learned."""
     replay_states: int
@@ -171,7 +189,10 @@ class CheckpointWritten:
 
 @dataclass(frozen=True, kw_only=True)
 class StopNoticed:
-    """The run was asked to stop while it learns; it will, once the round is learned or that has taken too long."""
+    """The run was asked to stop while it learns the last matches of a round, of which none is in play any more.
+
+    It will, once the round is learned or that has taken too long.
+    """
 
     matches: int
 
@@ -193,6 +214,7 @@ Event = (
     | WarmUpProgress
     | WarmUpFinished
     | RoundProgress
+    | LearningIsLate
     | MatchFinished
     | LearningFinished
     | RoundFinished

@@ -3,9 +3,11 @@
 Their promises:
 
 1. A checkpoint is the state between two rounds. A kill at any moment loses at most what came after the last one.
-2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) or the end of the time limit breaks the round in progress off,
-   and the state before it is saved at once. Learning that has begun is finished first, if it takes no more than
-   `LEARNING_SECONDS` after a request; else the round is dropped, learned or not.
+2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) breaks the round in progress off, and the state before it is
+   saved at once. Where all its matches have ended, learning is finished first, if it takes no more than
+   `LEARNING_SECONDS`; else the round is dropped, learned or not. At the end of the time limit what was learned of it
+   stays: its matches in play are dropped, those that have ended are learned, as far as `LEARNING_SECONDS` allow, and a
+   run that goes on from there plays others.
 3. A run that was stopped or killed and resumed, however often, ends with the same weights as one that was not,
    where search is limited by iterations or evaluations and the run by matches.
 4. What goes wrong (NaN from an evaluator, a full disk) ends the run with the last checkpoint as it was. An error that a
@@ -19,7 +21,8 @@ import dataclasses
 import functools
 import operator
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 
 import pyspiel
 
@@ -31,10 +34,11 @@ from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
+from athenan_spiel.training.fitting import fit_names, fit_to, measure
 from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.session import Run, Session
+from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
 from athenan_spiel.training.trainer import Trainer
 
@@ -47,6 +51,7 @@ def train(
     config: TrainingConfig | None = None,
     folder: str | os.PathLike[str] | None = None,
     *,
+    fit: Collection[str] | None = None,
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
@@ -58,6 +63,8 @@ def train(
         config: the settings; by default the preset `quick`, as of `athenan train`.
         folder: of the run; made if it does not exist, and must be empty if it does. By default runs/NAME here, with
             the game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
+        fit: names among `fitting.FITTED`: what is made to fit the game's length and speed, as some random matches show
+            them, and is written so into the folder. By default all where `config` is not given, and else none.
         listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
         stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
             main thread.
@@ -72,17 +79,22 @@ def train(
         KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
         Exception: what a listener has raised, once the run is saved.
     """
-    game = given_game(game)
+    said, game = game, given_game(game)
     require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
     _require_hooks(listeners, stop, milestones)
+    names = fit_names(fit, said, config is not None)
     config = QUICK if config is None else config
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
+    start = time.perf_counter()
+    measured = measure(game)
+    game, config, choice = fit_to(game, config, measured, names)
     trainer = Trainer(game, config)  # what it refuses leaves no folder behind
     with run_folder.locked():
         run_folder.require_new()
         run_folder.write_settings(str(game), config)
-        return Session(run_folder, trainer, None, listeners, stop, milestones).run()
+        beginning = Beginning(start, measured.length, choice)
+        return Session(run_folder, trainer, beginning, listeners, stop, milestones).run()
 
 
 def resume(

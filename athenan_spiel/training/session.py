@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.search import UBFM
-from athenan_spiel.selfplay import Match, without_garbage_collection
+from athenan_spiel.selfplay import Match, Round, without_garbage_collection
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.evaluation import evaluate
 from athenan_spiel.training.events import (
     CheckpointWritten,
     EndReason,
     EvaluationFinished,
+    LearningIsLate,
     Listener,
     RoundFinished,
     RoundProgress,
@@ -40,7 +42,10 @@ from athenan_spiel.training.trainer import Trainer, fraction_done
 PROGRESS_SECONDS = 0.25
 """Time between two `RoundProgress` events."""
 LEARNING_SECONDS = 2.0
-"""Learning goes on for so long after a request to stop; a round that takes longer is dropped, lest nothing is saved."""
+"""Learning goes on for so long after a request to stop, where all matches of the round have ended, and after the time
+limit. Then the round is dropped, at the time limit the match alone, lest nothing is saved."""
+LATE_SHARE = 0.15
+"""Share of the time limit after which it is looked at whether the first match will end in time."""
 CHECKPOINT_SHARE = 0.05
 """Checkpoints are spaced out so far that writing them takes at most this share of the time."""
 
@@ -67,15 +72,35 @@ class Run:
     checkpoint: Path
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """What came before the first session of a run.
+
+    Attributes:
+        start: when its clock began, by `time.perf_counter`.
+        length: the mean length of some random matches, in moves.
+        choice: which settings were chosen by them, in words; None: none.
+    """
+
+    start: float
+    length: float
+    choice: str | None = None
+
+
 class _BrokenOffError(Exception):
     """A stop request, or for what is played the time limit, came while work was done that may be dropped."""
+
+
+class _OutOfTimeError(Exception):
+    """The time limit has been passed by so much that the match which is being learned is dropped."""
 
 
 class Session:
     """Runs `trainer` to the end of its limits, or until it is asked to stop. For one use.
 
     Args:
-        newest: the checkpoint that `trainer` was restored from; none for a new run.
+        origin: the checkpoint that `trainer` was restored from, or what came before a new run; none: a run without
+            a checkpoint is begun again.
         milestones: a checkpoint is written as soon as so much of the run lies behind, each in (0, 1).
     """
 
@@ -83,7 +108,7 @@ class Session:
         self,
         folder: RunFolder,
         trainer: Trainer,
-        newest: Path | None,
+        origin: Path | Beginning | None,
         listeners: Sequence[Listener],
         stop: Callable[[], bool] | None,
         milestones: Sequence[float] = (),
@@ -93,10 +118,11 @@ class Session:
         own = (MetricsFile(folder.metrics_path), TensorBoard(folder.tensorboard_path))
         self._emit = Broadcast([*own, *listeners])
         self._stops = StopRequests(stop)
-        self._newest = newest
-        self._saved_at = _learned(trainer) if newest is not None else None
+        self._beginning = origin if isinstance(origin, Beginning) else None
+        self._newest = origin if isinstance(origin, Path) else None
+        self._saved_at = _learned(trainer) if self._newest is not None else None
         self._before = trainer.counters.seconds
-        self._start = time.perf_counter()
+        self._start = self._beginning.start if self._beginning is not None else time.perf_counter()
         self._next_checkpoint = self._before + trainer.config.checkpoint_seconds
         self._spacing = trainer.config.checkpoint_seconds
         self._next_progress = 0.0
@@ -178,67 +204,101 @@ class Session:
                 self._save()
             if (reason := self._ended()) is not None:
                 return reason
-            start = time.perf_counter()
             try:
-                with self._stops.droppable(), without_garbage_collection():
-                    matches, evaluations = self._play()
+                with without_garbage_collection():
+                    self._round()
             except (KeyboardInterrupt, _BrokenOffError):
                 self._trainer.drop_round()
                 return self._ended() or "stopped"
-            try:
-                self._learn(matches, evaluations, time.perf_counter() - start)
-            except _BrokenOffError:
-                self._trainer.drop_round()
-                return "stopped"
             self._folder.require_kept()
 
-    def _play(self) -> tuple[list[Match], int]:
-        """The matches of a round, and how many states were valued."""
+    def _round(self) -> None:
+        """Play the matches of a round, and learn each when it and those before it have ended.
+
+        Raises:
+            _BrokenOffError: it was broken off, and nothing of it counts.
+        """
+        trainer = self._trainer
+        before = trainer.counters
+        start, learning_seconds = time.perf_counter(), 0.0
+        playing = trainer.new_round(self._done(), self._count_ply)
         self._plies = 0
-        counters = self._trainer.counters
-        start = time.perf_counter()
-        playing = self._trainer.new_round(self._done(), self._count_ply)
-        while playing.advance():
-            self._break_off_if_ended()
+        going = True
+        while going and not self._time_is_up():
+            with self._stops.droppable():
+                going = playing.advance()
+                self._break_off_if_stopped()
+            learning_seconds += self._learn(iter(playing.take, None), playing)
             now = time.perf_counter()
-            if now >= self._next_progress:
+            if going and now >= self._next_progress:
                 self._next_progress = now + PROGRESS_SECONDS
+                self._tell_if_late(playing.alive)
                 self._emit(
                     RoundProgress(
-                        matches=counters.matches,
+                        matches=trainer.counters.matches,
                         seconds=self._seconds(),
                         alive=playing.alive,
                         plies=self._plies,
                         evaluations=playing.evaluations,
-                        evaluations_per_second=playing.evaluations / (now - start),
+                        evaluations_per_second=playing.evaluations / (now - start - learning_seconds),
                     )
                 )
-        return playing.matches(), playing.evaluations
-
-    def _learn(self, matches: list[Match], evaluations: int, search_seconds: float) -> None:
-        """Learn the matches in order, and take each out of the list, as its tree is large."""
-        start = time.perf_counter()
-        trainer = self._trainer
-        before = trainer.counters.states_learned
-        trainer.begin_learning()
-        while matches:
-            for event in trainer.learn(matches.pop(0), self._break_off_long_learning):
-                self._emit(event)
+        learning_seconds += self._learn(iter(playing.matches()), playing)
+        if trainer.counters.matches == before.matches:
+            raise _BrokenOffError
         trainer.end_round(self._seconds())
         self._emit(
             RoundFinished(
                 matches=trainer.counters.matches,
                 seconds=self._seconds(),
                 rounds=trainer.counters.rounds,
-                evaluations=evaluations,
-                states_learned=trainer.counters.states_learned - before,
-                search_seconds=search_seconds,
-                learning_seconds=time.perf_counter() - start,
+                evaluations=playing.evaluations,
+                states_learned=trainer.counters.states_learned - before.states_learned,
+                search_seconds=time.perf_counter() - start - learning_seconds,
+                learning_seconds=learning_seconds,
                 replay_states=trainer.replay.states(),
                 replay_bytes=trainer.replay.nbytes,
                 resolved_states=None if trainer.resolved is None else len(trainer.resolved),
             )
         )
+
+    def _learn(self, matches: Iterator[Match], playing: Round) -> float:
+        """Learn these in order, as far as the time limit lets; the matches in play go on with the new weights.
+
+        Returns:
+            Seconds that it took.
+
+        Raises:
+            _BrokenOffError: a stop request came, and the round would not end soon.
+        """
+        start, learned = time.perf_counter(), False
+        for match in matches:
+            try:
+                events = self._trainer.learn(match, functools.partial(self._break_off_learning, playing.alive > 0))
+            except _OutOfTimeError:
+                self._trainer.drop_phase()
+                break
+            learned = True
+            for event in events:
+                self._emit(event)
+        if learned and playing.alive:
+            self._trainer.publish()
+        return time.perf_counter() - start
+
+    def _tell_if_late(self, alive: int) -> None:
+        """Tell once if the first match of the run will hardly end within the time limit.
+
+        It is expected to end when as many moves as a random match takes are played in each match, at the speed so far.
+        """
+        limit, seconds = self._trainer.config.seconds, self._seconds()
+        if self._beginning is None or limit is None or seconds < LATE_SHARE * limit:
+            return
+        length, self._beginning = self._beginning.length, None  # this is asked once
+        if self._trainer.counters.matches or self._plies >= alive * length:
+            return
+        expected = seconds * alive * length / self._plies if self._plies else None
+        if expected is None or expected > limit:
+            self._emit(LearningIsLate(matches=0, seconds=seconds, expected_seconds=expected))
 
     def _evaluation_is_due(self) -> bool:
         every, counters = self._trainer.config.evaluation.every_matches, self._trainer.counters
@@ -317,9 +377,19 @@ class Session:
         if self._stops.requested or self._time_is_up():
             raise _BrokenOffError
 
-    def _break_off_long_learning(self) -> None:
+    def _break_off_if_stopped(self) -> None:
+        if self._stops.requested:
+            raise _BrokenOffError
+
+    def _break_off_learning(self, in_play: bool) -> None:
+        """Raise where learning must not go on: at a stop request at once if matches are `in_play`, else a bit later."""
+        limit = self._trainer.config.seconds
+        if limit is not None and self._seconds() > limit + LEARNING_SECONDS:
+            raise _OutOfTimeError
         if not self._stops.requested:
             return
+        if in_play:
+            raise _BrokenOffError
         now = time.perf_counter()
         if self._noticed_at is None:
             self._noticed_at = now
@@ -351,6 +421,7 @@ class Session:
             engine=trainer.engine.name,
             outcome=trainer.config.outcome + (f" ({constants})" if constants else ""),
             symmetries=trainer.augmentation.names,
+            choice=self._beginning.choice if self._beginning is not None else None,
         )
 
     def _finished(self, reason: EndReason) -> RunFinished:

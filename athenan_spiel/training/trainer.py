@@ -1,9 +1,9 @@
 """A training run in memory: everything that a checkpoint holds, and the two things that change it.
 
-A round plays matches with the weights as they are (`new_round`); then each match is learned, in order
-(`begin_learning`, `learn`), and `end_round` gives the new weights to the engine. Between two rounds `checkpoint` is the
-whole truth: a trainer restored from it goes on as this one would. Until a round has ended, `drop_round` takes back all
-that it has changed.
+A round plays matches (`new_round`). Each is learned (`learn`) when it and those before it have ended, `publish` gives
+the new weights to the engine, and the others go on with them; `end_round` is for what is told once a round. Between two
+rounds `checkpoint` is the whole truth: a trainer restored from it goes on as this one would. Until a round has ended,
+`drop_round` takes back all that it has changed, and `drop_phase` what the last match has.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ class Trainer:
         self._search = make_search(game, search, self.outcome, self.resolved)
         self._budget = Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations)
         self._undo: list[Callable[[], None]] = []
+        """What takes the round in progress back, to be called from the last to the first: the draw of its seeds, the
+        first match learned, and the last one, which is enough for those before it too."""
         self._proofs: list[tuple[Hashable, int, Proof]] = []
         self.evaluator = NetworkEvaluator(self.encoder, self.engine)
         self.publish()
@@ -145,34 +147,27 @@ class Trainer:
 
     def drop_round(self) -> None:
         """Forget the round in progress, if there is one, learned or not: the next one will be the same again."""
-        for undo in self._undo:
+        learned = len(self._undo) > 1
+        for undo in reversed(self._undo):
             undo()
-        self._undo, self._proofs = [], []
+        self._undo = []
+        if learned:
+            self.publish()
 
-    def begin_learning(self) -> None:
-        """The round's matches are played; what learning them changes is kept as it is, until the round has ended."""
-        with torch_threads(1):  # several are slower where other processes are at work, and no faster elsewhere
-            weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
-            moments = self.learner.state_dict()
-        replay, counters = self.replay.copy(), self.counters
-
-        def undo() -> None:
-            with torch_threads(1):
-                self.network.load_state_dict(weights)
-                self.learner.load_state_dict(moments)
-            self.replay, self.counters = replay, counters
-
-        self._undo.append(undo)
+    def drop_phase(self) -> None:
+        """Forget the match that was learned last, or whose learning was broken off; the others of the round stay."""
+        self._undo.pop()()
 
     def learn(self, match: Match, on_batch: Callable[[], None]) -> tuple[MatchFinished, LearningFinished]:
         """Put what a match has to teach into the replay and go through one learning phase (Algorithms 3-8).
 
         Args:
-            on_batch: called before each minibatch; what it raises breaks the phase off.
+            on_batch: called before each minibatch; what it raises breaks the phase off, which `drop_phase` takes back.
 
         Raises:
             LearningError: the loss is not finite; the weights are then of no use.
         """
+        self._undo[2:] = [self._unlearning()]
         if self.resolved is not None:
             self._proofs += match.tree.proofs()
         targets = self.augmentation(self._targets.read(match))
@@ -204,7 +199,7 @@ class Trainer:
         return played, learned
 
     def end_round(self, seconds: float) -> None:
-        """All matches of the round are learned: the next one is played with the new weights.
+        """What of the round is to be learned is learned: the next one is played with the new weights.
 
         Args:
             seconds: training time until now.
@@ -261,6 +256,24 @@ class Trainer:
                 self._generators[name].bit_generator.state = state
 
         return restore
+
+    def _unlearning(self) -> Callable[[], None]:
+        """What takes back all that learning a match changes."""
+        with torch_threads(1):  # several are slower where other processes are at work, and no faster elsewhere
+            weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+            moments = self.learner.state_dict()
+        generators, proofs = self._restoring_generators(), len(self._proofs)
+        replay, counters = self.replay.copy(), self.counters
+
+        def unlearn() -> None:
+            generators()
+            with torch_threads(1):
+                self.network.load_state_dict(weights)
+                self.learner.load_state_dict(moments)
+            self.replay, self.counters = replay, counters
+            del self._proofs[proofs:]
+
+        return unlearn
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         load_weights(self.network, checkpoint.weights)

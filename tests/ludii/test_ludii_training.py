@@ -188,3 +188,24 @@ def trains(text: str, folder: Path) -> None:
     agent = ath.load_agent(folder)
     state = ath.load_game(text).new_initial_state()
     assert agent.step(state) in state.legal_actions()
+
+
+def test_training_gives_a_long_game_a_nearer_limit_of_moves(
+    fake: FakeTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the string says one, be it the default itself."""
+    from athenan_spiel.training import fitting
+
+    seen = fitting.Measured(length=101.0, branching=5.0, slow=True)
+    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: seen)
+    told: list[object] = []
+    run = ath.train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=fitting.FITTED, listeners=[told.append])
+    assert run.game == "ludii(game=Tic-Tac-Toe,max_length=250)"
+    assert 'game = "ludii(game=Tic-Tac-Toe,max_length=250)"' in (run.folder / "config.toml").read_text()
+    assert told[0].choice.endswith("max_length=250")
+    assert ath.resume(run.folder, more_matches=1).game == run.game
+    said = ath.train("ludii(game=Tic-Tac-Toe,max_length=1000)", TINY, tmp_path / "said", fit=fitting.FITTED)
+    assert "max_length" not in said.game, "which is how OpenSpiel writes a default"
+    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: fitting.Measured(9.0, 4.0, slow=True))
+    short = ath.train(TIC_TAC_TOE, TINY, tmp_path / "short", fit=fitting.FITTED)
+    assert "max_length" not in short.game

@@ -10,6 +10,7 @@ from athenan_spiel.training.events import (
     CheckpointWritten,
     EvaluationFinished,
     Event,
+    LearningIsLate,
     RoundFinished,
     RoundProgress,
     RunFinished,
@@ -67,6 +68,8 @@ class LinePrinter:
             return started_text(event)
         if isinstance(event, EvaluationFinished):
             return f"evaluation: {self._summary.evaluation_text}"
+        if isinstance(event, LearningIsLate):
+            return late_text(event)
         if isinstance(event, StopNoticed):
             return STOPPING
         if isinstance(event, WarmUpProgress):
@@ -110,11 +113,21 @@ def progress_text(s: RunSummary) -> str:
 
 
 def started_text(event: RunStarted) -> str:
-    """The first line of a run's output."""
+    """The first line of a run's output, and a second one on what was chosen, if anything was."""
     verb = f"resuming after {event.matches} matches" if event.matches else "training"
     symmetries = f"; with images by {', '.join(event.symmetries)}" if event.symmetries else ""
     folder = printable(str(event.folder))
-    return f"{verb}: {event.game} in {folder}; {event.network}; {event.engine}; {event.outcome}{symmetries}"
+    choice = f"\n{event.choice}" if event.choice is not None else ""
+    return f"{verb}: {event.game} in {folder}; {event.network}; {event.engine}; {event.outcome}{symmetries}{choice}"
+
+
+def late_text(event: LearningIsLate) -> str:
+    """The warning that a run will hardly learn anything."""
+    when = f"only after {event.expected_seconds:.0f} s" if event.expected_seconds is not None else "far too late"
+    return (
+        f"the first match is expected to end {when}, beyond the time limit, and nothing is learned before: "
+        "give more --time, or less to play by --matches-at-once, --search.evaluations or a game's max_length"
+    )
 
 
 def finished_text(event: RunFinished) -> str:

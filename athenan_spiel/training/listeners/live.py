@@ -13,9 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from athenan_spiel.errors import printable
-from athenan_spiel.training.events import EvaluationFinished, Event, Listener, RunFinished, RunStarted, StopNoticed
+from athenan_spiel.training.events import (
+    EvaluationFinished,
+    Event,
+    LearningIsLate,
+    Listener,
+    RunFinished,
+    RunStarted,
+    StopNoticed,
+)
 from athenan_spiel.training.listeners.display import Audience
-from athenan_spiel.training.listeners.lines import STOPPING, LinePrinter, finished_text
+from athenan_spiel.training.listeners.lines import STOPPING, LinePrinter, finished_text, late_text
 from athenan_spiel.training.listeners.summary import RECENT, RunSummary
 
 REDRAWS_PER_SECOND = 4
@@ -52,9 +60,13 @@ class LiveView:
 
     def _show(self, event: Event) -> None:
         if isinstance(event, RunStarted):
+            if event.choice is not None:
+                self._console.print(Text(event.choice))
             self._live.start()
         elif isinstance(event, EvaluationFinished):
             self._console.print(Text(f"evaluation: {self._summary.evaluation_text}"))
+        elif isinstance(event, LearningIsLate):
+            self._console.print(Text(late_text(event)))
         elif isinstance(event, StopNoticed):
             self._console.print(Text(STOPPING))
         elif isinstance(event, RunFinished):

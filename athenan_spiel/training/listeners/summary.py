@@ -8,6 +8,7 @@ from athenan_spiel.training.events import (
     EvaluationFinished,
     Event,
     LearningFinished,
+    LearningIsLate,
     MatchFinished,
     RoundFinished,
     RoundProgress,
@@ -73,7 +74,7 @@ class RunSummary:
             self.speed = event.evaluations / event.search_seconds if event.search_seconds > 0 else self.speed
         elif isinstance(event, EvaluationFinished):
             self.evaluation = event
-        if isinstance(event, RunStarted | RoundProgress | RoundFinished):
+        if isinstance(event, RunStarted | RoundProgress | LearningIsLate | RoundFinished):
             self.seconds = event.seconds
         self.matches = event.matches
 

@@ -1,0 +1,215 @@
+"""Settings that fit a game's length and speed: chosen once, before a run begins, and written into its folder.
+
+A few random matches say how long a match is and how wide, and how fast the states of the game are made. What a match
+costs follows: its moves, times the states valued for one. Where that is little, the settings stay as they are. Where
+it is much, fewer matches are played at once, so that the first one is learned soon; a move takes fewer evaluations;
+Descent ends an iteration before the end of the match; and fewer matches are kept, so that each is learned as often as
+in a run of many. A game with a `max_length` gets a nearer one.
+
+Lengths and widths are the same on every machine but where the random matches take longer than `MEASURE_SECONDS`. Of the
+speed it only matters whether it is that of rules in C++ or far less. Both times are this process's, whatever else runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pyspiel
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.games import load_game
+from athenan_spiel.games.children import children_of
+from athenan_spiel.games.spec import read_spec
+
+FITTED = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
+"""What can be chosen: four settings, and the parameter of a game."""
+
+MATCHES = 16
+"""Random matches that are played."""
+LONGEST = 300
+"""Moves after which a random match is broken off, and the largest `max_length` that is chosen: matches that go on for
+longer hardly ever end at all."""
+MEASURE_SECONDS = 2.0
+"""No random move is begun after so long."""
+SPEED_STATES = 10_000
+"""States by which the speed is measured, or as many as are made in the time that `SLOW` gives for them."""
+SLOW = 40_000
+"""States made and encoded in a second of a processor: games in C++ reach several times that, Ludii's hardly a half."""
+SLOWNESS = 20
+"""So many times as much a state of a slow game counts, about what the speeds differ by."""
+SHORT = 1_000_000
+"""Where a match costs no more, in states of a fast game, the settings stay: 16 of them take some minutes at most."""
+PER_MATCH = 60_000
+"""Evaluations that a match of a slow game is given, unless `LEAST` is more; `SLOWNESS` times as many in a fast one."""
+LEAST = 200
+"""Evaluations of a move: some plies ahead, at least."""
+AT_ONCE = 8
+"""Matches at once of the cost `SHORT`; half as many where a match costs twice as much."""
+FEWEST = 2
+"""Matches at once: one is searched while the values of the other are computed."""
+KEPT = 20
+"""Matches in the replay of a game whose matches take long."""
+SPARE = 2.0
+"""`max_length` is so many times the mean length of random matches, as trained players try to last."""
+STEP = 50
+"""`max_length` is a multiple of this, so chance changes it rarely."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What random matches showed.
+
+    Attributes:
+        length: their mean length in moves, where one that took more than `LONGEST` counts as long as that.
+        branching: legal actions of a state on average.
+        slow: states are made far more slowly than in a game in C++.
+    """
+
+    length: float
+    branching: float
+    slow: bool
+
+    def __str__(self) -> str:
+        return f"random matches take {self.length:.0f} moves, of {self.branching:.0f} legal ones each"
+
+
+def measure(game: pyspiel.Game, clock: Callable[[], float] = time.thread_time) -> Measured:
+    """Play some random matches, always the same ones, for `MEASURE_SECONDS` by `clock` at most."""
+    rng = random.Random(0)
+    end = clock() + MEASURE_SECONDS
+    lengths: list[int] = []
+    legal: list[int] = []
+    seen: list[pyspiel.State] = []
+    while len(lengths) < MATCHES and clock() < end:
+        state = game.new_initial_state()
+        while not state.is_terminal() and state.move_number() < LONGEST and clock() < end:
+            actions = state.legal_actions()
+            if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few, from everywhere
+                seen.append(state.clone())
+            legal.append(len(actions))
+            state.apply_action(rng.choice(actions))
+        if state.is_terminal() or state.move_number() >= LONGEST:
+            lengths.append(state.move_number())
+    length = statistics.mean(lengths) if lengths else float(LONGEST)
+    return Measured(length, statistics.mean(legal) if legal else 1.0, _is_slow(game, seen))
+
+
+def _is_slow(game: pyspiel.Game, states: list[pyspiel.State]) -> bool:
+    """Whether the children of `states` are made and encoded at less than `SLOW` a second."""
+    encoder = Encoder(game)
+    start, made, taken = time.process_time(), 0, 0.0
+    for state in itertools.cycle(states):
+        children = children_of(state, state.legal_actions())
+        encoder.encode(children, np.empty((len(children), *encoder.shape), np.float32))
+        made += len(children)
+        taken = time.process_time() - start
+        if made >= SPEED_STATES or taken >= SPEED_STATES / SLOW:
+            break
+    return made < SLOW * taken
+
+
+def fitted(config: TrainingConfig, measured: Measured, names: Collection[str] = FITTED) -> TrainingConfig:
+    """`config`, with those of its settings that are in `names` made to fit a game that shows itself as `measured`.
+
+    Nothing becomes more than it was. Where a move's time is given in seconds, all stays.
+    """
+    search = config.search
+    whole = max(measured.length / 2 * measured.branching, 1.0)  # what an iteration of Descent asks, on average
+    a_move = max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
+    weight = SLOWNESS if measured.slow else 1
+    cost = weight * measured.length * a_move / SHORT
+    if cost <= 1 or search.seconds is not None:
+        return config
+    room = SLOWNESS * PER_MATCH / weight / measured.length
+    evaluations = max(LEAST, _rounded(room))
+    evaluations = min(search.evaluations or evaluations, evaluations)
+    at_once = max(FEWEST, 1 << int(math.log2(max(1.0, AT_ONCE / cost))))
+    if "search.evaluations" in names:
+        search = dataclasses.replace(search, evaluations=evaluations)
+    if "search.longest_descent" in names and search.algorithm == "descent" and search.evaluations is not None:
+        longest = max(1, round(search.evaluations / measured.branching))
+        if longest < measured.length:
+            search = dataclasses.replace(search, longest_descent=min(search.longest_descent or longest, longest))
+    if "matches_at_once" in names:
+        config = dataclasses.replace(config, matches_at_once=min(config.matches_at_once, at_once))
+    if "replay.matches" in names:
+        kept = min(config.replay.matches, KEPT)
+        config = dataclasses.replace(config, replay=dataclasses.replace(config.replay, matches=kept))
+    return dataclasses.replace(config, search=search)
+
+
+def fit_to(
+    game: pyspiel.Game, config: TrainingConfig, measured: Measured, names: Collection[str]
+) -> tuple[pyspiel.Game, TrainingConfig, str | None]:
+    """The game and the settings of a run, with those in `names` as they fit, and what was measured and chosen in words.
+
+    The words are None where there was nothing to choose.
+    """
+    if not names:
+        return game, config, None
+    is_long = fitted(config, measured) != config
+    if is_long and "max_length" in names:
+        game = with_length(game, measured)
+    config = fitted(config, measured, names)
+    return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
+
+
+def with_length(game: pyspiel.Game, measured: Measured) -> pyspiel.Game:
+    """`game` with a `max_length` for such matches, if it has that parameter, it was not given, and is far more."""
+    least = math.ceil(SPARE * measured.length / STEP) * STEP
+    longest = min(LONGEST, least)
+    if not _takes_length(game) or game.max_game_length() <= longest:
+        return game
+    return load_game(f"{str(game)[:-1]},max_length={longest})")
+
+
+def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, has_config: bool) -> Collection[str]:
+    """What of a run of `game` is to be chosen: what the caller says, else all where there are no settings of its own.
+
+    Raises:
+        ConfigError: one of the names is none of `FITTED`.
+    """
+    if names is None:
+        names = () if has_config else FITTED
+    if isinstance(names, str) or not isinstance(names, Collection) or not set(names) <= set(FITTED):
+        raise ConfigError(f"fit must hold names among {', '.join(FITTED)}, got {shown(names)}")
+    says_length = isinstance(game, str) and "max_length" in read_spec(game.strip()).parameters
+    return [name for name in FITTED if name in names and not (says_length and name == "max_length")]
+
+
+def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[str]) -> str:
+    """What was chosen of `names`, in words."""
+    search = config.search
+    said = {
+        "matches_at_once": f"{config.matches_at_once} matches at once",
+        "search.evaluations": f"{search.evaluations:,} evaluations a move" if search.evaluations else "",
+        "search.longest_descent": f"descents of {search.longest_descent} states" if search.longest_descent else "",
+        "replay.matches": f"a replay of {config.replay.matches} matches",
+        "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
+    }
+    return ", ".join(said[name] for name in names if said[name])
+
+
+def _has_length(game: pyspiel.Game) -> bool:
+    return "max_length" in game.get_type().parameter_specification
+
+
+def _takes_length(game: pyspiel.Game) -> bool:
+    """Whether the game has a parameter `max_length` that is not given."""
+    return _has_length(game) and "max_length" not in game.get_parameters()
+
+
+def _rounded(number: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, ... that is not more than `number`, so chance changes it rarely."""
+    power = int(10 ** int(math.log10(max(1.0, number))))
+    return max(step * power for step in (1, 2, 5) if step * power <= max(1.0, number))

@@ -1,0 +1,227 @@
+"""What is chosen for a game by a few random matches, what is left as it is, and how a user says otherwise."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from command_line import Out
+from training_runs import TINY
+
+import athenan_spiel as ath
+from athenan_spiel.cli.main import main
+from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.outcomes import AdditiveDepth, Gain, MultiplicativeDepth, Sample, Score, sample_matches
+from athenan_spiel.search import UBFM, Descent
+from athenan_spiel.training import preset, train
+from athenan_spiel.training.events import Event, RunStarted
+from athenan_spiel.training.fitting import (
+    FITTED,
+    LONGEST,
+    MATCHES,
+    MEASURE_SECONDS,
+    Measured,
+    fit_names,
+    fit_to,
+    fitted,
+    measure,
+    with_length,
+)
+
+QUICK = preset("quick")
+FANORONA = Measured(length=53.0, branching=6.0, slow=True)
+XIANGQI = Measured(length=210.0, branching=36.0, slow=True)
+TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
+
+
+def numbers(config: TrainingConfig) -> tuple[Any, ...]:
+    """What may be chosen."""
+    search = config.search
+    return config.matches_at_once, search.evaluations, search.longest_descent, config.replay.matches
+
+
+@pytest.mark.parametrize(
+    "spec", ["connect_four", "hex", "othello", "breakthrough", "amazons", "havannah", "checkers", "dots_and_boxes"]
+)
+def test_the_preset_stays_in_short_games_of_openspiel(spec: str) -> None:
+    game = pyspiel.load_game(spec)
+    seen = dataclasses.replace(measure(game), slow=False)
+    same, config, text = fit_to(game, QUICK, seen, FITTED)
+    assert (same, config) == (game, QUICK)
+    assert text is not None
+    assert "16 matches at once, 2,000 evaluations a move, a replay of 200 matches" in text
+
+
+def test_the_same_is_measured_each_time() -> None:
+    game = pyspiel.load_game("hex(board_size=5)")
+    one, same = measure(game), measure(game)
+    assert (one.length, one.branching) == (same.length, same.branching)
+    assert 15 < one.length <= 25
+    assert 12 < one.branching < 17
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (FANORONA, (4, 1000, None, 20)),
+        (Measured(length=102.0, branching=7.0, slow=True), (2, 500, 71, 20)),
+        (XIANGQI, (2, 200, 6, 20)),
+        (Measured(length=300.0, branching=351.0, slow=True), (2, 200, 1, 20)),
+        (Measured(length=300.0, branching=210.0, slow=False), (2, 2000, 10, 20)),
+        (Measured(length=10.0, branching=20.0, slow=True), (16, 2000, None, 200)),
+    ],
+)
+def test_long_and_slow_games_get_less(seen: Measured, expected: tuple[Any, ...]) -> None:
+    assert numbers(fitted(QUICK, seen)) == expected
+
+
+def test_nothing_becomes_more() -> None:
+    little = dataclasses.replace(
+        QUICK,
+        matches_at_once=1,
+        search=SearchConfig(iterations=9, evaluations=150, longest_descent=2),
+        replay=dataclasses.replace(QUICK.replay, matches=3),
+    )
+    assert fitted(little, XIANGQI) == little
+
+
+def test_a_search_by_time_stays_and_other_searches_have_no_descent() -> None:
+    timed = dataclasses.replace(QUICK, search=SearchConfig(seconds=1.0, iterations=None))
+    assert fitted(timed, XIANGQI) == timed
+    ubfm = dataclasses.replace(QUICK, search=SearchConfig(algorithm="ubfm", iterations=2000))
+    assert numbers(fitted(ubfm, XIANGQI)) == (2, 200, None, 20)
+
+
+@pytest.mark.parametrize("name", FITTED[:4])
+def test_what_is_not_named_stays(name: str) -> None:
+    alone, all_of_them = numbers(fitted(QUICK, XIANGQI, [name])), numbers(fitted(QUICK, XIANGQI))
+    for at, (one, other, before) in enumerate(zip(alone, all_of_them, numbers(QUICK), strict=True)):
+        if name == "search.longest_descent" and at == 2:
+            assert one == 56, "by the 2,000 evaluations that stay"
+        else:
+            assert one == (other if FITTED[at] == name else before)
+
+
+def test_random_matches_are_broken_off() -> None:
+    """A game in which a move takes a tenth of a second, and no match ends within the time for all."""
+    ticks = itertools.count()
+    game = pyspiel.load_game("hex(board_size=9)")
+    seen = measure(game, clock=lambda: next(ticks) * 0.1)
+    assert seen.length == LONGEST, "nothing is known but that it is long"
+    assert next(ticks) * 0.1 < MEASURE_SECONDS + 0.5
+    ticks = itertools.count()
+    assert measure(game, clock=lambda: next(ticks) * 0.01).length < 81, "those that ended count"
+    assert MATCHES > 1
+
+
+def test_a_sample_is_broken_off_and_constants_come_from_the_rules() -> None:
+    ticks = itertools.count()
+    sample = sample_matches(TIC_TAC_TOE, np.random.default_rng(0), seconds=3.0, clock=lambda: next(ticks))  # type: ignore[arg-type]
+    assert sample == Sample(())
+    assert AdditiveDepth.for_game(TIC_TAC_TOE, sample) == AdditiveDepth(longest=9, exact=True, scale=10.0)
+    assert MultiplicativeDepth.for_game(TIC_TAC_TOE, sample) == MultiplicativeDepth(mean=9.0, scale=1.0)
+    assert Gain().scaled(sample).scale == 1.0
+    assert Score.for_game(pyspiel.load_game("othello"), sample).scale == 1.0
+
+
+def test_python_says_what_is_chosen(tmp_path: Path) -> None:
+    assert fit_names(None, "tic_tac_toe", has_config=False) == list(FITTED)
+    assert fit_names(None, "tic_tac_toe", has_config=True) == []
+    assert fit_names(["replay.matches"], TIC_TAC_TOE, has_config=True) == ["replay.matches"]
+    for wrong in (["matches"], "replay.matches", 3):
+        with pytest.raises(ConfigError, match=r"fit must hold names among matches_at_once, search.evaluations"):
+            train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=wrong)  # type: ignore[arg-type]
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: XIANGQI)
+    told: list[Event] = []
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=FITTED, listeners=[told.append])
+    assert numbers(run.config) == (2, 200, 6, 5)
+    assert "longest_descent = 6" in (run.folder / "config.toml").read_text()
+    assert isinstance(told[0], RunStarted)
+    assert told[0].choice == (
+        "random matches take 210 moves, of 36 legal ones each; chosen: 2 matches at once, 200 evaluations a move, "
+        "descents of 6 states, a replay of 5 matches"
+    )
+    plain: list[Event] = []
+    train(TIC_TAC_TOE, TINY, tmp_path / "plain", listeners=[plain.append])
+    assert isinstance(plain[0], RunStarted)
+    assert (plain[0].choice, plain[0].config) == (None, TINY)
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ([], FITTED),
+        (["--preset", "quick"], FITTED),
+        (["--preset", "paper"], ()),
+        (["--matches-at-once", "16"], FITTED[1:]),
+        (["--matches_at_once=16"], FITTED[1:]),
+        (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], FITTED[4])),
+        (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:])),
+    ],
+)
+def test_what_is_said_in_words_stays(
+    words: list[str], chosen: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    seen: list[Any] = []
+
+    def noted(*arguments: object, fit: Any, **options: object) -> ath.Run:
+        seen.append(tuple(fit))
+        raise ConfigError("enough")
+
+    monkeypatch.setattr("athenan_spiel.training.train", noted, raising=False)
+    assert main(["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *words]) == 2
+    assert seen == [chosen]
+
+
+def test_a_config_file_is_taken_as_it_is(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(
+        "athenan_spiel.training.train", lambda *_, fit, **options: seen.append(fit) or 1 / 0, raising=False
+    )
+    with pytest.raises(ZeroDivisionError):
+        main(["train", "tic_tac_toe", "--config", str(trained / "config.toml"), "--folder", str(tmp_path / "new")])
+    assert seen == [[]]
+
+
+def test_a_descent_with_a_bound_ends_early_and_is_gone_on_with() -> None:
+    game = pyspiel.load_game("connect_four")
+    state = game.new_initial_state()
+    asked: list[int] = []
+
+    def evaluator(states: Any) -> Any:
+        asked.append(len(states))
+        return np.linspace(-0.5, 0.5, len(states))
+
+    def tree_of(search: ath.Search, iterations: int) -> list[Any]:
+        tree = search.new_tree()
+        ath.think(search, state, ath.Budget(iterations=iterations), evaluator, tree=tree)
+        return [(key, node.values, node.value) for key, node in tree.table.items()]
+
+    assert len(tree_of(Descent(game, longest=3), 1)) == 3
+    assert len(tree_of(Descent(game, longest=3), 4)) == 12
+    assert tree_of(Descent(game, longest=1), 9) == tree_of(UBFM(game), 9), "UBFM is Descent with the bound 1"
+    assert tree_of(Descent(game, longest=42), 5) == tree_of(Descent(game), 5)
+    for wrong in (0, 1.5, True):
+        with pytest.raises(ath.SearchError, match="the longest descent must be"):
+            Descent(game, longest=wrong)  # type: ignore[arg-type]
+
+
+def test_the_bound_of_a_descent_is_for_descent_alone() -> None:
+    with pytest.raises(ConfigError, match=r"search.longest_descent must be at least 1, got 0"):
+        SearchConfig(longest_descent=0)
+    with pytest.raises(ConfigError, match=r"search.longest_descent must be none, as only 'descent' has it"):
+        SearchConfig(algorithm="ubfm", longest_descent=3)
+
+
+def test_games_without_the_parameter_keep_their_length() -> None:
+    assert with_length(TIC_TAC_TOE, XIANGQI) is TIC_TAC_TOE
