@@ -125,6 +125,10 @@ def test_a_sample_is_broken_off_and_constants_come_from_the_rules() -> None:
     sample = sample_matches(TIC_TAC_TOE, np.random.default_rng(0), seconds=3.0, clock=lambda: next(ticks))  # type: ignore[arg-type]
     assert sample == Sample(())
     assert AdditiveDepth.for_game(TIC_TAC_TOE, sample) == AdditiveDepth(longest=9, exact=True, scale=10.0)
+    drawn = TIC_TAC_TOE.new_initial_state()
+    for action in (0, 1, 2, 4, 3, 5, 7, 6, 8):
+        drawn.apply_action(action)
+    assert AdditiveDepth.for_game(TIC_TAC_TOE, Sample((drawn,))).scale == 10.0, "nothing is known of a win"
     assert MultiplicativeDepth.for_game(TIC_TAC_TOE, sample) == MultiplicativeDepth(mean=9.0, scale=1.0)
     assert Gain().scaled(sample).scale == 1.0
     assert Score.for_game(pyspiel.load_game("othello"), sample).scale == 1.0

@@ -38,12 +38,16 @@ class AdditiveDepth(Outcome):
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
-        """P is the rules' bound where that is tight, or no match is known, else the longest one of the sample is P̃."""
+        """P is the rules' bound where that is tight, or no match is known, else the longest one of the sample is P̃.
+
+        Where none was won, as where all took as long as they may, the scale is that of a win at once.
+        """
         bound = game.max_game_length()
         longest = max(sample.lengths, default=bound)
         exact = bound <= TIGHT * longest
         longest = bound if exact else longest
-        return cls(longest=longest, exact=exact, scale=max(1.0, longest - min(sample.lengths, default=0) + exact))
+        shortest = min(sample.lengths) if any(sample.returns) else 0
+        return cls(longest=longest, exact=exact, scale=max(1.0, longest - shortest + exact))
 
 
 @dataclass(frozen=True)
