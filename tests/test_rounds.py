@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyspiel
 import pytest
+from clocks import Clock
 from test_training import after, of_type
 from training_runs import TINY, state_of
 
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.selfplay import Round
-from athenan_spiel.training import resume, train
+from athenan_spiel.training import resume, session, train
 from athenan_spiel.training.events import (
     Event,
     LearningFinished,
@@ -35,27 +35,18 @@ def _each_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
 
 
-class Clock:
-    """A clock that goes on by a second each time that a group's values are taken, and stands still else."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        advance = Round.advance
-
-        def counted(round_: Round) -> bool:
-            self.now += 1.0
-            return advance(round_)
-
-        monkeypatch.setattr(Round, "advance", counted)
-        monkeypatch.setattr(
-            "athenan_spiel.training.session.time", SimpleNamespace(perf_counter=lambda: self.now, time=lambda: self.now)
-        )
-        monkeypatch.setattr("athenan_spiel.training.loop.time", SimpleNamespace(perf_counter=lambda: self.now))
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+    """It goes on by a second each time that a group's values are taken, and stands still else."""
+    clock, advance = Clock(now=0.0), Round.advance
+
+    def counted(round_: Round) -> bool:
+        clock.now += 1.0
+        return advance(round_)
+
+    monkeypatch.setattr(Round, "advance", counted)
+    monkeypatch.setattr(session, "time", clock)
+    return clock
 
 
 def test_a_match_is_learned_when_it_and_those_before_it_have_ended(tmp_path: Path) -> None:

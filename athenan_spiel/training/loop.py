@@ -21,7 +21,6 @@ import dataclasses
 import functools
 import operator
 import os
-import time
 from collections.abc import Callable, Collection, Sequence
 
 import pyspiel
@@ -38,7 +37,7 @@ from athenan_spiel.training.fitting import fit_names, fit_to, measure
 from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.session import Beginning, Run, Session
+from athenan_spiel.training.session import Beginning, Run, Session, now
 from athenan_spiel.training.settings_file import config_to_dict
 from athenan_spiel.training.trainer import Trainer
 
@@ -86,7 +85,7 @@ def train(
     config = QUICK if config is None else config
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
-    start = time.perf_counter()
+    start = now()
     measured = measure(game)
     game, config, choice = fit_to(game, config, measured, names)
     trainer = Trainer(game, config)  # what it refuses leaves no folder behind

@@ -77,7 +77,7 @@ class Beginning:
     """What came before the first session of a run.
 
     Attributes:
-        start: when its clock began, by `time.perf_counter`.
+        start: when its clock began, as `now` says.
         length: the mean length of some random matches, in moves.
         choice: which settings were chosen by them, in words; None: none.
     """
@@ -85,6 +85,11 @@ class Beginning:
     start: float
     length: float
     choice: str | None = None
+
+
+def now() -> float:
+    """A moment by the clock of all runs, in seconds."""
+    return time.perf_counter()
 
 
 class _BrokenOffError(Exception):
