@@ -25,6 +25,7 @@ from athenan_spiel.outcomes.registry import (
     outcomes_for,
     register_outcome,
     suggested,
+    suited_kind,
 )
 from athenan_spiel.outcomes.sample import SAMPLE_MATCHES, Sample, sample_matches
 from athenan_spiel.outcomes.score import Score
@@ -54,4 +55,5 @@ __all__ = [
     "register_outcome",
     "sample_matches",
     "suggested",
+    "suited_kind",
 ]

@@ -46,17 +46,27 @@ def make_outcome(name: str, game: pyspiel.Game, rng: random.Random, kind: Kind |
         ConfigError: the name is unknown, or the game has no such worth; one of your own cannot be imported, gives
             something that is not a finite number, or breaks Definition 21 on random matches.
     """
-    kind = kind or kind_called(name)
-    if game.num_players() == 1 and name in BUILT_IN and name != Score.name:
-        raise ConfigError(f"outcome must be 'score' in a game for one player such as {str(game)!r}, got {name!r}")
+    kind = suited_kind(name, game, kind)
     if kind is Gain:
         return Gain()
-    if name in BUILT_IN and (reason := cast(type[Outcome], kind).why_none(game)):
-        raise ConfigError(reason)
     sample = sample_matches(game, rng)
     if name in BUILT_IN:
         return cast(type[Outcome], kind).for_game(game, sample)
     return made(name, kind, game, sample)
+
+
+def suited_kind(name: str, game: pyspiel.Game, kind: Kind | None = None) -> Kind:
+    """What the outcome called `name` is made of, if `game` may have it, as far as that is known without a match of it.
+
+    Raises:
+        ConfigError: the name is unknown, or cannot be imported, or the game has no such worth.
+    """
+    kind = kind or kind_called(name)
+    if game.num_players() == 1 and name in BUILT_IN and name != Score.name:
+        raise ConfigError(f"outcome must be 'score' in a game for one player such as {str(game)!r}, got {name!r}")
+    if name in BUILT_IN and (reason := cast(type[Outcome], kind).why_none(game)):
+        raise ConfigError(reason)
+    return kind
 
 
 def outcome_from_parameters(name: str, parameters: Mapping[str, Parameter], kind: Kind | None = None) -> Outcome:

@@ -30,7 +30,7 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import given_game, load_game
-from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed
+from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, suited_kind
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import fit_names, fit_to, measure
@@ -85,6 +85,7 @@ def train(
     config = QUICK if config is None else config
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
+    suited_kind(config.outcome, game)
     start = now()
     measured = measure(game)
     game, config, choice = fit_to(game, config, measured, names)
