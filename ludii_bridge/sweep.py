@@ -24,7 +24,7 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.verdicts import Verdict
 from ludii_bridge.watched import FailedCallError, Watched
 
-_PATIENCE = 120.0
+_PATIENCE = 600.0
 """Seconds that a game gets beyond those for its matches, to load and to end what it began."""
 
 
