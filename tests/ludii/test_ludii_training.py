@@ -167,7 +167,9 @@ def test_small_games_are_solved_through_ludii(text: str, value: float) -> None:
 
 
 @pytest.mark.usefixtures("ludii")
-@pytest.mark.parametrize("name", ["Surakarta", "Ataxx", "Santorini", "Arimaa", "Shobu", "Xiangqi", "Go,options=Board Size/9x9"])
+@pytest.mark.parametrize(
+    "name", ["Surakarta", "Ataxx", "Santorini", "Arimaa", "Shobu", "Xiangqi", "Go,options=Board Size/9x9"]
+)
 def test_ludiis_games_obey_the_laws(name: str) -> None:
     ath.check_game(ath.load_game(f"ludii(game={name},max_length=30)"), matches=1, rng=random.Random(1))
 
