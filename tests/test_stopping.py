@@ -193,16 +193,16 @@ def test_a_path_is_a_word_of_the_shell() -> None:
 def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     from athenan_spiel import matches
 
-    play, played = matches.play_match, 0
+    play, played = matches._Match.play, 0
 
-    def counted(*arguments: Any, **options: Any) -> Any:
+    def counted(match: matches._Match) -> None:
         nonlocal played
         played += 1
         if played == 3:
             send(signal.SIGTERM)
-        return play(*arguments, **options)
+        play(match)
 
-    monkeypatch.setattr(matches, "play_match", counted)
+    monkeypatch.setattr(matches._Match, "play", counted)
     assert main(["eval", "random", "--against", "random", "--game", "tic_tac_toe", "--matches", "8", "--json"]) == 143
     captured = capsys.readouterr()
     assert '"matches": 2' in captured.out
