@@ -138,6 +138,7 @@ def try_game(
             plies=longest.plies,
             checked=longest.checked,
             ended=sum(match.ended and match.plies < game.max_game_length() for match in played),
+            seconds=seconds,
         )
     )
 

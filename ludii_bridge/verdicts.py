@@ -32,6 +32,7 @@ class Verdict:
         plies: the moves played in the longest match.
         checked: after how many of them clones and children were made; fewer where time ran short.
         ended: matches that came to an end by the rules.
+        seconds: that the matches were given; 0 where there was no limit.
         version: Ludii's.
         date: of the trial, as 2026-01-31.
     """
@@ -45,6 +46,7 @@ class Verdict:
     plies: int = 0
     checked: int = 0
     ended: int = 0
+    seconds: float = 0.0
     version: str = ""
     date: str = ""
 
@@ -103,14 +105,23 @@ def append(verdict: Verdict, file: Path) -> None:
 
 
 def _row(verdict: Verdict) -> list[object]:
-    row = dataclasses.asdict(verdict) | {"shape": "x".join(map(str, verdict.shape))}
+    row = dataclasses.asdict(verdict)
+    row |= {"shape": "x".join(map(str, verdict.shape)), "seconds": f"{verdict.seconds:g}"}
     return [row[column] for column in _COLUMNS]
 
 
 def _verdict(row: dict[str, str]) -> Verdict:
     numbers = {name: int(row[name]) for name in ("players", "actions", "branching", "plies", "checked", "ended")}
     shape = tuple(int(size) for size in row["shape"].split("x") if size)
-    return Verdict(row["name"], row["reason"], shape=shape, version=row["version"], date=row["date"], **numbers)
+    return Verdict(
+        row["name"],
+        row["reason"],
+        shape=shape,
+        seconds=float(row["seconds"]),
+        version=row["version"],
+        date=row["date"],
+        **numbers,
+    )
 
 
 _PAGE = """\
@@ -123,13 +134,13 @@ _PAGE = """\
 athenan ludii sweep ludii_bridge/games.csv --page docs/ludii_games.md
 ```
 
-makes both files. It loads each game, plays a random match to its end, to 1000 moves, or for as long as a minute
-lasts, and holds its states to the laws in `athenan_spiel/games/laws.py`, which OpenSpiel's own games obey, too:
-looking changes nothing, clones are independent, a state read back is the same, children made together are those made
-alone, returns sum to zero, the tensor is finite, ... In {ended} of the supported games the match came to its end by
-the rules; in {stopped} the time was too short for all of its plies, and the row says at how many clones and children
-were made. That the laws hold does not prove the rules right: [ludii.md](ludii.md) says what was compared with Ludii
-itself.
+makes both files. It loads each game, plays a random match to its end, to 1000 moves, or for as long as its time lasts
+(`--seconds`; {given} here), and holds its states to the laws in `athenan_spiel/games/laws.py`, which OpenSpiel's own
+games obey, too: looking changes nothing, clones are independent, a state read back is the same, children made together
+are those made alone, returns sum to zero, the tensor is finite, ... In {ended} of the supported games the match came to
+its end by the rules. In {stopped} the time was too short for all plies of the match, and the row says at how many
+clones and children were made. That the laws hold does not prove the rules right: [ludii.md](ludii.md) says what was
+compared with Ludii itself.
 
 ## Why the others are not supported
 
@@ -152,12 +163,21 @@ def page(verdicts: Sequence[Verdict]) -> str:
         version=" and ".join(sorted({verdict.version for verdict in verdicts})),
         date=dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
         ended=sum(verdict.ended > 0 for verdict in verdicts),
+        given=_given([verdict.seconds for verdict in verdicts if not verdict.reason]),
         stopped=sum(verdict.checked < verdict.plies for verdict in verdicts),
         reasons="\n".join(
             f"| {n} | {reason} |" for reason, n in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
         ),
     )
     return summary + _special([verdict for verdict in others if not verdict.is_unsuitable])
+
+
+def _given(seconds: Sequence[float]) -> str:
+    """The time that matches were given, in words."""
+    limits = sorted(
+        {f"{limit:g} s" if limit else "no limit" for limit in seconds}, key=lambda words: (len(words), words)
+    )
+    return " or ".join(limits) or "none"
 
 
 def _reasons(verdict: Verdict) -> list[str]:

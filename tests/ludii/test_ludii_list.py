@@ -17,7 +17,7 @@ from ludii_bridge.installation import Jar
 from ludii_bridge.verdicts import Verdict
 
 ROWS = [
-    Verdict("Hex [Big]", "", 2, (10, 21, 11), 970, 121, 98, 98, 1, "1.3.0", "2026-01-01"),
+    Verdict("Hex [Big]", "", 2, (10, 21, 11), 970, 121, 98, 98, 1, 4.5, "1.3.0", "2026-01-01"),
     Verdict("Hexdame", "it has chance", version="1.3.0", date="2026-01-01"),
     Verdict("Go, old", "it breaks law 2", version="1.3.0", date="2026-01-01"),
 ]

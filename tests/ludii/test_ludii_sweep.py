@@ -163,18 +163,21 @@ def test_ctrl_c_in_a_sweep_is_one_line(
 
 def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
     tried = [
-        Verdict("A", "", ended=1, version="1.3.0", date="2026-01-02"),
+        Verdict("A", "", ended=1, seconds=60.0, version="1.3.0", date="2026-01-02"),
+        Verdict("A2", "", plies=9, checked=3, seconds=7.5, version="1.3.0", date="2026-01-02"),
         Verdict("B", "it is for 4 players, not one or two; it has chance", version="1.3.0", date="2026-01-01"),
         Verdict("C", "it has chance", version="1.3.0", date="2026-01-02"),
         Verdict("D", "it breaks law 2: it | changed", version="1.3.0", date="2026-01-02"),
     ]
     page = verdicts.page(tried)
-    assert "**1 of 4**" in page
+    assert "**2 of 5**" in page
+    assert "(`--seconds`; 60 s or 7.5 s here)" in " ".join(page.split())
+    assert "In 1 the time was too short" in " ".join(page.split())
     assert "(tried 2026-01-01 to 2026-01-02)" in page
     assert "1 of the supported games" in " ".join(page.split())
     assert "| 2 | it has chance |\n| 1 | it is for 4 players, not one or two |" in page
     assert page.endswith("| game | reason |\n|---|---|\n| D | it breaks law 2: it / changed |\n")
-    assert "the right kind" not in verdicts.page(tried[:3])
+    assert "the right kind" not in verdicts.page(tried[:4])
 
 
 def test_the_published_page_is_that_of_the_published_rows() -> None:
