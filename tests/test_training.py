@@ -351,12 +351,12 @@ def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, mo
     """A match may be long: that it ends is not waited for."""
     from athenan_spiel import matches
 
-    ended: list[matches.MatchResult] = []
-    play, asked = matches.play_match, 0
+    ended: list[matches._Match] = []
+    play, asked = matches._Match.play, 0
 
-    def counted(*arguments: Any, **options: Any) -> matches.MatchResult:
-        ended.append(play(*arguments, **options))
-        return ended[-1]
+    def counted(match: matches._Match) -> None:
+        play(match)
+        ended.append(match)
 
     def stop() -> bool:
         nonlocal asked
@@ -369,7 +369,7 @@ def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, mo
         nonlocal evaluating
         evaluating = int(isinstance(event, RoundFinished))
 
-    monkeypatch.setattr(matches, "play_match", counted)
+    monkeypatch.setattr(matches._Match, "play", counted)
     config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
     run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener], stop=stop)
     assert (run.reason, run.matches, len(ended)) == ("stopped", 3, 0)
