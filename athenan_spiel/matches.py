@@ -200,8 +200,8 @@ class _Match:
     def __init__(self, game: pyspiel.Game, players: Sequence[Player], opening: Sequence[int]) -> None:
         _require_players(game, players)
         self._players = players
-        self._opening_plies = len(opening)
         self._state = _after(game, opening)
+        self._opening_plies = len(opening)
         self._seconds = [0.0] * len(players)
         self.asked: int | None = None
         """The player whose turn it is to do something: an error that comes meanwhile is its own."""

@@ -36,7 +36,11 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=0, metavar="N", help="and N games more, drawn by chance")
     parser.add_argument("--trees", type=int, default=3, help="narrow trees for each game")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--dry-run", action="store_true", help="say what would be looked at, without Ludii")
     arguments = parser.parse_args()
+    if arguments.dry_run:
+        print(f"{arguments.trees} trees of each of these: {', '.join(names(arguments)) or 'no game'}")
+        return
     print(f"{'game':<40} {'histories':>9} {'each text':>9} {'compared':>9} {'plies':>9}")
     total = merging.Meetings()
     for name in names(arguments):

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             findings = report()
             print("\n".join(lines(findings)))
-            return 0 if is_ready(findings) else 2
+            return 0 if is_ready(findings) else 3
     except LudiiError as error:
         print(f"ludii_bridge: {error}", file=sys.stderr)
         return 2

@@ -20,6 +20,7 @@ SMALLEST = {
     "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],
     "benchmarks/one_player.py": ["--dry-run"],
     "benchmarks/ludii_children.py": ["--dry-run"],
+    "benchmarks/ludii_merging.py": ["--dry-run", "--drawn", "3"],
     "benchmarks/ludii_oracle.py": ["--dry-run"],
     "benchmarks/ludii_strength.py": ["--dry-run"],
     "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],

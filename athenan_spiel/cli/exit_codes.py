@@ -5,9 +5,11 @@ BROKEN_PIPE = 1
 """The reader of standard output went away."""
 BAD_INPUT = 2
 """One or two lines on standard error say what was wrong: the words, a file, a full disk, a folder that is gone; or that
-a second Ctrl-C broke off what the first one was saving. `athenan ludii` ends so, too, where a part is missing."""
+a second Ctrl-C broke off what the first one was saving."""
 UNPROVEN = 3
 """`athenan solve` came to a limit before a proof."""
+MISSING = 3
+"""`athenan ludii` found that Java, Ludii or what joins them is not there; what it prints says how to get it."""
 STOPPED = 130
 """Ctrl-C, as a shell's own code for it. SIGTERM ends the command as Ctrl-C does with 143, SIGHUP with 129: likewise 128
 and the signal's number."""

@@ -10,7 +10,7 @@ from typing import Annotated
 import tyro
 
 from athenan_spiel.cli.console import print_json
-from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE
+from athenan_spiel.cli.exit_codes import DONE, MISSING
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError, nearest
 
@@ -64,4 +64,4 @@ def run(words: Sequence[str]) -> int:
         print_json([dataclasses.asdict(finding) for finding in findings])
     else:
         print("\n".join(lines(findings)))
-    return DONE if is_ready(findings) else BAD_INPUT
+    return DONE if arguments.action == "install" or is_ready(findings) else MISSING

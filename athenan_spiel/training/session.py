@@ -15,7 +15,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import CheckpointError
+from athenan_spiel.errors import CheckpointError, EvaluatorError
 from athenan_spiel.search import UBFM
 from athenan_spiel.selfplay import Match, Round, without_garbage_collection
 from athenan_spiel.training.broadcast import Broadcast
@@ -230,7 +230,7 @@ class Session:
         self._plies = 0
         going = True
         while going and not self._time_is_up():
-            with self._stops.droppable():
+            with self._stops.droppable(), self._telling_what_spoils_weights():
                 going = playing.advance()
                 self._break_off_if_stopped()
             learning_seconds += self._learn(iter(playing.take, None), playing)
@@ -266,6 +266,18 @@ class Session:
                 resolved_states=None if trainer.resolved is None else len(trainer.resolved),
             )
         )
+
+    @contextlib.contextmanager
+    def _telling_what_spoils_weights(self) -> Iterator[None]:
+        """Values that are not finite come of weights that learning has spoilt, whose loss before that was fine."""
+        try:
+            yield
+        except EvaluatorError as error:
+            counters = self._trainer.counters
+            if counters.matches == counters.warm_up_states == 0:
+                raise
+            rate = self._trainer.config.learner.learning_rate
+            raise EvaluatorError(f"{error}: lower learner.learning_rate, now {rate!r}") from error
 
     def _learn(self, matches: Iterator[Match], playing: Round) -> float:
         """Learn these in order, as far as the time limit lets; the matches in play go on with the new weights.
