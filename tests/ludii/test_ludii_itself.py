@@ -271,8 +271,11 @@ def test_looking_for_legal_moves_changes_nothing(name: str) -> None:
     state, again = game.new_initial_state(), game.new_initial_state()
     while not state.is_terminal():
         before = state.key(), str(state), game.transposition_text(state)
+        context = state.position.context
+        of_ludii = context.state().fullHash(context)
         actions = state.legal_actions()
         children = state.children(actions)
+        assert context.state().fullHash(context) == of_ludii
         assert (state.key(), str(state), game.transposition_text(state)) == before
         action = rng.choice(actions)
         made = [children[action], state.child(action), state.clone()]
