@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyspiel
 
 from agents.parameters import ThinkingParameters, read_parameters
-from athenan_spiel.agent import Agent
 from athenan_spiel.errors import AgentError, shown
-from athenan_spiel.thinkers import DEFAULT, parse_thinker
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.search.algorithms import DEFAULT, parse_thinker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class AthenanParameters(ThinkingParameters):
     matches: int | None = None
     """Which checkpoint of the run: the one after so many matches; none: the newest."""
     search: str = DEFAULT
-    """How it thinks, as `athenan_spiel.thinkers` lists it: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`."""
+    """How it thinks: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`; see `athenan_spiel.search.algorithms`."""
     outcome: str = ""
     """Outcomes of your own, "module:name" with commas between, of which the run's may be imported; see `load_agent`."""
 

@@ -11,7 +11,7 @@ import pyspiel
 from agents.parameters import DEFAULT_SECONDS, read_parameters
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import require_open_state
-from athenan_spiel.search.thinking import Budget
+from athenan_spiel.search.drive import Budget
 
 if TYPE_CHECKING:
     from ludii_bridge.ai import LudiiAI

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from athenan_spiel.errors import AgentError, nearest, shown
-from athenan_spiel.search.thinking import Budget
+from athenan_spiel.search.drive import Budget
 
 P = TypeVar("P")
 

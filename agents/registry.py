@@ -21,7 +21,7 @@ from athenan_spiel.arguments import require_callable, require_kind, require_whol
 from athenan_spiel.errors import AgentError, nearest, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.conditions import require_game
-from athenan_spiel.opponents import mcts_bot
+from athenan_spiel.play.openspiel_mcts import mcts_bot
 
 BotFactory = Callable[[pyspiel.Game, int, Mapping[str, object]], pyspiel.Bot]
 """Makes a bot from the game, its player id and its parameters; raises `AgentError` for parameters it does not know."""
@@ -29,7 +29,7 @@ BotFactory = Callable[[pyspiel.Game, int, Mapping[str, object]], pyspiel.Bot]
 
 @dataclass(frozen=True, kw_only=True)
 class MCTSParameters:
-    """What `load_bot("mcts", ...)` takes; all else is set as `athenan_spiel.opponents` says."""
+    """What `load_bot("mcts", ...)` takes; all else is set as `athenan_spiel.play.openspiel_mcts` says."""
 
     simulations: int = 1000
     """Of each move; the default is that of OpenSpiel's example."""

@@ -31,8 +31,8 @@ from agents.registry import load_bot
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import AgentError, nearest, shown
-from athenan_spiel.search.thinking import Budget
-from athenan_spiel.thinkers import parse_thinker
+from athenan_spiel.search.algorithms import parse_thinker
+from athenan_spiel.search.drive import Budget
 
 UNDERSTOOD = (
     "a run's folder (runs/bt6, runs/bt6#576, runs/bt6@0.5s, runs/bt6:alphabeta@200i), alphabeta@1s, ludii:UCT@1s, "

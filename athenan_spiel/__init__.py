@@ -1,11 +1,11 @@
 """Athénan for OpenSpiel: agents that learn to play a game from its rules alone, by minimax search and tree learning.
 
-The layers, each knowing only those before it: `errors`, `machine` and `config` (what all share), `games` (rules),
-`outcomes` (what a finished match is worth), `encoding` (state to network input), `transpositions` and `tree` (memory),
-`search` (Descent, UBFM, alpha-beta and MCTS), `decisions` (choice), `networks` and `evaluators` (judgement), `solving`
-(proofs), `learning`, then `agent`, `matches`, `opponents`, `selfplay` and `training` (play), `arena` (measure), and
-`cli`. Bots for OpenSpiel are in the package `agents`. A value is always the first player's. What is heavy is fetched
-when it is first asked for, so importing this package loads neither torch nor OpenSpiel.
+The rooms, each knowing only those before it: `errors`, `arguments`, `config` and `system` (what all share), `games`
+(rules), `outcomes` (what a finished match is worth), `encoding` (state to network input), `networks`, `engines` and
+`evaluators` (judgement), `search` (Descent, UBFM, alpha-beta and MCTS), `solving` (proofs), `play` (agents, matches,
+self-play), `learning` and `training`, `arena` and `experiments` (measure), and `cli`. Bots for OpenSpiel are in the
+package `agents`. A value is always the first player's. What is heavy is fetched when it is first asked for, so
+importing this package loads neither torch nor OpenSpiel.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ from athenan_spiel.errors import (
 )
 
 if TYPE_CHECKING:
-    from athenan_spiel.agent import Agent
     from athenan_spiel.games import (
         check_game,
         load_game,
@@ -51,10 +50,11 @@ if TYPE_CHECKING:
         supported_games,
         unmet_conditions,
     )
-    from athenan_spiel.matches import MatchResult, Series, play_match, play_series
     from athenan_spiel.outcomes import Outcome, gain, register_outcome
+    from athenan_spiel.play.agent import Agent
+    from athenan_spiel.play.matches import MatchResult, Series, play_match, play_series
     from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, SearchResult, think
-    from athenan_spiel.solving import Proof, ProofBounds, solve
+    from athenan_spiel.solving.solver import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, load_agent, preset, resume, train
     from athenan_spiel.training.listeners import LinePrinter, ProgressBar
 
@@ -119,10 +119,9 @@ __all__ = [
 ]
 
 _FETCHED = {
-    "agent": ["Agent"],
     "outcomes": ["Outcome", "gain", "register_outcome"],
     "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],
-    "matches": ["MatchResult", "Series", "play_match", "play_series"],
+    "play": ["Agent", "MatchResult", "Series", "play_match", "play_series"],
     "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
     "solving": ["Proof", "ProofBounds", "solve"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],

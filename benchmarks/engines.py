@@ -26,7 +26,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, NetworkConfig
-from athenan_spiel.evaluators import Engine, half_of_the_cores, make_engine
+from athenan_spiel.engines import Engine, half_of_the_cores, make_engine
 from athenan_spiel.networks import ValueNetwork, make_network
 
 GAMES = {"Hex 11 x 11": ((10, 11, 11), NetworkConfig(architecture="c")), "Connect Four": ((4, 6, 7), NetworkConfig())}

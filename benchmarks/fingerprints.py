@@ -29,7 +29,7 @@ import ludii_bridge
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "ludii"))
 
-from ludii_fake import FakeTransport
+from ludii_fake import FakeTransport  # type: ignore[import-not-found]  # noqa: E402
 
 THREE = "connect_four(rows=4,columns=5,x_in_row=3)"
 TOLD = ("matches", "length", "returns", "iterations", "evaluations", "targets", "loss", "states_learned", "batches")
@@ -90,7 +90,10 @@ TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
         {"outcome": "presence", "warm_up": {"states": 256, "processes": 1}},
     ),
     "a score to count": ("dots_and_boxes(num_rows=2,num_cols=2)", {"outcome": "score"}),
-    "one player": ("morpion_solitaire", {"outcome": "score", "matches": 2, "matches_at_once": 2, "search": {"iterations": 1}}),
+    "one player": (
+        "morpion_solitaire",
+        {"outcome": "score", "matches": 2, "matches_at_once": 2, "search": {"iterations": 1}},
+    ),
     "Ludii, by the fake": ("ludii(game=Tic-Tac-Toe)", {}),
     "Ludii, sides exchanged": ("ludii(game=Swap)", {}),
 }

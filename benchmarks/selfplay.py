@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 import athenan_spiel as ath
 from athenan_spiel.config import EngineConfig, NetworkConfig
-from athenan_spiel.decisions import completed, ordinal, uniform_exploitation
 from athenan_spiel.encoding import Encoder, ObservationStore
-from athenan_spiel.evaluators import Engine, NetworkEvaluator, make_engine
-from athenan_spiel.evaluators.engine import Deferred, Pending
+from athenan_spiel.engines import Engine, make_engine
+from athenan_spiel.engines.base import Deferred, Pending
+from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.networks import make_network
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.selfplay import Round, without_garbage_collection
+from athenan_spiel.play.self_play import Round, without_garbage_collection
+from athenan_spiel.search.choice import completed, ordinal, uniform_exploitation
 
 GAMES = ("hex(board_size=11)", "breakthrough", "connect_four")
 

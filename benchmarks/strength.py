@@ -20,7 +20,7 @@ from pathlib import Path
 import agents
 import athenan_spiel as ath
 from athenan_spiel.arena import Comparison
-from athenan_spiel.opponents import mcts_bot
+from athenan_spiel.play.openspiel_mcts import mcts_bot
 
 GAME = "connect_four"
 AGENT_SEED, OPPONENT_SEED, OPENINGS_SEED = 1, 2, 3

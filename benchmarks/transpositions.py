@@ -19,7 +19,7 @@ import pyspiel
 from open_spiel.python.observation import make_observation
 
 from athenan_spiel.games import load_game
-from athenan_spiel.transpositions import TRANSPOSITIONS, Key, key_function
+from athenan_spiel.games.transpositions import TRANSPOSITIONS, Key, key_function
 
 STATES = 200
 """Unfinished states of random matches that are timed for each game."""

@@ -34,8 +34,8 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished experiment of `experiments.TINY`, to be left as it is."""
-    from experiments import MATCHES, TRAININGS, Recorder, run_tiny
+    """The folder of a finished experiment of `experiment_runs.TINY`, to be left as it is."""
+    from experiment_runs import MATCHES, TRAININGS, Recorder, run_tiny
 
     folder = tmp_path_factory.mktemp("experiments") / "tiny"
     recorder = Recorder()

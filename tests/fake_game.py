@@ -177,4 +177,4 @@ EXAMPLE = FakeGame(
         C=0,
     )
 )
-"""The tree that tests/test_traces.py works through: UBFM resolves its root in 8 iterations, Descent in 4."""
+"""The tree that tests/search/test_traces.py works through: UBFM resolves its root in 8 iterations, Descent in 4."""

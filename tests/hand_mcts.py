@@ -9,7 +9,7 @@ from fake_game import FakeGame, Recorder, score
 
 from athenan_spiel.search import MCTS, Budget, think
 from athenan_spiel.search.mcts import MCTSNode
-from athenan_spiel.tree import Tree
+from athenan_spiel.search.tree import Tree
 
 
 def mcts(game: FakeGame, **options: object) -> MCTS:

@@ -1,43 +1,34 @@
-"""Imports run one way: each module of `athenan_spiel` knows only those before it in this list."""
+"""Imports run one way: each room of `athenan_spiel` knows only those before it, and no files go in a circle."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import athenan_spiel
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = [
+ROOMS = [
     "errors",
-    "files",
     "arguments",
-    "machine",
     "config",
-    "processes",
+    "system",
     "games",
     "outcomes",
     "encoding",
-    "transpositions",
-    "resolved",
-    "tree",
-    "search",
-    "decisions",
     "networks",
+    "engines",
     "evaluators",
+    "search",
     "solving",
+    "play",
     "learning",
-    "thinkers",
-    "agent",
-    "matches",
-    "opponents",
-    "selfplay",
     "training",
     "arena",
+    "experiments",
     "cli",
     "__main__",
 ]
@@ -54,18 +45,19 @@ LUDII_DOORS = {
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}
 
 
-def modules(package: str) -> list[Path]:
-    return sorted((ROOT / package).rglob("*.py"))
-
-
-def name_of(path: Path) -> str:
-    """`athenan_spiel.search.base` for its file."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def modules(package: str) -> dict[str, ast.Module]:
+    """Every file of a package by the name of its module, such as `athenan_spiel.search.base`."""
+    found = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    assert found
+    return found
 
 
 def imports(node: ast.AST) -> Iterator[str]:
-    """The absolute names of all modules that code imports, wherever in it."""
+    """The absolute names of all modules that code imports, wherever in it, for types alone too."""
     for child in ast.walk(node):
         if isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
@@ -78,88 +70,93 @@ def imports(node: ast.AST) -> Iterator[str]:
             yield from (FETCHED.get(name, name) for name in names)
 
 
-def layer(module: str) -> str | None:
-    """The layer of a module of athenan_spiel; None for the package itself and for other packages."""
+def packages(node: ast.AST) -> set[str]:
+    """The top-level packages among them."""
+    return {name.split(".")[0] for name in imports(node)}
+
+
+def room(module: str) -> str | None:
+    """The room of a module of athenan_spiel; None for the package itself and for other packages."""
     package, _, rest = module.partition(".")
     name = rest.split(".")[0]
-    return name if package == "athenan_spiel" and name in LAYERS else None
+    return name if package == "athenan_spiel" and name in ROOMS else None
 
 
-def upward(path: Path) -> list[str]:
-    """What the module imports from layers after its own."""
-    own = layer(name_of(path))
+def upward(name: str, tree: ast.Module) -> list[str]:
+    """What the module imports from rooms after its own."""
+    own = room(name)
     if own is None:  # the package itself, which gathers them all
         return []
-    names = set(imports(ast.parse(path.read_text(encoding="utf-8"))))
-    return sorted(x for x in names if (other := layer(x)) and LAYERS.index(other) > LAYERS.index(own))
+    return sorted({x for x in imports(tree) if (other := room(x)) and ROOMS.index(other) > ROOMS.index(own)})
 
 
-def imports_on_load(path: Path) -> set[str]:
+def file_of(name: str, files: dict[str, ast.Module]) -> str | None:
+    """The module among `files` that an imported name is or lies in."""
+    while name and name not in files:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def imports_on_load(tree: ast.Module) -> set[str]:
     """Top-level packages that are imported as soon as the module is: not in functions, not for types alone."""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    statements = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    statements = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     return {name.split(".")[0] for node in statements for name in imports(node)}
 
 
-@pytest.mark.parametrize("path", modules("athenan_spiel"), ids=name_of)
-def test_imports_only_layers_before_its_own(path: Path) -> None:
-    assert upward(path) == []
+def test_imports_lead_only_to_rooms_before_ones_own() -> None:
+    assert {name: above for name, tree in modules("athenan_spiel").items() if (above := upward(name, tree))} == {}
 
 
-def test_every_module_has_a_layer() -> None:
-    top = {name_of(path).split(".")[1] for path in modules("athenan_spiel") if "." in name_of(path)}
-    assert top - set(LAYERS) == set()
+def test_no_files_import_each_other_in_a_circle() -> None:
+    for package in ("athenan_spiel", "agents"):
+        files = modules(package)
+        del files[package]  # it gathers what it offers, and fetches most of it when it is asked for
+        graph = {
+            name: {file for x in imports(tree) if (file := file_of(x, files)) not in (None, name)}
+            for name, tree in files.items()
+        }
+        order = [*graphlib.TopologicalSorter(graph).static_order()]  # CycleError names a circle
+        assert set(order) == set(files)
 
 
-def test_contributing_lists_the_layers_in_order() -> None:
+def test_every_module_has_a_room() -> None:
+    top = {name.split(".")[1] for name in modules("athenan_spiel") if "." in name}
+    assert top - set(ROOMS) == set()
+
+
+def test_contributing_lists_the_rooms_in_order() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[2] for line in text.splitlines() if line.count("|") == 4]
-    assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == LAYERS[:-1]
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `") and line.count("|") == 3]
+    assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == ROOMS[:-1]
 
 
-@pytest.mark.parametrize("path", modules("athenan_spiel"), ids=name_of)
-def test_only_the_command_line_knows_the_bots(path: Path) -> None:
-    packages = {name.split(".")[0] for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
-    assert "ludii_bridge" not in packages or name_of(path) in LUDII_DOORS
-    assert layer(name_of(path)) == "cli" or "agents" not in packages
+def test_only_the_command_line_knows_the_bots() -> None:
+    for name, tree in modules("athenan_spiel").items():
+        assert "ludii_bridge" not in packages(tree) or name in LUDII_DOORS
+        assert room(name) == "cli" or "agents" not in packages(tree)
 
 
-@pytest.mark.parametrize("path", modules("agents"), ids=name_of)
-def test_bots_stand_on_the_library_and_not_on_its_face(path: Path) -> None:
-    names = set(imports(ast.parse(path.read_text(encoding="utf-8"))))
-    assert not {name for name in names if layer(name) == "cli"}
+def test_bots_stand_on_the_library_and_not_on_its_face() -> None:
+    assert not {name for tree in modules("agents").values() for name in imports(tree) if room(name) == "cli"}
 
 
-@pytest.mark.parametrize("path", modules("ludii_bridge"), ids=name_of)
-def test_the_bridge_knows_nothing_of_this_project(path: Path) -> None:
-    packages = {name.split(".")[0] for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
-    assert not packages & {"athenan_spiel", "agents"}
+def test_the_bridge_knows_nothing_of_this_project() -> None:
+    for tree in modules("ludii_bridge").values():
+        assert not packages(tree) & {"athenan_spiel", "agents"}
 
 
-LIGHT = {
-    "athenan_spiel",
-    "athenan_spiel.errors",
-    "athenan_spiel.cli",
-    "athenan_spiel.cli.main",
-    "athenan_spiel.cli.durations",
-}
-SETTINGS = {name_of(path) for path in modules("athenan_spiel/config")}
+def test_the_light_modules_load_nothing_heavy() -> None:
+    files = modules("athenan_spiel")
+    light = ("athenan_spiel", *(f"athenan_spiel.{x}" for x in ("errors", "cli", "cli.main", "cli.durations")))
+    for name in (*light, *(name for name in files if room(name) == "config")):
+        assert imports_on_load(files[name]) & HEAVY == set()
 
 
-@pytest.mark.parametrize("name", sorted(LIGHT | SETTINGS))
-def test_the_light_modules_load_nothing_heavy(name: str) -> None:
-    (path,) = (path for path in modules("athenan_spiel") if name_of(path) == name)
-    assert imports_on_load(path) & HEAVY == set()
-
-
-def test_the_check_sees_an_upward_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
-    module = tmp_path / "athenan_spiel" / "search" / "base.py"
-    module.parent.mkdir(parents=True)
-    module.write_text(
+def test_the_check_sees_an_upward_import() -> None:
+    tree = ast.parse(
         "def f():\n"
         "    from athenan_spiel import training\n"
-        "    import athenan_spiel.tree\n"
+        "    import athenan_spiel.search.tree\n"
         "    from athenan_spiel import load_game, play_match\n"
     )
-    assert upward(module) == ["athenan_spiel.matches.play_match", "athenan_spiel.training"]
+    assert upward("athenan_spiel.search.base", tree) == ["athenan_spiel.play.play_match", "athenan_spiel.training"]

@@ -90,7 +90,7 @@ def test_the_right_arguments_are_right(called: str, nowhere: Path) -> None:
 
 
 def test_every_public_callable_is_tried() -> None:
-    settings = {name for name in ath.__all__ if name.endswith("Config")}  # tests/test_config.py tries these
+    settings = {name for name in ath.__all__ if name.endswith("Config")}  # tests/config/test_config.py tries these
     errors = {name for name in ath.__all__ if name.endswith("Error")}
     functions = {name for name in ath.__all__ if callable(getattr(ath, name))} - settings - errors
     assert functions - RECORDS - NO_ARGUMENTS - {"Evaluator"} == {name.split(".")[0] for name in CALLS}
@@ -150,7 +150,7 @@ def test_an_agent_takes_a_string_too() -> None:
             lambda: agent(search=ath.UBFM(HEX)),
             "expected a search of 'tic_tac_toe()', got a UBFM of 'hex(board_size=3)'",
         ),
-        (lambda: ath.play_match(GAME, [agent()]), "expected a list of 2 players, got [<athenan_spiel.agent.Agent"),
+        (lambda: ath.play_match(GAME, [agent()]), "expected a list of 2 players, got [<athenan_spiel.play.agent.Agent"),
         (
             lambda: ath.play_match(GAME, ["mcts:1", "random"]),
             "expected a bot or an agent as player 0, got 'mcts:1'",

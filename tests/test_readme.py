@@ -11,7 +11,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from experiments import TINY
+from experiment_runs import TINY
 
 from athenan_spiel.cli.main import main
 

@@ -14,8 +14,8 @@ from training_runs import TINY
 
 import athenan_spiel as ath
 from athenan_spiel.encoding import Encoder
+from athenan_spiel.engines.torch_engine import TorchEngine
 from athenan_spiel.evaluators import NetworkEvaluator
-from athenan_spiel.evaluators.torch_engine import TorchEngine
 
 GAME = ath.load_game("tic_tac_toe")
 HEX = ath.load_game("hex(board_size=3)")

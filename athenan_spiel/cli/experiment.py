@@ -18,14 +18,14 @@ from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.machine import cores
+from athenan_spiel.system.machine import cores
 from athenan_spiel.training.new_folder import RUNS
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from athenan_spiel.arena.experiments import ExperimentFile, Results
-    from athenan_spiel.arena.experiments.plan import Training
+    from athenan_spiel.experiments import ExperimentFile, Results
+    from athenan_spiel.experiments.plan import Training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ def run(words: Sequence[str]) -> int:
     code = allowed(arguments.allow_code)
     console = progress()
     with console.status("checking"):
-        from athenan_spiel.arena.experiments import (
+        from athenan_spiel.experiments import (
             Overrides,
             check,
             read_experiment,
@@ -119,7 +119,7 @@ def _print(results: Results, folder: Path, *, as_json: bool) -> None:
 
 def _size(file: ExperimentFile, processes: int) -> str:
     """How much there is to do."""
-    from athenan_spiel.arena.experiments.plan import Plan
+    from athenan_spiel.experiments.plan import Plan
 
     plan = Plan(file.experiment)
     trainings = plan.trainings()

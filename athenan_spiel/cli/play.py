@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from agents import AgentWord
-    from athenan_spiel.agent import Agent
+    from athenan_spiel.play.agent import Agent
 
 SECONDS = 1.0
 """How long a hint is thought about where nothing else is said."""

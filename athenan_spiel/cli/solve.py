@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from athenan_spiel.search import Evaluator
-    from athenan_spiel.solving import Proof
+    from athenan_spiel.solving.solver import Proof
 
 SHOWN = 12
 """So many moves of the best line are shown while it is looked for."""
@@ -77,7 +77,7 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(SolveArguments, words, "athenan solve")
     seconds = parse_duration(arguments.time) if arguments.time is not None else None
     from athenan_spiel.games import load_game
-    from athenan_spiel.solving import ProofBounds, solve
+    from athenan_spiel.solving.solver import ProofBounds, solve
 
     bounds = ProofBounds(seconds=seconds, iterations=arguments.iterations, megabytes=arguments.megabytes)
     game = load_game(arguments.game)

@@ -15,10 +15,10 @@ from agents import AthenanBot, HumanBot
 from agents.human import Command
 from athenan_spiel.cli.start import move_names
 from athenan_spiel.games.marks import mark_of
-from athenan_spiel.matches import MatchResult, play_match
+from athenan_spiel.play.matches import MatchResult, play_match
 
 if TYPE_CHECKING:
-    from athenan_spiel.agent import Agent
+    from athenan_spiel.play.agent import Agent
     from athenan_spiel.search import SearchResult
 
 

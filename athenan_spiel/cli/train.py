@@ -143,7 +143,7 @@ def _start(words: Sequence[str]) -> TrainingConfig:
         return PRESETS.get(name or "quick", TrainingConfig())  # a wrong name is the parser's to complain of
     if name is not None:
         raise ConfigError("expected --preset or --config to start from, got both")
-    from athenan_spiel.files import read_toml
+    from athenan_spiel.system.files import read_toml
     from athenan_spiel.training.settings_file import read_text
 
     try:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding import Encoder
-from athenan_spiel.evaluators.engine import Deferred, Engine, Pending, make_engine
+from athenan_spiel.engines.base import Deferred, Engine, Pending
+from athenan_spiel.engines.choice import make_engine
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork

@@ -30,8 +30,8 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import LearnerConfig, Precision
+from athenan_spiel.engines import half_of_the_cores, torch_threads
 from athenan_spiel.errors import CheckpointError, LearningError, shown
-from athenan_spiel.evaluators import half_of_the_cores, torch_threads
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from athenan_spiel.config import TargetsConfig
 from athenan_spiel.encoding.compact import CompactRows, ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import LearningError
-from athenan_spiel.tree import Node, Tree
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import Tree
 
 
 class Played(Protocol):

@@ -31,9 +31,9 @@ from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
 from athenan_spiel.learning.replay import Batch
-from athenan_spiel.machine import cores
 from athenan_spiel.outcomes import Outcome
-from athenan_spiel.processes import begin
+from athenan_spiel.system.machine import cores
+from athenan_spiel.system.processes import begin
 
 CHUNK = 128
 """Matches that are packed and sent together: enough to spread what that costs, a second of play at most."""

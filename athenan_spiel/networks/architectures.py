@@ -10,7 +10,7 @@ The architectures are those of *Minimax Strikes Back*, Table 2, with 3 x 3 kerne
     mlp  dense layers and the output, for observations that are no stack of boards
 
 Residual blocks may end in a squeeze-and-excitation layer (Sections 10.3 and 12.4). The numbers of weights that the
-article gives in 10.3, 11.4 and 12.4 are met exactly, each with a certain number of planes (tests/test_networks.py).
+article gives in 10.3, 11.4 and 12.4 are met exactly, each with a certain number of planes (`test_networks.py`).
 
 A network is a plain chain: `ValueNetwork.layers` holds nothing but `Convolution`, `ReLU`, `ResidualBlock`, `Flatten`,
 `Linear`, `GlobalSumPooling` and `PreciseLinear`, then comes `output`. An engine may therefore rebuild it in another

@@ -17,9 +17,9 @@ from torch import nn
 
 from athenan_spiel.config import NetworkConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.machine import free_memory, gigabytes
 from athenan_spiel.networks.architectures import make_layers
 from athenan_spiel.networks.layers import ResidualBlock
+from athenan_spiel.system.machine import free_memory, gigabytes
 
 NUMBER = 4
 """Bytes of a float32."""

@@ -1,12 +1,11 @@
 """The searches: Descent, UBFM, alpha-beta and MCTS, and how one is driven under a budget."""
 
+from athenan_spiel.search.algorithms import make_search
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.descent import Descent
-from athenan_spiel.search.from_config import make_search
-from athenan_spiel.search.infinite_terminal import InfiniteTerminal
+from athenan_spiel.search.drive import Budget, Evaluator, SearchResult, think
 from athenan_spiel.search.mcts import MCTS
-from athenan_spiel.search.thinking import Budget, Evaluator, SearchResult, think
 from athenan_spiel.search.ubfm import UBFM
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "Budget",
     "Descent",
     "Evaluator",
-    "InfiniteTerminal",
     "Search",
     "SearchResult",
     "make_search",

@@ -32,11 +32,12 @@ import pyspiel
 
 from athenan_spiel.arguments import require_whole
 from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.games.transpositions import Key
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
 from athenan_spiel.search.base import Search
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, expand
-from athenan_spiel.transpositions import Key
-from athenan_spiel.tree import Node, Tree
 
 DEEPEST = 256
 """No search goes deeper: each ply is a generator within a generator, and Python's stack has room for 1000."""

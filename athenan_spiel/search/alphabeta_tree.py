@@ -12,8 +12,9 @@ from typing import Self, cast
 
 import pyspiel
 
-from athenan_spiel.resolved import Proof
-from athenan_spiel.tree import NO_PROOFS, Node, Tree
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.proven_states import Proof
+from athenan_spiel.search.tree import NO_PROOFS, Tree
 
 Pair = tuple[int, float]
 """(c, v), compared in this order."""

@@ -13,13 +13,14 @@ import pyspiel
 from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
+from athenan_spiel.games.transpositions import Key, history_key, key_function
 from athenan_spiel.outcomes import Gain
+from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.outcomes.own import OwnFunction
-from athenan_spiel.resolved import Known
-from athenan_spiel.search.infinite_terminal import InfiniteTerminal
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.proven_states import Known
+from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.walk import Questions
-from athenan_spiel.transpositions import Key, history_key, key_function
-from athenan_spiel.tree import Node, Store, Tree
 
 
 class Search(ABC):

@@ -19,11 +19,12 @@ import pyspiel
 
 from athenan_spiel.arguments import require_whole
 from athenan_spiel.errors import SearchError, shown
-from athenan_spiel.resolved import Known
+from athenan_spiel.games.transpositions import Key
 from athenan_spiel.search.base import Search
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.proven_states import Known
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, Walk
-from athenan_spiel.transpositions import Key
-from athenan_spiel.tree import Node, Tree
 
 
 class Descent(Search):

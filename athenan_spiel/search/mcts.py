@@ -43,11 +43,12 @@ import pyspiel
 from athenan_spiel.arguments import require_kind, require_number, require_whole
 from athenan_spiel.config.search import LARGEST_FACTOR, MOST_AT_ONCE
 from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.games.transpositions import Key
+from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.infinite_terminal import InfiniteTerminal
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import Leaf, Tree
 from athenan_spiel.search.walk import Questions
-from athenan_spiel.transpositions import Key
-from athenan_spiel.tree import Leaf, Node, Tree
 
 EXPLORATION_CONSTANT = 0.4
 """c of UCT (the article, Section 3.3)."""

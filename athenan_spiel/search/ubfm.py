@@ -12,8 +12,9 @@ import random
 import pyspiel
 
 from athenan_spiel.search.base import Search
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, Walk
-from athenan_spiel.tree import Node, Tree
 
 
 class UBFM(Search):

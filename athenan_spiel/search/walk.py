@@ -13,7 +13,8 @@ from typing import TypeVar
 import pyspiel
 
 from athenan_spiel.games.children import children_of, ended_of, some_of
-from athenan_spiel.tree import NO_PROOFS, Node, Tree
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import NO_PROOFS, Tree
 
 T = TypeVar("T")
 

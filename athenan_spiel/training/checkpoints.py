@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 import athenan_spiel
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError, shown
-from athenan_spiel.files import (
+from athenan_spiel.system.files import (
     UNFINISHED,
     opened,
     parse_json,

@@ -8,10 +8,10 @@ import time
 import numpy as np
 import pyspiel
 
-from athenan_spiel.agent import Agent
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.matches import play_series
-from athenan_spiel.opponents import mcts_bot
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.matches import play_series
+from athenan_spiel.play.openspiel_mcts import mcts_bot
 from athenan_spiel.search import UBFM, Budget, Evaluator
 from athenan_spiel.training.events import EvaluationFinished
 

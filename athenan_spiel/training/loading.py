@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pyspiel
 
-from athenan_spiel.agent import Agent
 from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.engines import make_engine
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
-from athenan_spiel.evaluators import NetworkEvaluator, make_engine
+from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
 from athenan_spiel.outcomes.classic import ScaledGain
+from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import Budget
-from athenan_spiel.thinkers import DEFAULT, make_thinker, parse_thinker
+from athenan_spiel.search.algorithms import DEFAULT, make_thinker, parse_thinker
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
@@ -51,7 +52,7 @@ def load_agent(
         seed: of the choices among equals; none: another one each time.
         engine: in place of the run's own, say on a machine without its device.
         search: how it thinks, whatever the run was trained with: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`,
-            the last two with a number in brackets if need be; see `athenan_spiel.thinkers`.
+            the last two with a number in brackets if need be; see `athenan_spiel.search.algorithms`.
         outcome: where the run was trained with one of your own, "module:name", that name again (or a tuple of names
             that are allowed), or the function or class itself. A name that stands in a file imports nothing: without
             this the gain times the stored scale takes its place, and a warning of the log says so.

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import torch
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.engines import require_threads
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.evaluators import require_threads
 from athenan_spiel.learning.learner import uses_bfloat16
-from athenan_spiel.machine import memory
 from athenan_spiel.networks import learning_bytes, require_memory
+from athenan_spiel.system.machine import memory
 
 
 def require_means(config: TrainingConfig, shape: Sequence[int], device: str) -> None:

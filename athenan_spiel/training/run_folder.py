@@ -19,7 +19,7 @@ from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError, shown
-from athenan_spiel.files import (
+from athenan_spiel.system.files import (
     UNFINISHED,
     is_folder,
     open_lock,

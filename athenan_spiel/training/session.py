@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError, EvaluatorError
+from athenan_spiel.play.self_play import Match, Round, without_garbage_collection
 from athenan_spiel.search import UBFM
-from athenan_spiel.selfplay import Match, Round, without_garbage_collection
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.evaluation import evaluate
 from athenan_spiel.training.events import (

@@ -19,8 +19,8 @@ from typing import Any
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import NONE, TrainingConfig
 from athenan_spiel.errors import ConfigError, nearest, shown
-from athenan_spiel.files import parse_toml
 from athenan_spiel.outcomes import is_code, not_allowed
+from athenan_spiel.system.files import parse_toml
 from athenan_spiel.training.toml_lines import KeyPath, key_lines
 
 

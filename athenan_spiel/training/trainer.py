@@ -18,10 +18,10 @@ import pyspiel
 import torch
 
 from athenan_spiel.config import EngineConfig, TrainingConfig
-from athenan_spiel.decisions import Decision, make_decision
 from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.engines import make_engine, torch_threads
 from athenan_spiel.errors import CheckpointError, ConfigError
-from athenan_spiel.evaluators import NetworkEvaluator, make_engine, torch_threads
+from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning import make_replay, make_targets
 from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
@@ -29,9 +29,10 @@ from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork, make_network, playing_bytes, require_memory
 from athenan_spiel.outcomes import Kind, Outcome, make_outcome, outcome_from_parameters
-from athenan_spiel.resolved import Proof, ResolvedStates
+from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import Budget, make_search
-from athenan_spiel.selfplay import Match, Round
+from athenan_spiel.search.choice import Decision, make_decision
+from athenan_spiel.search.proven_states import Proof, ResolvedStates
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished
 from athenan_spiel.training.means import require_means

@@ -16,12 +16,12 @@ from contents import signed
 from training_runs import TINY
 
 from agents import parse_word
-from athenan_spiel.arena.experiments import ExperimentFile
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.errors import AgentError, AthenanError, CheckpointError, ConfigError, UnsupportedGameError
-from athenan_spiel.files import parse_json, parse_toml
+from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.games.spec import read_spec
-from athenan_spiel.thinkers import parse_thinker
+from athenan_spiel.search.algorithms import parse_thinker
+from athenan_spiel.system.files import parse_json, parse_toml
 from athenan_spiel.training.archives import read_arrays
 from athenan_spiel.training.checkpoints import FORMAT, STATE, VERSION, read_header
 from athenan_spiel.training.settings_file import config_to_dict, settings_from_toml, settings_to_toml

@@ -43,8 +43,8 @@ def preload() -> None:
     import importlib
 
     import agents  # noqa: F401
-    import athenan_spiel.arena.experiments
     import athenan_spiel.cli.main
+    import athenan_spiel.experiments
     import athenan_spiel.training.listeners
     import athenan_spiel.training.loading
     import athenan_spiel.training.loop

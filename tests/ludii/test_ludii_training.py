@@ -15,8 +15,8 @@ from training_runs import TINY
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.encoding import Encoder
-from athenan_spiel.opponents import mcts_bot
-from athenan_spiel.transpositions import end_text, key_function
+from athenan_spiel.games.transpositions import end_text, key_function
+from athenan_spiel.play.openspiel_mcts import mcts_bot
 
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pyspiel
 
-from athenan_spiel.tree import Node, Tree
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import Tree
 from oracles.brute_force import who_won
 
 Value = Callable[[pyspiel.State], float]

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from athenan_spiel.files import open_to_append, parse_json
+from athenan_spiel.system.files import open_to_append, parse_json
 from athenan_spiel.training.events import (
     CheckpointWritten,
     Event,

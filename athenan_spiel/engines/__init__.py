@@ -1,0 +1,20 @@
+"""What runs a value network: `base` says what an engine is, `choice` makes one of `openvino_engine`, `cuda_engine` and
+`torch_engine`, which are imported when they are chosen.
+"""
+
+from __future__ import annotations
+
+from athenan_spiel.engines.base import Deferred, Engine, Pending
+from athenan_spiel.engines.choice import make_engine
+from athenan_spiel.engines.threads import half_of_the_cores, most_threads, require_threads, torch_threads
+
+__all__ = [
+    "Deferred",
+    "Engine",
+    "Pending",
+    "half_of_the_cores",
+    "make_engine",
+    "most_threads",
+    "require_threads",
+    "torch_threads",
+]

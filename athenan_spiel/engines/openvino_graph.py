@@ -1,0 +1,261 @@
+"""A value network as OpenVINO's graph, written straight from its layers.
+
+In bfloat16 the graph is the network's, layer by layer: [N, F, H, W] boards and direct convolutions, for which such
+processors have matrix units. In float32 boards are [H, W, N, F] from the first layer to the last, and convolutions of
+3 x 3 go by Winograd's minimal filtering (`networks/winograd.py`).
+
+To compile such a convolution for another size of batch takes milliseconds. The weights of networks that are not large
+are therefore inputs of that graph: it serves a whole run, and each size is compiled once. Direct convolutions would lay
+such weights out anew in each call, twice the time of a small batch; products of matrices hardly mind.
+
+The last layer is a product and a sum, not a matrix product: OpenVINO computes those in float32 even where the rest is
+in bfloat16. What follows a global sum is in float32, too (`_in_float32`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from athenan_spiel.engines.silent_openvino import openvino
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.networks import (
+    GlobalSumPooling,
+    PreciseLinear,
+    ResidualBlock,
+    SqueezeExcitation,
+    ValueNetwork,
+    winograd,
+)
+
+ops = openvino.opset13
+
+MOST_INPUTS = 1 << 19
+"""Larger networks have their weights in the graph: a program for each size would take too much memory, and to lay the
+weights out in each call too much time."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A network as OpenVINO's graph.
+
+    Attributes:
+        model: observations [N, *shape] and then the weights that are inputs, to values [N].
+        weights: the inputs after the observations, in their order.
+        structure: models of equal structure compute the same of their inputs; none where weights are in the model.
+    """
+
+    model: openvino.Model
+    weights: list[NDArray[np.float32]]
+    structure: str | None
+
+
+def graph_of(network: ValueNetwork, *, board_first: bool) -> Graph:
+    """The network as OpenVINO's graph, with a copy of its weights.
+
+    Args:
+        board_first: how boards lie within, and by which sums they are convolved; for float32.
+
+    Raises:
+        ConfigError: a layer is none of those that `networks` has.
+    """
+    board_first = board_first and isinstance(network.layers[0], nn.Conv2d)
+    as_inputs = board_first and sum(parameter.numel() for parameter in network.parameters()) <= MOST_INPUTS
+    weights = _Inputs() if as_inputs else _Constants()
+    writer = _Writer(weights, _BoardFirst(network.shape, weights) if board_first else _StateFirst(weights))
+    observations = ops.parameter([-1, *network.shape], np.float32, "observations")
+    values = writer.values(observations, network)
+    if not isinstance(weights, _Inputs):
+        return Graph(openvino.Model([ops.result(values)], [observations], "value"), [], None)
+    model = openvino.Model([ops.result(values)], [observations, *weights.nodes], "value")
+    return Graph(model, weights.arrays, f"{network.shape!r} {network.layers!r} {network.output.bounded!r}")
+
+
+class _Weights(Protocol):
+    """Where the graph has its weights from."""
+
+    def __call__(self, weights: torch.Tensor) -> openvino.Node:
+        """The node with a copy of these."""
+
+
+class _Constants:
+    """They are in the graph."""
+
+    def __call__(self, weights: torch.Tensor) -> openvino.Node:
+        return ops.constant(weights.detach().cpu().numpy())
+
+
+class _Inputs:
+    """They are inputs of the graph, `nodes`, and kept in `arrays`."""
+
+    def __init__(self) -> None:
+        self.nodes: list[openvino.Node] = []
+        self.arrays: list[NDArray[np.float32]] = []
+
+    def __call__(self, weights: torch.Tensor) -> openvino.Node:
+        array = np.array(weights.detach().cpu().numpy(), np.float32, order="C")
+        self.arrays.append(array)
+        self.nodes.append(ops.parameter(list(array.shape), np.float32))
+        return self.nodes[-1]
+
+
+class _Writer:
+    """Writes the layers of a network."""
+
+    def __init__(self, weights: _Weights, boards: _Boards) -> None:
+        self._weights = weights
+        self._boards = boards
+
+    def values(self, observations: openvino.Node, network: ValueNetwork) -> openvino.Node:
+        """The node that computes the network's values [N]."""
+        node = self._boards.begin(observations)
+        for layer in network.layers:
+            node = self._after(node, layer)
+        output = network.output
+        node = ops.reduce_sum(ops.multiply(node, self._weights(output.weight)), _integers([1]), keep_dims=False)
+        node = ops.add(node, self._weights(output.bias))
+        return ops.tanh(node) if output.bounded else ops.multiply(node, self._weights(output.scale))
+
+    def _after(self, node: openvino.Node, layer: nn.Module) -> openvino.Node:
+        """The node that computes `layer` of what `node` computes."""
+        if isinstance(layer, nn.Conv2d):
+            return self._boards.convolution(node, layer)
+        if isinstance(layer, nn.ReLU):
+            return ops.relu(node)
+        if isinstance(layer, ResidualBlock):
+            change = self._after(ops.relu(node), layer.first)
+            change = self._after(ops.relu(change), layer.second)
+            if layer.excitation is not None:
+                change = self._after(change, layer.excitation)
+            return ops.relu(ops.add(node, change))
+        if isinstance(layer, SqueezeExcitation):
+            board = _integers(self._boards.axes)
+            means = ops.reduce_mean(node, board, keep_dims=False)
+            squeezed = ops.relu(ops.matmul(means, self._weights(layer.squeeze.weight), False, True))
+            factors = ops.sigmoid(ops.matmul(squeezed, self._weights(layer.excite.weight), False, True))
+            return ops.multiply(node, ops.unsqueeze(factors, board))
+        if isinstance(layer, GlobalSumPooling):
+            return ops.reduce_sum(node, _integers(self._boards.axes), keep_dims=False)
+        if isinstance(layer, nn.Flatten):
+            return ops.reshape(self._boards.end(node), _integers([0, -1]), special_zero=True)
+        if isinstance(layer, PreciseLinear):
+            return self._in_float32(node, layer)
+        if isinstance(layer, nn.Linear):
+            product = ops.matmul(node, self._weights(layer.weight), False, True)
+            return ops.add(product, self._weights(layer.bias.reshape(1, -1)))
+        raise _unknown(layer)
+
+    def _in_float32(self, node: openvino.Node, layer: PreciseLinear) -> openvino.Node:
+        """The dense layer as a transposed convolution of one board, whose cells are the rows of the batch.
+
+        In bfloat16 the plugin leaves in float32 what comes behind the last convolution or product of matrices. A
+        transposed convolution does not count as one; with boards of one cell it would take ten times as long.
+        """
+        inputs, neurons = layer.in_features, layer.out_features
+        board = _reshaped(ops.transpose(node, _integers([1, 0])), 1, inputs, -1, 1)
+        weights = self._weights(layer.weight.T.reshape(inputs, neurons, 1, 1).contiguous())
+        board = ops.convolution_backprop_data(board, weights, [1, 1], None, [0, 0], [0, 0], [1, 1])
+        rows = ops.transpose(_reshaped(board, neurons, -1), _integers([1, 0]))
+        return ops.add(rows, self._weights(layer.bias.reshape(1, -1)))
+
+
+class _Boards(Protocol):
+    """How boards lie in memory within the graph, and what depends on it."""
+
+    axes: tuple[int, int]
+    """Where rows and columns are."""
+
+    def begin(self, observations: openvino.Node) -> openvino.Node:
+        """From [N, F, H, W]."""
+
+    def convolution(self, node: openvino.Node, layer: nn.Conv2d) -> openvino.Node:
+        """The sums of `layer`, with its bias."""
+
+    def end(self, node: openvino.Node) -> openvino.Node:
+        """To [N, F, H, W]."""
+
+
+class _StateFirst:
+    """[N, F, H, W], as in the network."""
+
+    axes = (2, 3)
+
+    def __init__(self, weights: _Weights) -> None:
+        self._weights = weights
+
+    def begin(self, observations: openvino.Node) -> openvino.Node:
+        return observations
+
+    def convolution(self, node: openvino.Node, layer: nn.Conv2d) -> openvino.Node:
+        assert layer.bias is not None
+        padding = [int(side) for side in layer.padding]
+        sums = ops.convolution(node, self._weights(layer.weight), [1, 1], padding, padding, [1, 1])
+        return ops.add(sums, self._weights(layer.bias.reshape(1, -1, 1, 1)))
+
+    def end(self, node: openvino.Node) -> openvino.Node:
+        return node
+
+
+class _BoardFirst:
+    """[H, W, N, F], of which each step of a convolution is a product of matrices."""
+
+    axes = (0, 1)
+
+    def __init__(self, shape: Sequence[int], weights: _Weights) -> None:
+        self._board = tuple(shape[1:])
+        self._weights = weights
+
+    def begin(self, observations: openvino.Node) -> openvino.Node:
+        return ops.transpose(observations, _integers([2, 3, 0, 1]))
+
+    def convolution(self, node: openvino.Node, layer: nn.Conv2d) -> openvino.Node:
+        assert layer.bias is not None
+        if layer.kernel_size == (1, 1):
+            sums = ops.matmul(node, self._weights(layer.weight.flatten(1)), False, True)
+        elif layer.kernel_size != (winograd.KERNEL, winograd.KERNEL):
+            raise _unknown(layer)
+        else:
+            height, width = self._board
+            how = winograd.filtering(height, width, int(layer.padding[0]))
+            sums = self._filtered(node, layer.weight.detach().cpu(), how)
+            self._board = how.shape
+        return ops.add(sums, self._weights(layer.bias))
+
+    def _filtered(self, node: openvino.Node, weight: torch.Tensor, how: winograd.Filtering) -> openvino.Node:
+        filters, inputs = weight.shape[:2]
+        p, t, q, s = how.grid
+        node = self._through(node, how.spread)
+        if how.interleaved:
+            node = ops.transpose(_reshaped(node, p, t, q, s, -1), _integers([0, 2, 1, 3, 4]))
+        node = _reshaped(node, how.points, -1, inputs)
+        node = ops.matmul(node, self._weights(how.weights_at_points(weight)), False, False)
+        if how.interleaved:
+            node = ops.transpose(_reshaped(node, p, q, t, s, -1), _integers([0, 2, 1, 3, 4]))
+        return _reshaped(self._through(node, how.collect), *how.shape, -1, filters)
+
+    def _through(self, node: openvino.Node, steps: Sequence[winograd.Step]) -> openvino.Node:
+        for step in steps:
+            cells = _reshaped(node, step.batch, step.matrix.shape[1], -1)
+            node = ops.matmul(ops.constant(step.matrix[None]), cells, False, False)
+        return node
+
+    def end(self, node: openvino.Node) -> openvino.Node:
+        return ops.transpose(node, _integers([2, 3, 0, 1]))
+
+
+def _unknown(layer: nn.Module) -> ConfigError:
+    return ConfigError(f"engine 'openvino' knows the layers that networks/ names, got {layer!r}: take engine 'torch'")
+
+
+def _reshaped(node: openvino.Node, *shape: int) -> openvino.Node:
+    return ops.reshape(node, _integers(shape), special_zero=False)
+
+
+def _integers(numbers: Sequence[int]) -> openvino.Node:
+    return ops.constant(np.array(numbers, np.int64))

@@ -1,0 +1,64 @@
+"""The plain reference: the network as torch runs it on a processor, layer by layer.
+
+It is the slowest engine, and the one against which the others are checked. `auto` therefore means float32 here;
+with bfloat16 all but the last layer runs under autocast.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from athenan_spiel.config import EngineConfig, Precision
+from athenan_spiel.engines.base import Deferred, Pending, check_rows, check_shape, no_network
+from athenan_spiel.networks import ValueNetwork
+
+
+class TorchEngine:
+    """An engine on torch's own kernels.
+
+    Args:
+        shape: of one encoded state.
+        precision: `auto` is float32.
+        threads: if given, becomes torch's number of threads, of which the process has one for all.
+    """
+
+    def __init__(self, shape: Sequence[int], precision: Precision = "auto", threads: int | None = None) -> None:
+        self.shape = tuple(shape)
+        self.precision: Precision = "float32" if precision == "auto" else precision
+        self.name = f"torch {self.precision}"
+        self._network: ValueNetwork | None = None
+        if threads is not None:
+            torch.set_num_threads(threads)
+
+    @property
+    def config(self) -> EngineConfig:
+        """As `Engine.config`; the number of threads is the process's."""
+        return EngineConfig(name="torch", precision=self.precision)
+
+    def load(self, network: ValueNetwork) -> None:
+        """Copy the weights; see `Engine.load`."""
+        check_shape(self.name, self.shape, network)
+        self._network = copy.deepcopy(network).to("cpu").eval()
+
+    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Values of a batch; see `Engine.infer`."""
+        return self.start(batch).result()
+
+    def start(self, batch: NDArray[np.float32]) -> Pending:
+        """Values of a batch, computed when they are asked for; see `Engine.start`."""
+        network = self._network  # which the next `load` replaces
+        if network is None:
+            raise no_network(self.name)
+        check_rows(self.name, self.shape, batch)
+        return Deferred(lambda: self._values(network, batch))
+
+    @torch.inference_mode()
+    def _values(self, network: ValueNetwork, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bfloat16"):
+            values: NDArray[np.float32] = network(torch.from_numpy(batch)).numpy()
+        return values

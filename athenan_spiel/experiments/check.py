@@ -1,0 +1,143 @@
+"""What can be known to go wrong before anything is trained.
+
+The experiment must be of a size that can be played and evaluated. Then each variant is made ready to train and to play
+at each of its games: a heuristic that the game cannot give, a symmetry that breaks its rules, a network that does not
+fit its board, a device that is not there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Collection, Sequence
+
+import pyspiel
+
+from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.engines import make_engine
+from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
+from athenan_spiel.experiments.file import ExperimentFile
+from athenan_spiel.experiments.matches import budget_of
+from athenan_spiel.experiments.plan import Plan, slug
+from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
+from athenan_spiel.games import load_game
+from athenan_spiel.networks import learning_bytes
+from athenan_spiel.outcomes import Outcome, is_code, not_allowed
+from athenan_spiel.play.matches import random_openings
+from athenan_spiel.search import make_search
+from athenan_spiel.system.machine import free_memory, gigabytes
+from athenan_spiel.training.means import require_means
+from athenan_spiel.training.toml_lines import KeyPath
+from athenan_spiel.training.trainer import Trainer, learning_device
+
+MOST_MATCHES = 1_000_000
+"""The matches of an experiment at most; the article's Table 3 has half as many."""
+PROCESS_BYTES = 250_000_000
+"""What a process takes that trains or plays, without its network: torch, OpenSpiel and Python, as measured."""
+COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
+"""Which engine values states changes nothing in whether a variant suits a game."""
+
+
+def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: int = 1) -> None:
+    """Make every variant ready for every game.
+
+    Args:
+        allow_code: outcomes "module:name" that the file may name; nothing else that it names is imported.
+        processes: trainings at once.
+
+    Raises:
+        ConfigError: one cannot be, with the line of the setting in the experiment's file; or there would be too many
+            matches, or too much to keep in memory.
+    """
+    _require_feasible(file)
+    experiment = file.experiment
+    for variant in experiment.variants:
+        if is_code(variant.training.outcome) and variant.training.outcome not in allow_code:
+            raise file.variant_error(variant.name, str(not_allowed(variant.training.outcome)))
+    games = {spec: _game(file, spec) for spec in experiment.games}
+    for i, spec in enumerate(games):
+        for other in list(games)[:i]:
+            if str(games[spec]) == str(games[other]):
+                raise file.error(("games",), f"games: {other!r} and {spec!r} are the same game")
+    _require_different_folders(file, ("games",), "games", experiment.games)
+    _require_different_folders(file, ("variants",), "variants", [variant.name for variant in experiment.variants])
+    outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
+    needed = 0
+    for variant in experiment.variants:
+        for spec in variant.games:
+            try:
+                if (spec, variant.training) not in outcomes:
+                    outcomes[spec, variant.training], of_one = _made_ready(games[spec], variant.training)
+                    needed = max(needed, of_one)
+                make_search(games[spec], variant.play.search(), outcomes[spec, variant.training])
+                budget_of(variant.play.search())
+            except AthenanError as error:
+                raise file.variant_error(variant.name, f"{error} (at {spec})") from None
+    _require_room(min(processes, len(Plan(experiment).trainings())), needed)
+
+
+def _require_feasible(file: ExperimentFile) -> None:
+    plan = Plan(file.experiment)
+    if (matches := plan.match_count()) > MOST_MATCHES:
+        raise file.error(
+            ("repetitions",),
+            f"it comes to {matches:,} matches, more than the {MOST_MATCHES:,} of an experiment at most: take fewer "
+            "repetitions, stages, matches, variants or games",
+        )
+    free = free_memory()
+    most = MOST_BYTES if free is None else min(MOST_BYTES, free)
+    if (needed := bootstrap_bytes(plan)) > most:
+        raise file.error(
+            ("protocol", "resamples"),
+            f"the intervals would take {gigabytes(needed)} of memory, more than the {gigabytes(most)} that they may: "
+            "take fewer resamples or repetitions",
+        )
+
+
+def _require_different_folders(file: ExperimentFile, path: KeyPath, what: str, names: Sequence[str]) -> None:
+    """Check that no two names lead to one folder, not even where file systems take no notice of capital letters."""
+    for i, name in enumerate(names):
+        for other in names[:i]:
+            if slug(name).casefold() == slug(other).casefold():
+                problem = (
+                    f"{what} {other!r} and {name!r} would share the folder {slug(name)!r}: rename or leave out one"
+                )
+                raise file.error((*path, name), problem)
+
+
+def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
+    try:
+        game = load_game(spec)
+    except UnsupportedGameError as error:
+        raise file.error(("games",), f"games: {error}") from None
+    if game.num_players() != 2:
+        raise file.error(
+            ("games",), f"games: players must meet in a game, got {spec!r} for {game.num_players()} player"
+        )
+    protocol = file.experiment.protocol
+    try:
+        random_openings(game, 1, protocol.opening_plies, random.Random(0))
+    except ConfigError as error:
+        raise file.error(("protocol", "opening_plies"), f"protocol.opening_plies at {spec}: {error}") from None
+    return game
+
+
+def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
+    """Make all that trains; returns the worth of a match, and the memory that the network takes beside a processor."""
+    trainer = Trainer(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
+    shape, device = trainer.encoder.shape, learning_device(config.engine)
+    require_means(config, shape, device)
+    make_engine(config.engine, shape)
+    on_gpu = device != "cpu"
+    return trainer.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size)
+
+
+def _require_room(processes: int, needed: int) -> None:
+    """Check that so many trainings at once have room; of a single one its own checks say so."""
+    free = free_memory()
+    total = processes * (PROCESS_BYTES + needed)
+    if processes > 1 and free is not None and total > free:
+        raise ConfigError(
+            f"{processes} processes that train at once need {gigabytes(total)}, and {gigabytes(free)} are free: "
+            "take fewer --processes, or smaller networks"
+        )

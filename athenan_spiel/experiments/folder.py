@@ -1,0 +1,279 @@
+"""An experiment's folder on disk.
+
+    experiment.toml   a copy of the file
+    experiment.json   the experiment with every setting, the overrides, and the version that began it
+    trainings/        the runs, each with its networks (see `training`)
+    matches.jsonl     a line for each match
+    report.md, *.csv, *.png   made anew from the above at the end (see `report`, `plots`)
+
+The matches of a pairing are written together; if a kill leaves only some of them, they are dropped and played again.
+
+The folder may come from elsewhere. No link in it is followed, no file is read beyond the bounds below, and a line of
+matches.jsonl counts only if it is a match that the experiment has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import athenan_spiel
+from athenan_spiel.errors import ExperimentError, shown
+from athenan_spiel.experiments.file import ExperimentFile
+from athenan_spiel.experiments.plan import Pairing, Plan, Player
+from athenan_spiel.system.files import (
+    open_to_append,
+    opened,
+    parse_json,
+    read_file,
+    replace_durably,
+    require_folder,
+)
+from athenan_spiel.training.run_folder import LOCK, RunFolder
+from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
+
+COPY, DESCRIPTION, MATCHES = "experiment.toml", "experiment.json", "matches.jsonl"
+MOST_DESCRIPTION = 2**23
+"""Bytes of experiment.json at most: a hundred variants at a hundred games take one of eight megabytes."""
+MOST_LINE = 2**20
+"""Bytes of a line of matches.jsonl at most: a match of a hundred thousand plies."""
+MOST_MATCHES = 2**34
+"""Bytes of matches.jsonl at most. It is read line by line, and has no more lines than the experiment has matches."""
+MOST_SAID = 400
+"""Characters of what a message says of a folder."""
+
+Row = dict[str, Any]
+"""A match, as its line in matches.jsonl says it."""
+
+
+class ExperimentFolder:
+    """The folder of one experiment.
+
+    Args:
+        path: need not exist yet.
+        file: of the experiment whose results it holds, or is to hold.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], file: ExperimentFile) -> None:
+        self.path = Path(path)
+        self._file = file
+        self._plan = Plan(file.experiment)
+        self._matches = file.experiment.protocol.matches
+
+    def require_own(self) -> bool:
+        """Whether the experiment was begun here; False where there is nothing yet.
+
+        Raises:
+            ExperimentError: another experiment was, or the folder holds something else, or what nobody can read.
+        """
+        try:
+            description = parse_json(read_file(self.path / DESCRIPTION, MOST_DESCRIPTION))
+            begun, version = description["experiment"], description["athenan_spiel"]
+        except FileNotFoundError:
+            if self.path.exists() and (others := [item.name for item in self._others()]):
+                raise ExperimentError(
+                    f"expected a new folder or one of this experiment, got {str(self.path)!r}, which holds "
+                    f"{sorted(others)[0]!r}: choose another with --folder"
+                ) from None
+            return False
+        except OSError as error:
+            raise ExperimentError(f"{self.path / DESCRIPTION} cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ExperimentError(f"{self.path / DESCRIPTION} cannot be understood ({shown(error)})") from None
+        if difference := next(differences(_as_of_now(begun), self._file.experiment.to_json()), None):
+            raise ExperimentError(
+                f"{str(self.path)!r} holds the results of another experiment, begun with athenan_spiel "
+                f"{_plain(version)}: there {_plain(difference)}; choose another --folder"
+            )
+        return True
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Be the only process that runs the experiment.
+
+        Raises:
+            CheckpointError: another one does, or the folder cannot be written.
+        """
+        return RunFolder(self.path).locked()
+
+    def begin(self) -> None:
+        """Write down what the experiment is, if it was not begun before."""
+        if not self.require_own():
+            self.write(COPY, self._file.text)
+            description = {
+                "athenan_spiel": athenan_spiel.__version__,
+                "experiment": self._file.experiment.to_json(),
+                "overrides": self._file.overrides.given(),
+            }
+            self.write(DESCRIPTION, json.dumps(description, indent=1) + "\n")
+
+    def inside(self, path: Path) -> Path:
+        """The path of a folder below this one, given from here; it need not exist yet.
+
+        Raises:
+            ExperimentError: on the way there is a link, or something else that is no folder.
+        """
+        way = self.path
+        for name in path.parts:
+            way /= name
+            try:
+                require_folder(way)
+            except OSError as error:
+                raise ExperimentError(f"{way} cannot be used: {error.strerror}") from None
+        return way
+
+    def rows(self) -> list[Row]:
+        """The matches of all pairings that are finished; of each, who met whom and what came out.
+
+        Raises:
+            ExperimentError: a line is not what was written, or the file cannot be read.
+        """
+        rows, _ = self._read()
+        return rows
+
+    def mend(self) -> list[Row]:
+        """As `rows`; what a kill has left unfinished is removed."""
+        rows, whole = self._read()
+        if not whole:
+            finished = {pairing_of(row) for row in rows}
+            lines = (line for line, row in self._lines() if row and pairing_of(row) in finished)
+            replace_durably(self.path / MATCHES, lines)
+        return rows
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add the matches of a pairing.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        with open_to_append(self.path / MATCHES) as file:
+            file.seek(0, io.SEEK_END)
+            file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def write(self, name: str, content: str | bytes) -> None:
+        """Write a file, old or new at any moment.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        replace_durably(self.path / name, content.encode() if isinstance(content, str) else content)
+
+    def _others(self) -> Iterator[Path]:
+        return (item for item in self.path.iterdir() if item.name not in (LOCK, COPY))
+
+    def _read(self) -> tuple[list[Row], bool]:
+        """The matches of whole pairings, and whether there is nothing else."""
+        rows: dict[Pairing, list[Row]] = {}
+        most = self._plan.match_count() + self._matches  # a kill may have left some of a pairing
+        number = 0
+        for number, (_, row) in enumerate(self._lines(), 1):
+            if number > most:
+                raise ExperimentError(
+                    f"{self.path / MATCHES} has more lines than the experiment has matches, which is "
+                    f"{self._plan.match_count():,}: remove it, and they are played again"
+                )
+            if row is not None:
+                rows.setdefault(pairing_of(row), []).append({key: row[key] for key in KEYS})
+        found = [row for played in rows.values() if len(played) == self._matches for row in played]
+        return found, len(found) == number
+
+    def _lines(self) -> Iterator[tuple[bytes, Row | None]]:
+        """Each line of matches.jsonl with the match that it is; None for the last one where a kill has cut it."""
+        path = self.path / MATCHES
+        try:
+            with opened(path, MOST_MATCHES) as file:
+                lines = iter(lambda: file.readline(MOST_LINE), b"")
+                for number, line in enumerate(lines, 1):
+                    if not line.endswith(b"\n") and len(line) < MOST_LINE:
+                        yield line, None
+                        return
+                    try:
+                        yield line, self._match(line)
+                    except (ValueError, KeyError, TypeError) as error:
+                        reason = str(error) if isinstance(error, ValueError) else shown(error)
+                        raise ExperimentError(
+                            f"{path}, line {number} is not a match: {line[:60].decode(errors='replace')!r} "
+                            f"({reason}); remove it, and what it may have been is played again"
+                        ) from None
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ExperimentError(f"{path} cannot be read: {error.strerror}") from None
+
+    def _match(self, line: bytes) -> Row:
+        """The match in a line.
+
+        Raises:
+            ValueError, KeyError, TypeError: it is none, or none that the experiment has.
+        """
+        row: Row = parse_json(line)
+        pairing = pairing_of(row)
+        if pairing.game not in self._file.experiment.games:
+            raise ValueError(f"the experiment has no game {shown(pairing.game)}")
+        names = {variant.name for variant in self._file.experiment.variants_of(pairing.game)}
+        for player in (pairing.a, pairing.b):
+            if not isinstance(player.variant, str) or player.variant not in names:
+                raise ValueError(f"no variant {shown(player.variant)} takes part in the game")
+            for number, most in (
+                (player.repetition, self._file.experiment.repetitions),
+                (player.stage, self._file.experiment.protocol.stages),
+            ):
+                if type(number) is not int or not 1 <= number <= most:
+                    raise ValueError(f"expected a whole number from 1 to {most}, got {shown(number)}")
+        if type(row["points_a"]) not in (int, float) or not 0 <= row["points_a"] <= 1:
+            raise ValueError(f"points_a must be a number from 0 to 1, got {shown(row['points_a'])}")
+        return row
+
+
+KEYS = ("game", *(f"{name}_{side}" for side in "ab" for name in ("variant", "repetition", "stage")), "points_a")
+"""What of a match is kept in memory."""
+
+
+def pairing_of(row: Row) -> Pairing:
+    """The pairing that a match belongs to."""
+    a, b = (Player(row[f"variant_{x}"], row[f"repetition_{x}"], row[f"stage_{x}"]) for x in "ab")
+    return Pairing(row["game"], a, b)
+
+
+def _as_of_now(begun: Any) -> Any:
+    """An experiment as it was begun, settings that are newer with their defaults: so it was trained then."""
+    with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError, OverflowError):  # it differs as it stands
+        for variant in begun["variants"]:
+            variant["training"] = config_to_dict(config_from_dict(variant["training"]))
+    return begun
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
+    """Where two JSON values differ: "path is old, and here new"."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            below = f"{path}.{key}" if path else key
+            if key not in old or key not in new:
+                yield f"{below} is {_value(old, key)}, and here {_value(new, key)}"
+            else:
+                yield from differences(old[key], new[key], below)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for before, after in zip(old, new, strict=True):
+            name = before.get("name", "") if isinstance(before, dict) else ""
+            yield from differences(before, after, f"{path}.{name}" if name else path)
+    elif old != new:
+        yield f"{path} is {_short(old)}, and here {_short(new)}"
+
+
+def _plain(text: Any) -> str:
+    """`text` as it stands if it fits into a line of a message."""
+    return text if isinstance(text, str) and text.isprintable() and len(text) <= MOST_SAID else shown(text)
+
+
+def _value(table: Mapping[str, Any], key: str) -> str:
+    return _short(table[key]) if key in table else "not there"
+
+
+def _short(value: Any) -> str:
+    text = shown(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,203 @@
+"""The plots of an experiment: final points and learning curves, each with its interval where it has one, as PNG."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from athenan_spiel.errors import ExperimentError
+from athenan_spiel.experiments.report import Results
+from athenan_spiel.experiments.settings import Experiment
+from athenan_spiel.experiments.statistics import MEAN, Share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+"""Okabe and Ito's, which also those tell apart who see few colours; the order is one of contrast."""
+MARKERS = "osD^vP*X"
+PANELS_IN_A_ROW = 3
+DOTS_PER_INCH = 130
+MOST_DOTS = 2**15
+"""Of a picture's width or height."""
+
+
+def require_matplotlib() -> None:
+    """Check that plots can be drawn.
+
+    Raises:
+        ExperimentError: matplotlib is not there.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ExperimentError(
+            f"plots need matplotlib, got {str(error)!r}: pip install 'athenan-spiel[experiment]'"
+        ) from None
+
+
+def plot_files(results: Results) -> dict[str, bytes]:
+    """final.png, and curves.png where there are stages, by name.
+
+    They are drawn in matplotlib's own style, whatever a `matplotlibrc` in the current folder says, which could have
+    texts run through LaTeX.
+
+    Raises:
+        ExperimentError: matplotlib is not there.
+    """
+    require_matplotlib()
+    from matplotlib import style
+
+    files = {}
+    with style.context("default"):
+        if results.final:
+            files["final.png"] = _png(final_figure(results))
+        if results.experiment.protocol.stages > 1 and results.curves:
+            files["curves.png"] = _png(curves_figure(results))
+    return files
+
+
+def _png(figure: Figure) -> bytes:
+    """The picture, coarser where it would be too large for the library that draws it."""
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=min(DOTS_PER_INCH, MOST_DOTS / max(figure.get_size_inches())))
+    return data.getvalue()
+
+
+def final_figure(results: Results) -> Figure:
+    """A panel for the mean and one for each game: a line for each variant, best mean first."""
+    shares = {(share.game, share.variant): share for share in results.final}
+    order = sorted({share.variant for share in results.final}, key=lambda name: _height(shares, name), reverse=True)
+    panels = _panels(results)
+    styles = _styles(results.experiment)
+    figure, axes = _grid(len(panels), height=0.8 + 0.34 * len(order))
+    for axis, game in zip(axes, panels, strict=True):
+        for row, name in enumerate(reversed(order)):
+            share = shares.get((game, name))
+            if share is not None:
+                axis.errorbar(100 * share.estimate, row, xerr=_reach(share), capsize=3, markersize=6, **styles[name])
+        axis.axvline(50, color="0.7", linewidth=0.8, zorder=0)
+        axis.set(
+            xlim=(0, 100),
+            ylim=(-0.6, len(order) - 0.4),
+            yticks=range(len(order)),
+            yticklabels=[_text(name) for name in order[::-1]],
+        )
+        axis.set_title(_title(game), fontsize=9)
+        axis.grid(axis="x", color="0.92")
+        axis.tick_params(labelbottom=True, labelsize=9)
+    interval = (
+        f" ({results.experiment.protocol.confidence:.0%} interval)" if any(s.interval for s in results.final) else ""
+    )
+    _label(axes, f"points in %{interval}")
+    figure.suptitle(f"{_text(results.experiment.name)}: final networks", fontsize=11)
+    return figure
+
+
+def curves_figure(results: Results) -> Figure:
+    """A panel for the mean and one for each game: points by stage, the intervals shaded."""
+    panels = _panels(results)
+    styles = _styles(results.experiment)
+    figure, axes = _grid(len(panels), height=2.5)
+    stages = results.experiment.protocol.stages
+    scale, unit = _stage_unit(results.experiment)
+    for axis, game in zip(axes, panels, strict=True):
+        for name, style in styles.items():
+            line = sorted((s for s in results.curves if (s.game, s.variant) == (game, name)), key=lambda s: s.stage)
+            x = [share.stage * scale for share in line]
+            axis.plot(x, [100 * s.estimate for s in line], markersize=4, linewidth=1.4, **style)
+            low, high = ([100 * getattr(s.interval, end, math.nan) for s in line] for end in ("low", "high"))
+            axis.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
+        axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
+        axis.set(ylim=(0, 100), xlim=(0, stages * scale * 1.04))
+        axis.set_title(_title(game), fontsize=9)
+        axis.grid(color="0.92")
+        axis.tick_params(labelbottom=True, labelsize=9)
+    _label(axes, unit, "points in %")
+    figure.suptitle(f"{_text(results.experiment.name)}: against the final networks of all variants", fontsize=11)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=9, frameon=False)
+    return figure
+
+
+def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of equal panels, at most so many in a row."""
+    from matplotlib.figure import Figure
+
+    columns = _columns(panels)
+    rows = math.ceil(panels / columns)
+    figure = Figure(figsize=(3.3 * columns + 1.2, height * rows + 1.1), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flatten().tolist()
+    for axis in axes[panels:]:
+        axis.remove()
+    return figure, axes[:panels]
+
+
+def _columns(panels: int) -> int:
+    """How many panels stand in a row."""
+    return 2 if panels == 4 else min(panels, PANELS_IN_A_ROW)
+
+
+def _label(axes: Sequence[Axes], below: str, beside: str = "") -> None:
+    """Name what the axes are, below those that have no panel under them and beside those with none to the left."""
+    columns = _columns(len(axes))
+    for i, axis in enumerate(axes):
+        if i + columns >= len(axes):
+            axis.set_xlabel(below, fontsize=9)
+        if i % columns == 0:
+            axis.set_ylabel(beside, fontsize=9)
+
+
+def _panels(results: Results) -> list[str]:
+    games = list(results.experiment.games)
+    return [MEAN, *games] if len(games) > 1 else games
+
+
+def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
+    """Colour and marker of each variant, the same in all figures."""
+    return {
+        variant.name: {
+            "color": COLOURS[i % len(COLOURS)],
+            "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
+            "label": _text(variant.name),
+        }
+        for i, variant in enumerate(experiment.variants)
+    }
+
+
+def _stage_unit(experiment: Experiment) -> tuple[float, str]:
+    """How much training a stage is, and in what."""
+    stages = experiment.protocol.stages
+    limits = {(variant.training.seconds, variant.training.matches) for variant in experiment.variants}
+    if len(limits) == 1:
+        ((seconds, matches),) = limits
+        if seconds is not None and matches is None:
+            return seconds / stages, "training time in seconds"
+        if matches is not None and seconds is None:
+            return matches / stages, "training matches"
+    return 100 / stages, "share of the training in %"
+
+
+def _height(shares: dict[tuple[str, str], Share], name: str) -> float:
+    share = shares.get((MEAN, name))
+    return share.estimate if share is not None else -1.0
+
+
+def _reach(share: Share) -> list[list[float]] | None:
+    """How far the interval reaches below and above the estimate, in percentage points."""
+    if share.interval is None:
+        return None
+    return [[100 * (share.estimate - share.interval.low)], [100 * (share.interval.high - share.estimate)]]
+
+
+def _title(game: str) -> str:
+    return "mean over games" if game == MEAN else _text(game)
+
+
+def _text(name: str) -> str:
+    """`name` for matplotlib, which takes dollars for formulas and leaves what begins with _ out of legends."""
+    shown = name.replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown

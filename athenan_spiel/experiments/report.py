@@ -1,0 +1,256 @@
+"""The tables of an experiment: Markdown for people, CSV and JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from athenan_spiel.arena.intervals import Interval
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.experiments.settings import Experiment
+from athenan_spiel.experiments.statistics import (
+    MEAN,
+    Difference,
+    Points,
+    Share,
+    curve_shares,
+    final_differences,
+    final_shares,
+    head_to_head,
+)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What the trainings of a variant did at a game, each number a mean over its repetitions."""
+
+    game: str
+    variant: str
+    seconds: float
+    matches: float
+    evaluations: float
+    states_learned: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that is known of an experiment.
+
+    Attributes:
+        final: points of the final networks.
+        differences: of the best variant to the others.
+        curves: points of each stage's networks, the last stage included.
+        duels: (row, column) → the row's share against the column, mean over games.
+        efforts: of the trainings.
+        complete: whether all trainings and matches are done.
+    """
+
+    experiment: Experiment
+    final: list[Share]
+    differences: list[Difference]
+    curves: list[Share]
+    duels: dict[tuple[str, str], float]
+    efforts: list[Effort]
+    complete: bool
+
+    @classmethod
+    def of(cls, points: Points, efforts: Sequence[Effort], complete: bool) -> Results:
+        """What the points say."""
+        return cls(
+            experiment=points.plan.experiment,
+            final=final_shares(points),
+            differences=final_differences(points),
+            curves=curve_shares(points),
+            duels=head_to_head(points),
+            efforts=list(efforts),
+            complete=complete,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "name": self.experiment.name,
+            "complete": self.complete,
+            "final": [_share_json(share) for share in self.final],
+            "differences": [
+                {
+                    "variant": d.variant,
+                    "other": d.other,
+                    "games": d.games,
+                    "estimate": d.estimate,
+                    **_ends(d.interval),
+                }
+                for d in self.differences
+            ],
+            "curves": [_share_json(share) for share in self.curves],
+            "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
+            "training": [vars(effort) for effort in self.efforts],
+        }
+
+    def files(self) -> dict[str, str]:
+        """The report's texts by file name."""
+        return {
+            "report.md": self.markdown(),
+            "final.csv": _csv([_share_json(share) for share in self.final]),
+            "curves.csv": _csv([_share_json(share) for share in self.curves]),
+            "head_to_head.csv": _csv(self.to_json()["head_to_head"]),
+            "training.csv": _csv(self.to_json()["training"]),
+        }
+
+    def markdown(self) -> str:
+        """The report: what was compared, final points, head to head, what the trainings did."""
+        parts = [f"# {self.experiment.name}", "" if self.complete else "**Not finished: some matches are missing.**"]
+        parts += [*_about(self.experiment), "## Final points", self.final_table()]
+        if self.differences:
+            parts.append(self._difference_text())
+        if self.final:
+            parts.append("![](final.png)")
+        if self.experiment.protocol.stages > 1 and self.curves:
+            parts += ["## While training", "![](curves.png)"]
+        if self.duels:
+            parts += ["## Head to head", _HEAD_TO_HEAD, self._duel_table()]
+        if self.efforts:
+            parts += ["## What the trainings did", "Means over repetitions.", self._effort_table()]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def final_table(self) -> str:
+        """Games by variants in Markdown, the best of each row in bold, and the means with their intervals.
+
+        X is where a variant takes no part; what is not known yet is empty.
+        """
+        taking_part = {(game, variant.name) for variant in self.experiment.variants for game in (*variant.games, MEAN)}
+        shares = {(share.game, share.variant): share for share in self.final}
+        names = [variant.name for variant in self.experiment.variants]
+        rows = []
+        for game in (*self.experiment.games, MEAN):
+            known = [shares[game, name].estimate for name in names if (game, name) in shares]
+            cells = []
+            for name in names:
+                share = shares.get((game, name))
+                if share is not None:
+                    cells.append(_cell(share, best=share.estimate == max(known)))
+                else:
+                    cells.append("" if (game, name) in taking_part else "X")
+            rows.append([game if game == MEAN else f"`{game}`", *cells])
+        return markdown_table(["", *names], rows)
+
+    def _difference_text(self) -> str:
+        """By how much the best is ahead."""
+        told = [
+            f"{d.other} {_signed(d.estimate)}"
+            + (f" ({_signed(d.interval.low)} to {_signed(d.interval.high)})" if d.interval is not None else "")
+            for d in sorted(self.differences, key=lambda d: d.estimate)
+        ]
+        with_intervals = " with intervals of the differences," if any(d.interval for d in self.differences) else ""
+        return (
+            f"{self.differences[0].variant}, which has the best mean, is ahead by so many percentage points,"
+            f"{with_intervals} at the games in which both take part: {'; '.join(told)}."
+        )
+
+    def _duel_table(self) -> str:
+        names = [variant.name for variant in self.experiment.variants]
+        rows = [
+            [row, *(f"{self.duels[row, column]:.1%}" if (row, column) in self.duels else "" for column in names)]
+            for row in names
+        ]
+        return markdown_table(["", *names], rows)
+
+    def _effort_table(self) -> str:
+        rows = [
+            [
+                f"`{e.game}`",
+                e.variant,
+                f"{e.seconds:.0f}",
+                f"{e.matches:,.0f}",
+                f"{e.evaluations:,.0f}",
+                f"{e.states_learned:,.0f}",
+            ]
+            for e in self.efforts
+        ]
+        return markdown_table(["game", "trained as", "seconds", "matches", "states valued", "states learned"], rows)
+
+
+_HEAD_TO_HEAD = "The row's share of the points against the column, mean over the games that both take part in."
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown, all but the first column to the right."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def length_of(config: TrainingConfig) -> str:
+    """How long a training lasts, in words."""
+    limits = [f"{config.seconds:g} s"] if config.seconds is not None else []
+    limits += [f"{config.matches:,} matches"] if config.matches is not None else []
+    return " or ".join(limits)
+
+
+def _about(experiment: Experiment) -> list[str]:
+    """What the numbers below mean."""
+    protocol = experiment.protocol
+    lengths = list(dict.fromkeys(length_of(variant.training) for variant in experiment.variants))
+    openings = (
+        f"beginning with {protocol.opening_plies} random plies, each opening with both colours"
+        if protocol.opening_plies
+        else "one with each colour"
+    )
+    intervals = (
+        f"In parentheses: the {protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} "
+        "resamples of the repetitions within each game); none where the resamples show no spread. "
+    )
+    plays = list(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
+    whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
+    return [
+        f"{len(experiment.variants)} variants, {len(experiment.games)} games, {experiment.repetitions} repetitions; "
+        f"each training lasts {', '.join(lengths)}. In matches, networks play with {', '.join(plays)}"
+        f"{' of depth 1' if plays == ['minimax'] else ''}.",
+        f"Points are the share of matches won, a draw counting half, in percent. Each final network met each other one "
+        f"of {whom} in {protocol.matches} matches, {openings}; none met itself. "
+        f"{intervals if experiment.repetitions > 1 else ''}"
+        "The mean is over the games in which a variant takes part; X: it does not.",
+        "With one repetition there is nothing to resample, so there are no intervals."
+        if experiment.repetitions == 1
+        else "",
+    ]
+
+
+def _cell(share: Share, *, best: bool) -> str:
+    estimate = f"**{share.estimate:.1%}**" if best else f"{share.estimate:.1%}"
+    interval = share.interval
+    return estimate if interval is None else f"{estimate} ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}"
+
+
+def _ends(interval: Interval | None) -> dict[str, float | None]:
+    """The interval beside its estimate, as JSON values; all None where there is none."""
+    if interval is None:
+        return {"low": None, "high": None, "confidence": None}
+    return {"low": round(interval.low, 6), "high": round(interval.high, 6), "confidence": interval.confidence}
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    return {
+        "game": share.game,
+        "variant": share.variant,
+        "stage": share.stage,
+        "points": round(share.estimate, 6),
+        **_ends(share.interval),
+        "repetitions": share.repetitions,
+        "matches": share.matches,
+    }
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()

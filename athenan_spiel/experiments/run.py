@@ -1,0 +1,240 @@
+"""An experiment from start to end: its trainings, its matches, its report.
+
+Promises:
+
+1. Everything that can be known to go wrong is said before anything is trained (`check`, and the folder's owner).
+2. What is finished is never done again: a training whose last stage is saved, a pairing whose matches are written.
+   A training that was stopped or killed goes on from its newest checkpoint.
+3. Trainings run first, then matches, so neither takes the other's time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.experiments.check import check
+from athenan_spiel.experiments.file import ExperimentFile
+from athenan_spiel.experiments.folder import ExperimentFolder, Row, pairing_of
+from athenan_spiel.experiments.matches import MatchesTask, MatchUp
+from athenan_spiel.experiments.plan import Pairing, Plan, Player, Training
+from athenan_spiel.experiments.plots import plot_files, require_matplotlib
+from athenan_spiel.experiments.report import Effort, Results
+from athenan_spiel.experiments.statistics import Points
+from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
+from athenan_spiel.experiments.workers import do_tasks
+from athenan_spiel.system.machine import cores
+from athenan_spiel.training.checkpoints import read_header
+
+MOST_PROCESSES = 256
+"""Or the cores there are, if they are more."""
+PAIRINGS_A_TASK = 32
+"""Pairings that a process plays in a row: enough that the networks it has loaded are used again."""
+
+
+class Progress(Protocol):
+    """What is told while an experiment runs."""
+
+    def trainings(self, done: float, total: int) -> None:
+        """So much of so many trainings is done."""
+
+    def matches(self, done: int, total: int) -> None:
+        """So many matches of so many are played."""
+
+    def finished(self, training: Training) -> None:
+        """A training is finished."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where the players' networks are."""
+
+    plan: Plan
+    folder: Path
+
+    def network(self, game: str, player: Player) -> Path:
+        """The folder of the player's saved network."""
+        training = self.plan.training(game, player.variant, player.repetition)
+        return stage_path(self.folder / training.folder, player.stage)
+
+
+def run_experiment(
+    file: ExperimentFile,
+    path: str | os.PathLike[str],
+    *,
+    processes: int,
+    progress: Progress,
+    allow_code: Collection[str] = (),
+) -> Results:
+    """Do what is left to do of the experiment in the folder `path`, and write its report.
+
+    Args:
+        allow_code: outcomes "module:name" that the file may name; see `check`.
+
+    Raises:
+        ConfigError: a variant does not suit a game, or as `require_processes`.
+        ExperimentError: the folder is another experiment's or holds what cannot be used, matplotlib is missing, or a
+            process ended by itself.
+        CheckpointError: another process is at work in the folder, or it cannot be written.
+        KeyboardInterrupt: Ctrl-C; what was under way is saved.
+    """
+    require_processes(processes)
+    require_matplotlib()
+    folder = ExperimentFolder(path, file)
+    folder.require_own()
+    check(file, allow_code, processes=processes)
+    with folder.locked():
+        folder.begin()
+        plan = Plan(file.experiment)
+        _train(plan, folder, processes, progress)
+        _play(plan, folder, processes, progress)
+        return report(file, path)
+
+
+def require_processes(processes: int) -> None:
+    """Check the number of processes.
+
+    Raises:
+        ConfigError: it is less than 1, or more than anybody has a use for.
+    """
+    most = max(MOST_PROCESSES, cores())
+    if processes < 1:
+        raise ConfigError(f"processes must be at least 1, got {shown(processes)}")
+    if processes > most:
+        raise ConfigError(
+            f"processes must be at most {most}, got {shown(processes)}: more than one a core gain nothing"
+        )
+
+
+def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
+    """Write tables and plots from what the folder `path` holds, be it all or not.
+
+    Raises:
+        ConfigError: nothing was begun there.
+        ExperimentError: the folder is another experiment's or holds what cannot be used, or matplotlib is missing.
+        CheckpointError: a saved network is damaged.
+        OSError: the report cannot be written.
+    """
+    require_matplotlib()
+    folder = ExperimentFolder(path, file)
+    if not folder.require_own():
+        raise ConfigError(f"expected the folder of an experiment, got {str(folder.path)!r}, where none was begun")
+    plan = Plan(file.experiment)
+    rows = folder.rows()
+    complete = len({pairing_of(row) for row in rows}) == plan.pairing_count()
+    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete)
+    for name, content in (results.files() | plot_files(results)).items():
+        folder.write(name, content)
+    return results
+
+
+def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress) -> None:
+    stages = plan.experiment.protocol.stages
+    trainings = {folder.inside(training.folder): training for training in plan.trainings()}
+    for training in trainings.values():
+        for stage in range(1, stages + 1):
+            folder.inside(stage_path(training.folder, stage))
+    left = [path for path in trainings if not is_finished(path, stages)]
+    done = len(trainings) - len(left)
+    under_way: dict[Path, float] = {}
+
+    def on_report(task: TrainingTask, share: float) -> None:
+        under_way[task.folder] = share
+        progress.trainings(done + sum(under_way.values()), len(trainings))
+
+    def on_finished(task: TrainingTask) -> None:
+        under_way[task.folder] = 1.0
+        progress.trainings(done + sum(under_way.values()), len(trainings))
+        progress.finished(trainings[task.folder])
+
+    progress.trainings(done, len(trainings))
+    tasks = []
+    for path in left:
+        training = trainings[path]
+        tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), stages))
+    do_tasks(tasks, processes, on_report, on_finished)
+
+
+def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress) -> None:
+    protocol = plan.experiment.protocol
+    played = {pairing_of(row) for row in folder.mend()}
+    pairings = list(plan.pairings())
+    left = [pairing for pairing in pairings if pairing not in played]
+    done = len(pairings) - len(left)
+    progress.matches(done * protocol.matches, len(pairings) * protocol.matches)
+
+    def on_report(task: MatchesTask, message: tuple[Pairing, list[Row]]) -> None:
+        nonlocal done
+        folder.append(message[1])
+        done += 1
+        progress.matches(done * protocol.matches, len(pairings) * protocol.matches)
+
+    paths = Paths(plan, folder.path)
+    tasks = [
+        MatchesTask(
+            [matchup_of(plan, paths, pairing) for pairing in part],
+            protocol.matches,
+            protocol.opening_plies,
+            plan.experiment.seed,
+        )
+        for part in _parts(left, processes)
+    ]
+    do_tasks(tasks, processes, on_report, lambda task: None)
+
+
+def matchup_of(plan: Plan, paths: Paths, pairing: Pairing) -> MatchUp:
+    """The pairing with the networks and the ways to play of its two players."""
+    return MatchUp(
+        pairing,
+        paths.network(pairing.game, pairing.a),
+        paths.network(pairing.game, pairing.b),
+        plan.training(pairing.game, pairing.a.variant, pairing.a.repetition).config,
+        plan.training(pairing.game, pairing.b.variant, pairing.b.repetition).config,
+        plan.play(pairing.a.variant),
+        plan.play(pairing.b.variant),
+    )
+
+
+def _parts(pairings: Sequence[Pairing], processes: int) -> Iterator[Sequence[Pairing]]:
+    """The pairings in parts, so small that all processes have something to do."""
+    size = max(1, min(PAIRINGS_A_TASK, len(pairings) // (2 * processes)))
+    for start in range(0, len(pairings), size):
+        yield pairings[start : start + size]
+
+
+def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
+    """`config` for one of several trainings at once: where threads are left open, each has its share of the cores."""
+    share = max(1, cores() // processes)
+    threads = max(1, share // 2)
+    learner, engine, warm_up = config.learner, config.engine, config.warm_up
+    return dataclasses.replace(
+        config,
+        learner=dataclasses.replace(learner, threads=learner.threads or threads),
+        engine=dataclasses.replace(engine, threads=engine.threads or threads),
+        warm_up=dataclasses.replace(warm_up, processes=warm_up.processes or share),
+    )
+
+
+def _efforts(plan: Plan, folder: ExperimentFolder) -> Iterator[Effort]:
+    """What finished trainings have done, by game and name, means over repetitions."""
+    stages = plan.experiment.protocol.stages
+    groups: dict[tuple[str, str], list[Training]] = {}
+    for training in plan.trainings():
+        if is_finished(folder.inside(training.folder), stages):
+            groups.setdefault((training.game, training.name), []).append(training)
+    for (game, name), trainings in groups.items():
+        counters = [read_header(stage_path(folder.path / training.folder, stages)).counters for training in trainings]
+        yield Effort(
+            game=game,
+            variant=name,
+            **{
+                field: sum(getattr(counter, field) for counter in counters) / len(counters)
+                for field in ("seconds", "matches", "evaluations", "states_learned")
+            },
+        )

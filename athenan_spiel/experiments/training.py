@@ -1,0 +1,193 @@
+"""One training of an experiment: a run whose network is saved at each stage.
+
+    trainings/GAME/NAME/1/      a run folder (docs/run_folder.md)
+    trainings/GAME/NAME/1/stages/1, 2, ...   weights.safetensors and state.json of the checkpoint at that stage
+
+A training is finished when its last stage is there; then its checkpoints keep no more than that either, and
+`load_agent` still takes the folder. Until then it goes on from its newest checkpoint as `resume` does. What is there
+must be of the training that the experiment has, and no link leads out of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import AthenanError, CheckpointError, shown
+from athenan_spiel.games import load_game
+from athenan_spiel.system.files import (
+    UNFINISHED,
+    is_folder,
+    read_file,
+    remove,
+    require_folder,
+    sync_folder,
+    write_durably,
+)
+from athenan_spiel.training import resume, train
+from athenan_spiel.training.checkpoints import (
+    MOST_STATE,
+    MOST_WEIGHTS,
+    OPTIMIZER,
+    REPLAY,
+    RESOLVED,
+    STATE,
+    WEIGHTS,
+    read_header,
+)
+from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted
+from athenan_spiel.training.run_folder import CONFIG, RunFolder
+from athenan_spiel.training.trainer import fraction_done
+
+STAGES = "stages"
+PATIENCE_SECONDS = 15.0
+"""How long the process of an experiment that was killed is given to notice that, save and end."""
+
+
+@dataclass(frozen=True)
+class TrainingTask:
+    """To train a network, or to go on with that.
+
+    Attributes:
+        folder: of the run.
+        stages: how many.
+    """
+
+    keeps: ClassVar[bool] = True
+    folder: Path
+    game: str
+    config: TrainingConfig
+    stages: int
+
+    def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
+        """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved.
+
+        Raises:
+            AthenanError: the training failed, its folder holds another one, is in use, damaged or cannot be written;
+                the message names the folder.
+            OSError: a stage's network could not be written.
+        """
+        try:
+            return self._run(report, stop)
+        except AthenanError as error:
+            if str(self.folder) in str(error):
+                raise
+            raise type(error)(f"{error} (in {self.folder})") from None
+
+    def _run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
+        listener = _StageKeeper(self.folder, self.config, self.stages, report)
+        milestones = [stage / self.stages for stage in range(1, self.stages)]
+        game = load_game(self.game)
+        _wait_until_free(self.folder)
+        if (self.folder / CONFIG).exists():
+            require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
+            listener.keep_newest()
+            code = (self.config.outcome,)  # that of the experiment's file, which was allowed
+            run = resume(self.folder, outcome=code, listeners=[listener], stop=stop, milestones=milestones)
+        else:
+            run = train(game, self.config, self.folder, listeners=[listener], stop=stop, milestones=milestones)
+        if run.reason == "stopped":
+            return False
+        listener.keep(run.checkpoint, self.stages)
+        _drop_what_is_no_longer_needed(self.folder)
+        return True
+
+
+def stage_path(folder: Path, stage: int) -> Path:
+    """Where the network of a stage is, for `read_header` and `read_weights`."""
+    return folder / STAGES / str(stage)
+
+
+def is_finished(folder: Path, stages: int) -> bool:
+    """Whether the training in `folder` has come to its end."""
+    return is_folder(folder / STAGES) and is_folder(stage_path(folder, stages))
+
+
+def require_same_training(path: Path, found: tuple[str, TrainingConfig], wanted: tuple[str, TrainingConfig]) -> None:
+    """Check that what lies at `path` was trained as is wanted, each given as the game's full string and the settings.
+
+    Threads and processes may differ, as they come from how many trainings there are at once.
+
+    Raises:
+        CheckpointError: it was not.
+    """
+    if found[0] != wanted[0]:
+        raise CheckpointError(
+            f"{path} is of the game {shown(found[0])}, where the experiment has {wanted[0]!r}: remove it to train again"
+        )
+    if _without_threads(found[1]) != _without_threads(wanted[1]):
+        raise CheckpointError(f"{path} has other settings of training than the experiment: remove it to train again")
+
+
+def _without_threads(config: TrainingConfig) -> TrainingConfig:
+    return dataclasses.replace(
+        config,
+        learner=dataclasses.replace(config.learner, threads=None),
+        engine=dataclasses.replace(config.engine, threads=None),
+        warm_up=dataclasses.replace(config.warm_up, processes=None),
+    )
+
+
+def _wait_until_free(folder: Path) -> None:
+    """Wait a while for another process to leave `folder`; if it does not, training says so."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while folder.exists() and time.monotonic() < until:
+        try:
+            with RunFolder(folder).locked():
+                return
+        except CheckpointError:
+            time.sleep(0.1)
+
+
+class _StageKeeper:
+    """A listener that keeps of the first checkpoint of each stage what is needed to play."""
+
+    def __init__(self, folder: Path, config: TrainingConfig, stages: int, report: Callable[[float], None]) -> None:
+        self._folder = folder
+        self._config = config
+        self._stages = stages
+        self._report = report
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CheckpointWritten):
+            self._keep_passed(event.checkpoint)
+        if isinstance(event, RunStarted | RoundProgress | RunFinished):
+            self._report(fraction_done(self._config, event.matches, event.seconds))
+
+    def keep_newest(self) -> None:
+        """Keep what a kill left without, between the checkpoint and its copy."""
+        newest = RunFolder(self._folder).newest()
+        if newest is not None:
+            self._keep_passed(newest)
+
+    def _keep_passed(self, checkpoint: Path) -> None:
+        counters = read_header(checkpoint).counters
+        done = fraction_done(self._config, counters.matches, counters.seconds)
+        self.keep(checkpoint, min(self._stages - 1, int(done * self._stages + 1e-9)))
+
+    def keep(self, checkpoint: Path, last: int) -> None:
+        """Let `checkpoint` be what it is of all stages until `last` that have none yet."""
+        for stage in range(1, last + 1):
+            final = stage_path(self._folder, stage)
+            require_folder(final.parent)
+            require_folder(final)
+            if not final.exists():
+                unfinished = final.with_name(f"{UNFINISHED}{stage}")
+                remove(unfinished)
+                unfinished.mkdir(parents=True)
+                for name, most in ((WEIGHTS, MOST_WEIGHTS), (STATE, MOST_STATE)):
+                    content = read_file(checkpoint / name, most)
+                    write_durably(unfinished / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+                unfinished.rename(final)
+                sync_folder(final.parent)
+
+
+def _drop_what_is_no_longer_needed(folder: Path) -> None:
+    for checkpoint in RunFolder(folder).checkpoints():
+        for name in (OPTIMIZER, REPLAY, RESOLVED):
+            remove(checkpoint / name)

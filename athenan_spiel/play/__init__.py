@@ -1,0 +1,8 @@
+"""Who plays, and how matches are played: agents, matches between players, self-play, OpenSpiel's own MCTS."""
+
+from __future__ import annotations
+
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.matches import Forfeit, MatchResult, Series, play_match, play_series
+
+__all__ = ["Agent", "Forfeit", "MatchResult", "Series", "play_match", "play_series"]

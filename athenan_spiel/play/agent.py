@@ -1,0 +1,190 @@
+"""An agent: a search, an evaluator, a decision rule and a budget, with the memory of the match it is playing.
+
+The tree of a match lives as long as the match (Remark 1 of the article): what was learned about a line of play while
+thinking about one move is there at the next. A position that does not continue the match begins another one,
+whether or not anyone said so, and the tree is then forgotten.
+"""
+
+from __future__ import annotations
+
+import copy
+import numbers
+import random
+from typing import TYPE_CHECKING, Any
+
+import pyspiel
+
+from athenan_spiel.arguments import require_callable, require_kind
+from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.games import given_game, load_game, require_open_state
+from athenan_spiel.search.base import Search
+from athenan_spiel.search.choice import Decision, safest, safest_alone
+from athenan_spiel.search.drive import Budget, Evaluator, SearchResult, think
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import Tree
+
+if TYPE_CHECKING:
+    from athenan_spiel.encoding.encoder import Encoder
+    from athenan_spiel.networks import ValueNetwork
+
+
+class Agent:
+    """Plays `game` by thinking about each of its moves; a `matches.Player`, for either colour or alone.
+
+    `pickle` and `copy.deepcopy` keep its settings, the weights of its network and the state of its `rng`, and not the
+    memory of the match: what comes back begins a match as this one would. `clone` keeps the memory, too.
+
+    Args:
+        game: the game played, or its string.
+        search: grows the tree, such as `UBFM(game)`.
+        evaluator: values states for player 0; called from the thread that calls the agent.
+        decision: chooses the action at the end of a search; by default `safest`, which over UBFM is the papers'
+            UBFM_s, and in a game for one player `safest_alone`.
+        budget: how long to think about a move.
+        rng: breaks ties; `random.Random(0)` by default.
+        network, encoder: what the evaluator's values come from, where it is a network.
+
+    Attributes:
+        network: the value network of an agent that `load_agent` gives, as a torch module in its evaluating mode:
+            float32 [N, *encoder.shape] to player 0's values, float32 [N]. It is a copy, which the agent's own thinking
+            does not ask. None where there is no network.
+        encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
+            there is no network.
+        result: what the last search of this match has found; None before the first.
+
+    Raises:
+        UnsupportedGameError: the game is none, or outside what the algorithms assume.
+        AgentError: the search is one of another game, or another argument is not of its kind.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game | str,
+        search: Search,
+        evaluator: Evaluator,
+        *,
+        decision: Decision | None = None,
+        budget: Budget,
+        rng: random.Random | None = None,
+        network: ValueNetwork | None = None,
+        encoder: Encoder | None = None,
+    ) -> None:
+        require_kind("search", search, Search, AgentError)
+        require_callable("evaluator", evaluator, AgentError)
+        require_callable("decision", decision, AgentError, or_none=True)
+        require_kind("budget", budget, Budget, AgentError)
+        require_kind("rng", rng, random.Random, AgentError, or_none=True)
+        self.game = game = given_game(game)
+        if search.game is not game and str(search.game) != str(game):
+            raise AgentError(
+                f"expected a search of {shown(str(game))}, got a {type(search).__name__} of {shown(str(search.game))}"
+            )
+        self.search = search
+        self.evaluator = evaluator
+        self.decision = decision or (safest_alone if game.num_players() == 1 else safest)
+        self.budget = budget
+        self.rng = rng or random.Random(0)
+        self.network = network
+        self.encoder = encoder
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the match: its tree and its last position."""
+        self.tree: Tree = self.search.new_tree()
+        self.result: SearchResult | None = None
+        self._last: pyspiel.State | None = None
+        self._action: int | None = None
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """A new match begins at `state`."""
+        self.restart()
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        """Nothing is to be done: `step` sees from the state itself what the others have played."""
+
+    def think(self, state: pyspiel.State) -> SearchResult:
+        """Search from `state` until the budget is spent, on top of what this match's tree already holds.
+
+        Raises:
+            SearchError: `state` is terminal, or none of the agent's game.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+        """
+        require_open_state(self.game, state)
+        if not self._continues(state):
+            self.restart()
+        result = think(self.search, state, self.budget, self.evaluator, tree=self.tree, rng=self.rng)
+        # A clone: callers, C++ ones too, go on to play in the state that they have passed.
+        self._last = state.clone()
+        self._action = None
+        self.result = result
+        return result
+
+    def step(self, state: pyspiel.State) -> int:
+        """The action to play in `state`. Asked again about the same state, it answers the same without thinking.
+
+        Raises:
+            SearchError: `state` is terminal, or none of the agent's game.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+            AgentError: the decision is not the index of an action.
+        """
+        require_open_state(self.game, state)
+        if self._action is None or not self._is_last(state):
+            node = self.think(state).node
+            self._action = int(node.actions[self._decided(node)])
+        return self._action
+
+    def policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+        """(action, probability) for each legal action: 1 for the action that `step` plays, 0 for the others.
+
+        Raises:
+            SearchError: `state` is terminal, or none of the agent's game.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+        """
+        played = self.step(state)
+        return [(action, float(action == played)) for action in state.legal_actions()]
+
+    def clone(self) -> Agent:
+        """An agent that goes on from here as this one would; they share only the search and what values states."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.rng = copy.deepcopy(self.rng)
+        twin.tree = self.tree.copy()
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle`: all but the memory of the match, the game by its string."""
+        memory = {"tree", "result", "_last", "_action"}
+        kept = {name: value for name, value in vars(self).items() if name not in memory}
+        return {**kept, "game": str(self.game)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, game=load_game(state["game"]))
+        self.restart()
+
+    def _decided(self, node: Node) -> int:
+        """The index of the action that the decision takes.
+
+        Raises:
+            AgentError: it is none.
+        """
+        index: object = self.decision(node, self.rng)
+        if not isinstance(index, numbers.Integral) or not 0 <= int(index) < len(node.actions):
+            raise AgentError(f"a decision must be the index of one of {len(node.actions)} actions, got {shown(index)}")
+        return int(index)
+
+    def _is_last(self, state: pyspiel.State) -> bool:
+        return self._last is not None and state.history() == self._last.history() and str(state) == str(self._last)
+
+    def _continues(self, state: pyspiel.State) -> bool:
+        """Whether `state` lies ahead of the last one thought about; equal histories alone may have begun apart."""
+        if self._last is None:
+            return False
+        past, history = self._last.history(), state.history()
+        if history[: len(past)] != past:
+            return False
+        ahead = self._last.clone()
+        for action in history[len(past) :]:
+            if action not in ahead.legal_actions():
+                return False
+            ahead.apply_action(action)
+        return str(ahead) == str(state)

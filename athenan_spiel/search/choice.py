@@ -1,0 +1,264 @@
+"""Which action is taken of a node: by a walk through the tree, and once a search has ended.
+
+The orders of choice of Algorithms 11 and 13 come first. Each narrows the candidates by one key after another, and draws
+among those left.
+
+A decision takes the root's node and an `rng`, and answers the index of an action. A rule does the same among
+given candidates only, by their values v(s, a) alone. Two functions make a decision of a rule: `completed` (Section 5.2
+of the article) plays what is proven won, does not play what is proven lost, and lets the rule choose among the rest;
+`uncompleted` lets it choose among all, blind to proofs.
+
+The rules of Sections 2.3 and 7 share one exploitation parameter ε': 0 is uniform play, 1 plays the best action.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+from athenan_spiel.config import ExplorationConfig
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.search.node import Node
+
+Decision = Callable[[Node, random.Random], int]
+Rule = Callable[[Node, Sequence[int], random.Random], int]
+Exploitation = Callable[[random.Random], float]
+"""Answers the parameter ε' in [0, 1]; asked before each choice."""
+
+TEMPERATURE = 0.1
+"""τ of softmax at ε' = 1/2, as a share of the outcome's scale, where none is given."""
+
+
+def _narrow(
+    candidates: Sequence[int], key: Callable[[int], float], best: Callable[[Iterable[float]], float]
+) -> Sequence[int]:
+    if len(candidates) == 1:
+        return candidates
+    keys = [key(i) for i in candidates]
+    extreme = best(keys)
+    return [i for i, k in zip(candidates, keys, strict=True) if k == extreme]
+
+
+def _draw(candidates: Sequence[int], rng: random.Random) -> int:
+    return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+
+
+def best_action(node: Node, rng: random.Random) -> int:
+    """Algorithms 1 and 9, without completion: the mover's best by v(s, a), then at random (Remark 11)."""
+    best = max if node.maximises else min
+    return _draw(_narrow(range(len(node.values)), node.values.__getitem__, best), rng)
+
+
+def completed_best_action(node: Node, rng: random.Random) -> int:
+    """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
+    best = max if node.maximises else min
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
+    candidates = _narrow(candidates, node.values.__getitem__, best)
+    return _draw(_narrow(candidates, node.count, max), rng)
+
+
+def completed_best_action_dual(node: Node, rng: random.Random) -> int:
+    """Algorithm 11 over the unresolved actions: the mover's best by v(s, a), then the least visited, then at random.
+
+    Completions of unresolved actions are all 0 (clause 2), so the order (c, v, -n) begins with v here.
+    """
+    values = node.values
+    best = max if node.maximises else min
+    if node.unresolved == len(values):
+        extreme = best(values)
+        if values.count(extreme) == 1:
+            return values.index(extreme)
+        candidates: Sequence[int] = [i for i, v in enumerate(values) if v == extreme]
+    else:
+        unresolved = [i for i, r in enumerate(node.resolutions) if not r]
+        candidates = _narrow(unresolved, values.__getitem__, best)
+    return _draw(_narrow(candidates, node.count, min), rng)
+
+
+def safest_action(node: Node, rng: random.Random) -> int:
+    """Algorithm 13: the mover's best by c(s, a), then the most visited, then by v(s, a), then at random."""
+    best = max if node.maximises else min
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
+    candidates = _narrow(candidates, node.count, max)
+    return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
+
+
+def securest_action(node: Node, rng: random.Random) -> int:
+    """Remark 16: as Algorithm 13, but among actions of equal c(s, a) one that is resolved comes first.
+
+    With nothing won, a proven draw is thus played before what is still open: the order is (c, r, n, v) for player 0,
+    and the smallest (c, -r, -n, v) for player 1.
+    """
+    best = max if node.maximises else min
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
+    candidates = _narrow(candidates, node.resolutions.__getitem__, max)
+    candidates = _narrow(candidates, node.count, max)
+    return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
+
+
+best: Decision = completed_best_action
+"""By (c(s, a), v(s, a), n(s, a)): Algorithm 11."""
+
+safest: Decision = safest_action
+"""By (c(s, a), n(s, a), v(s, a)): Algorithm 13, the decision of UBFM_s."""
+
+securest: Decision = securest_action
+"""By (c(s, a), r(s, a), n(s, a), v(s, a)): prefers to secure a draw (Remark 16)."""
+
+
+def safest_alone(node: Node, rng: random.Random) -> int:
+    """UBFM_s's decision in a game for one player: `safest`, but in a resolved state `best`.
+
+    Nobody can win there, so c(s, a) is always 0; where all values are exact, visits would speak against the best.
+    """
+    return (best if node.resolved else safest)(node, rng)
+
+
+def _by_worth(node: Node, candidates: Sequence[int], rng: random.Random) -> list[int]:
+    """The candidates from the mover's best value to its worst, equal ones in random order."""
+    shuffled = list(candidates)
+    rng.shuffle(shuffled)
+    shuffled.sort(key=node.values.__getitem__, reverse=node.maximises)
+    return shuffled
+
+
+def greedy(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+    """The rule of no exploration: the mover's best by v(s, a), then at random."""
+    return _by_worth(node, candidates, rng)[0]
+
+
+def epsilon_greedy(exploitation: Exploitation) -> Rule:
+    """The ε-greedy distribution (Algorithm 2): the best action with probability ε', else any, all equally likely."""
+
+    def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+        parameter = exploitation(rng)
+        if rng.random() < parameter:  # the article has ≤, but with ε' = 0 no draw may exploit
+            return greedy(node, candidates, rng)
+        return rng.choice(candidates)
+
+    return rule
+
+
+def softmax(exploitation: Exploitation, temperature: float) -> Rule:
+    """The softmax distribution (Section 2.3): P(a) is proportional to exp(v(s, a) / τ), of the mover's own values.
+
+    τ = temperature · (1 - ε') / ε', from uniform play (τ = ∞) to the best action (τ = 0). Only differences to the best
+    value are raised to a power, so nothing overflows, and infinite values have their limits: they are taken alone, or
+    never but at ε' = 0.
+
+    Args:
+        temperature: τ at ε' = 1/2, above zero, in the unit of the values.
+    """
+
+    def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+        parameter = exploitation(rng)
+        if parameter == 0.0:
+            return rng.choice(candidates)
+        if parameter == 1.0:
+            return greedy(node, candidates, rng)
+        tau = temperature * (1 - parameter) / parameter
+        values = [node.values[i] for i in candidates]
+        best = max(values) if node.maximises else min(values)
+        return rng.choices(candidates, [_boltzmann(abs(best - v) if v != best else 0.0, tau) for v in values])[0]
+
+    return rule
+
+
+def _boltzmann(gap: float, tau: float) -> float:
+    """exp(-gap / τ), also for the limits of both: no gap weighs 1, whatever τ."""
+    if gap == 0.0 or tau == math.inf:
+        return 1.0
+    return math.exp(-gap / tau) if tau > 0.0 else 0.0
+
+
+def ordinal(exploitation: Exploitation) -> Rule:
+    """The ordinal distribution (Section 7, Algorithm 14).
+
+    The best action is played with probability p, else the second best with about the same probability, and so on.
+    """
+
+    def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+        parameter = exploitation(rng)
+        ranked = _by_worth(node, candidates, rng)
+        n = len(ranked)
+        for i, action in enumerate(ranked[:-1]):
+            if rng.random() <= (parameter * (n - i - 1) + 1) / (n - i):
+                return action
+        return ranked[-1]
+
+    return rule
+
+
+def uniform_exploitation(rng: random.Random) -> float:
+    """A parameter drawn from [0, 1] for each move (Section 8.4.3)."""
+    return rng.random()
+
+
+def constant_exploitation(value: float) -> Exploitation:
+    """The same parameter for each move.
+
+    Raises:
+        ConfigError: `value` is outside [0, 1].
+    """
+    if not 0.0 <= value <= 1.0:
+        raise ConfigError(f"the exploitation parameter must be in [0, 1], got {value!r}")
+    return lambda rng: value
+
+
+def completed(rule: Rule) -> Decision:
+    """Completed action selection (Section 5.2, point 3) around `rule`.
+
+    The best of the actions proven won, if there are any; else the rule's choice among those not proven lost; else,
+    all being lost, the one of best value.
+    """
+
+    def decision(node: Node, rng: random.Random) -> int:
+        won = 1 if node.maximises else -1
+        winning = [i for i, c in enumerate(node.completions) if c == won]
+        if winning:
+            return _by_worth(node, winning, rng)[0]
+        open_ = [i for i, c in enumerate(node.completions) if c == 0]
+        if open_:
+            return rule(node, open_, rng)
+        return _by_worth(node, range(len(node.values)), rng)[0]
+
+    return decision
+
+
+def uncompleted(rule: Rule) -> Decision:
+    """The rule's choice among all actions, whatever is proven of them."""
+    return lambda node, rng: rule(node, range(len(node.values)), rng)
+
+
+def scheduled_exploitation(config: ExplorationConfig, progress: float) -> Exploitation:
+    """ε' by the schedule when `progress` of the run, in [0, 1], lies behind (Sections 2.3 and 8.4.3)."""
+    if config.schedule == "uniform":
+        return uniform_exploitation
+    return constant_exploitation(progress if config.exploitation is None else config.exploitation)
+
+
+def make_decision(config: ExplorationConfig, progress: float, scale: float) -> Decision:
+    """The decision of a training match: a distribution, its schedule, completed or not.
+
+    Args:
+        progress: how much of the run lies behind, in [0, 1], for the `annealed` schedule.
+        scale: of the outcome, the unit of softmax's temperature.
+
+    Raises:
+        ConfigError: `progress` is outside [0, 1] and the schedule asks for it.
+    """
+    rule = _make_rule(config, scheduled_exploitation(config, progress), scale)
+    return completed(rule) if config.completed else uncompleted(rule)
+
+
+def _make_rule(config: ExplorationConfig, exploitation: Exploitation, scale: float) -> Rule:
+    match config.distribution:
+        case "ordinal":
+            return ordinal(exploitation)
+        case "epsilon_greedy":
+            return epsilon_greedy(exploitation)
+        case "softmax":
+            return softmax(exploitation, scale * (TEMPERATURE if config.temperature is None else config.temperature))
+        case "best":
+            return greedy

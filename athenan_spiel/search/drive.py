@@ -1,0 +1,234 @@
+"""Thinking about one state for a while: the budget, the drive of a search under it, and what comes out.
+
+The clock is here and nowhere below. A budget is looked at between iterations, so a result always rests on whole
+iterations, and at least on one; with iterations or evaluations alone it is reproducible to the bit. Of a search whose
+iterations may be long (`Search.interruptible`) it is also looked at after each answer: the iteration is then given up,
+and the result rests on those before it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
+from athenan_spiel.config.settings import LONGEST, MOST
+from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError, shown
+from athenan_spiel.games import require_open_state
+from athenan_spiel.search.base import Search
+from athenan_spiel.search.choice import completed_best_action, safest_action
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.tree import Tree
+from athenan_spiel.search.walk import Questions, T, principal_variation
+
+Evaluator = Callable[[Sequence[pyspiel.State]], NDArray[np.floating]]
+"""Values non-terminal states for player 0: a sequence of n states to an array of n finite floats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How long to think about a state: until the first of these is reached, or the state is proven.
+
+    `evaluations` counts states valued. In a tree without completion an iteration that asks for none counts as one, as
+    thinking would not end where every line has.
+
+    Raises:
+        BudgetError: no limit is given, or one is not a number greater than zero, or larger than any use of it: a
+            hundred years, a billion iterations or evaluations, which are whole numbers.
+    """
+
+    seconds: float | None = None
+    iterations: int | None = None
+    evaluations: int | None = None
+
+    def __post_init__(self) -> None:
+        limits = {"seconds": self.seconds, "iterations": self.iterations, "evaluations": self.evaluations}
+        if all(limit is None for limit in limits.values()):
+            raise BudgetError("a budget needs a limit: seconds, iterations or evaluations; got none")
+        for name, limit in limits.items():
+            if limit is None:
+                continue
+            if not (is_number(limit) and 0 < limit < math.inf):
+                raise BudgetError(f"a budget's {name} must be finite and more than zero, got {shown(limit)}")
+            most = LONGEST if name == "seconds" else MOST
+            if limit > most:
+                raise BudgetError(f"a budget's {name} must be at most {most:,}, got {shown(limit)}")
+            if name != "seconds":
+                require_whole(f"a budget's {name}", limit, BudgetError)
+
+    def spent(self, seconds: float, iterations: int, evaluations: int) -> bool:
+        """True once what has been used reaches a limit."""
+        return (
+            (self.iterations is not None and iterations >= self.iterations)
+            or (self.evaluations is not None and evaluations >= self.evaluations)
+            or (self.seconds is not None and seconds >= self.seconds)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search knows of a state in the end. Arrays are parallel to `actions`; values are player 0's.
+
+    Attributes:
+        actions: the legal actions, int64 [n].
+        values: v(s, a), float64 [n].
+        completions: c(s, a), int8 [n]: 1, 0 or -1; a proven gain where `resolved` holds.
+        resolved: r(s, a), bool [n]: the action's value is proven.
+        visits: n(s, a), int64 [n].
+        value, completion, is_resolved: v(s), c(s), r(s).
+        principal_variation: the line from `best_action` on, as far as the tree goes.
+        iterations, evaluations, seconds: what this search used; evaluations counts states valued.
+        best_action: by (completion, value, visits), Algorithm 11.
+        safest_action: by (completion, visits, value), Algorithm 13.
+        node: the root, for decision rules.
+    """
+
+    actions: NDArray[np.int64]
+    values: NDArray[np.float64]
+    completions: NDArray[np.int8]
+    resolved: NDArray[np.bool_]
+    visits: NDArray[np.int64]
+    value: float
+    completion: int
+    is_resolved: bool
+    principal_variation: list[int]
+    iterations: int
+    evaluations: int
+    seconds: float
+    best_action: int
+    safest_action: int
+    node: Node
+
+
+def search_under(
+    search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random
+) -> Questions[tuple[Node, int, int]]:
+    """Iterate from `state` until the budget is spent or nothing can change: (node, iterations, evaluations)."""
+    start = time.perf_counter()
+    iterations = evaluations = unasked = 0
+    root = tree.table.get(tree.key(state))
+    while root is None or not search.finished(root):
+        iteration = search.iteration(tree, state, rng, root)
+        before = evaluations
+        try:
+            question = next(iteration)
+            while True:
+                evaluations += len(question)
+                question = iteration.send((yield question))
+                if (
+                    search.interruptible
+                    and iterations > 0
+                    and budget.spent(time.perf_counter() - start, iterations, evaluations + unasked)
+                ):
+                    iteration.close()
+                    break
+        except StopIteration as finished:
+            root = finished.value
+            iterations += 1
+        unasked += evaluations == before and not tree.completion
+        if budget.spent(time.perf_counter() - start, iterations, evaluations + unasked):
+            break
+    assert root is not None
+    return root, iterations, evaluations
+
+
+def checked_values(values: NDArray[np.floating], expected: int) -> list[float]:
+    """What an evaluator answered, as floats.
+
+    Raises:
+        EvaluatorError: there are not `expected` values, or one is not a number, or not finite.
+    """
+    given = values
+    try:
+        values = np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:  # a list of lists, say, or a tensor with a gradient
+        raise EvaluatorError(f"the evaluator must answer an array of numbers, got {shown(given)}: {error}") from error
+    if values.dtype.kind not in "fiu":
+        raise EvaluatorError(f"the evaluator must answer an array of numbers, got {shown(given)}")
+    if values.shape != (expected,):
+        raise EvaluatorError(
+            f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}"
+        )
+    if not np.isfinite(values).all():
+        raise EvaluatorError(
+            f"the evaluator must answer finite values, got {values[~np.isfinite(values)][0]!r} among {expected}"
+        )
+    answer: list[float] = values.tolist()
+    return answer
+
+
+def think(
+    search: Search,
+    state: pyspiel.State,
+    budget: Budget,
+    evaluator: Evaluator,
+    *,
+    tree: Tree | None = None,
+    rng: random.Random | None = None,
+) -> SearchResult:
+    """Search from `state` with `evaluator` until `budget` is spent or the state is proven.
+
+    Args:
+        evaluator: what it raises comes through as it is.
+        tree: grown further if given (`search.new_tree()`), so that one match's thoughts build on each other.
+        rng: breaks ties; `random.Random(0)` by default.
+
+    Raises:
+        SearchError: `state` is none of the search's game, or no single player is to move in it; the tree is another
+            search's; `search` or `rng` is none.
+        BudgetError, EvaluatorError: there is no budget or no evaluator.
+        EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+    """
+    require_kind("search", search, Search, SearchError)
+    require_open_state(search.game, state)
+    require_kind("budget", budget, Budget, BudgetError)
+    require_callable("evaluator", evaluator, EvaluatorError)
+    require_kind("rng", rng, random.Random, SearchError, or_none=True)
+    if tree is not None:
+        search.require_own(tree)
+    tree = tree if tree is not None else search.new_tree()
+    rng = rng or random.Random(0)
+    start = time.perf_counter()
+    node, iterations, evaluations = _answered(search_under(search, tree, state, budget, rng), evaluator)
+    return make_result(node, rng, iterations, evaluations, time.perf_counter() - start)
+
+
+def _answered(questions: Questions[T], evaluator: Evaluator) -> T:
+    """What the generator returns when `evaluator` answers all it asks."""
+    try:
+        question = next(questions)
+        while True:
+            values = checked_values(evaluator(question), len(question)) if question else []
+            question = questions.send(values)
+    except StopIteration as finished:
+        answer: T = finished.value
+        return answer
+
+
+def make_result(node: Node, rng: random.Random, iterations: int, evaluations: int, seconds: float) -> SearchResult:
+    """What `node` knows, as a `SearchResult`."""
+    best = completed_best_action(node, rng)
+    return SearchResult(
+        actions=np.array(node.actions, np.int64),
+        values=np.array(node.values, np.float64),
+        completions=np.array(node.completions, np.int8),
+        resolved=np.array(node.resolutions, np.bool_),
+        visits=np.array([node.count(i) for i in range(len(node.actions))], np.int64),
+        value=node.value,
+        completion=node.completion,
+        is_resolved=node.resolved,
+        principal_variation=principal_variation(node, best),
+        iterations=iterations,
+        evaluations=evaluations,
+        seconds=seconds,
+        best_action=node.actions[best],
+        safest_action=node.actions[safest_action(node, rng)],
+        node=node,
+    )

@@ -1,0 +1,191 @@
+"""The partial game tree that a search grows: the table of nodes is the set S together with T of the article's Table 1.
+
+It lives for a whole match (Remark 1). What holds of every node is in `node`; which action a walk through it takes is in
+`choice`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple, Protocol
+
+import pyspiel
+
+from athenan_spiel.games.transpositions import Key, end_text
+from athenan_spiel.outcomes import gain
+from athenan_spiel.search.choice import best_action, completed_best_action_dual
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.proven_states import Known, Proof
+
+NO_PROOFS: Mapping[int, Proof] = MappingProxyType({})
+"""What is known of the children where nothing is."""
+
+
+class Store(Protocol):
+    """Where a tree leaves the observation of every state that will be learned; see `encoding.compact`."""
+
+    leaves: bool
+    """Non-terminal leaves will be learned, too (Remark 3)."""
+
+    def append(self, state: pyspiel.State) -> int:
+        """Keep the observation of `state`; returns its index."""
+
+
+class Leaf(NamedTuple):
+    """A state that is not terminal and was never expanded: what is known of it is the v(s, a) that led there first."""
+
+    observation: int
+    parent: Node
+    arc: int
+    """The index of the action a in `parent`."""
+
+    @property
+    def value(self) -> float:
+        """v(s, a)."""
+        return self.parent.values[self.arc]
+
+
+class Tree:
+    """S and T of one match: the table of nodes and, where observations are stored, the terminal states seen.
+
+    `table` maps the key of an expanded state to its node. `terminals` holds (index of the observation, worth) of
+    each terminal state, once where several print alike and are worth the same; it stays empty without a store, since
+    only learning needs it (note of Algorithm 12). `leaves` has the non-terminal leaves by their keys, if the store
+    wants them: a key is in `leaves` or in `table`, never in both, and has one observation.
+
+    Args:
+        outcome: f_t, the worth of a terminal state.
+        key: states with equal keys share a node; see `transpositions`.
+        completion: False leaves everything unresolved, terminal states too (Algorithm 9).
+        store: takes the observation of every state of S; the nodes and `terminals` keep its index.
+        known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
+        game: whose states it holds, for those who ask; the tree itself does not.
+    """
+
+    node_type: ClassVar[type[Node]] = Node
+
+    def __init__(
+        self,
+        *,
+        outcome: Callable[[pyspiel.State], float],
+        key: Key,
+        completion: bool = True,
+        store: Store | None = None,
+        known: Known | None = None,
+        game: pyspiel.Game | None = None,
+    ) -> None:
+        self.game = game
+        self.outcome = outcome
+        self.key = key
+        self.completion = completion
+        self.select = completed_best_action_dual if completion else best_action
+        self.store = store
+        self.known = known
+        self.table: dict[Hashable, Node] = {}
+        self.terminals: list[tuple[int, float]] = []
+        self.leaves: dict[Hashable, Leaf] = {}
+        self._terminal_pairs: set[tuple[Hashable, float]] = set()
+        self._plies: list[int] = []
+
+    @property
+    def nodes(self) -> Collection[Node]:
+        """Every expanded node, in order of expansion."""
+        return self.table.values()
+
+    def proofs(self) -> Iterator[tuple[Hashable, int, Proof]]:
+        """(key, number of actions played, (c(s), v(s))) of each resolved node, for `ResolvedStates.add`."""
+        for (key, node), ply in zip(self.table.items(), self._plies, strict=True):
+            if node.resolved:
+                yield key, ply, (node.completion, node.value)
+
+    def copy(self) -> Tree:
+        """A tree that grows on its own from here, and shares no node with this one; the store is the same.
+
+        Not `copy.deepcopy`, which recurses once for each ply.
+        """
+        twin = copy.copy(self)
+        twins = {id(node): node.copy() for node in self.nodes}
+        for node in twins.values():
+            node.children = {i: twins[id(child)] for i, child in node.children.items()}
+        twin.table = {key: twins[id(node)] for key, node in self.table.items()}
+        twin.terminals = self.terminals.copy()
+        twin.leaves = {key: leaf._replace(parent=twins[id(leaf.parent)]) for key, leaf in self.leaves.items()}
+        twin._terminal_pairs = self._terminal_pairs.copy()
+        twin._plies = self._plies.copy()
+        return twin
+
+    def add(
+        self,
+        key: Hashable,
+        state: pyspiel.State,
+        actions: Sequence[int],
+        children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
+        estimates: list[float],
+        proofs: Mapping[int, Proof] = NO_PROOFS,
+    ) -> Node:
+        """S ← S ∪ {s}: make the node of `state`.
+
+        Args:
+            key, state, actions, children: of the state; all its actions, and where they lead.
+            ended: which children are terminal.
+            estimates: the values of those children that are neither terminal nor in `proofs`, in order.
+            proofs: of the children that are `known`, by index.
+        """
+        maximises = state.current_player() == 0
+        if len(estimates) == len(children):
+            node = self.node_type(actions, estimates, maximises=maximises)
+        else:
+            node = self._add_with_ends(actions, children, ended, estimates, proofs, maximises)
+        self.table[key] = node
+        if self.store is not None:
+            leaf = self.leaves.pop(key, None)
+            node.observation = self.store.append(state) if leaf is None else leaf.observation
+            if self.store.leaves:
+                self._add_leaves(self.store, node, children, ended)
+        self._plies.append(state.move_number())
+        node.backup()
+        return node
+
+    def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:
+        """Store those of `children`, not terminal, that the tree has not met yet."""
+        for i, child in enumerate(children):
+            if not ended[i]:
+                key = self.key(child)
+                if key not in self.table and key not in self.leaves:
+                    self.leaves[key] = Leaf(store.append(child), node, i)
+
+    def _add_with_ends(
+        self,
+        actions: Sequence[int],
+        children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
+        estimates: list[float],
+        proofs: Mapping[int, Proof],
+        maximises: bool,
+    ) -> Node:
+        remaining = iter(estimates)
+        ends = {i: children[i] for i, end in enumerate(ended) if end}
+        values = [
+            self.terminal_value(ends[i]) if end else proofs[i][1] if i in proofs else next(remaining)
+            for i, end in enumerate(ended)
+        ]
+        node = self.node_type(actions, values, maximises=maximises)
+        if self.completion:
+            for i, end in ends.items():
+                node.resolve(i, gain(end))
+            for i, (completion, _) in proofs.items():
+                node.resolve(i, completion)
+        return node
+
+    def terminal_value(self, state: pyspiel.State) -> float:
+        """The worth of a terminal state, which is kept in `terminals` if it will be learned."""
+        value = self.outcome(state)
+        if self.store is not None:
+            pair = (end_text(state), value)
+            if pair not in self._terminal_pairs:
+                self._terminal_pairs.add(pair)
+                self.terminals.append((self.store.append(state), value))
+        return value

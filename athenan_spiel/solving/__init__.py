@@ -1,0 +1,7 @@
+"""Proofs of positions: `solver` proves what a position is worth, `ahead` spares it walks to ends one action away."""
+
+from __future__ import annotations
+
+from athenan_spiel.solving.solver import Proof, ProofBounds, resident_megabytes, solve
+
+__all__ = ["Proof", "ProofBounds", "resident_megabytes", "solve"]

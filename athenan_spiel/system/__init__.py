@@ -1,0 +1,1 @@
+"""The machine that this runs on: files that may come from elsewhere, cores and memory, processes."""

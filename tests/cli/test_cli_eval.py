@@ -1,0 +1,235 @@
+"""`athenan eval`: all is checked before the first match, and what was played is told whatever happens later."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+import pytest
+from command_line import TINY, Out, complaint
+
+from athenan_spiel.cli.main import main
+from athenan_spiel.errors import AgentError
+from ludii_bridge.errors import LudiiError
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of four matches of Tic-Tac-Toe with the checkpoints 0, 2 and 4, to be left as it is."""
+    folder = tmp_path_factory.mktemp("runs") / "stages"
+    words = ["--matches", "4", "--milestone-matches", "2", "--keep", "3", "--folder", str(folder), *TINY]
+    assert main(["train", "tic_tac_toe", *words]) == 0
+    return folder
+
+
+def test_eval_in_json_says_nothing_else_on_standard_output(trained: Path, capsys: Out) -> None:
+    words = [
+        "eval",
+        f"{trained}@2i",
+        "--against",
+        "random",
+        "mcts:2",
+        "random",
+        "--matches",
+        "4",
+        "--seed",
+        "1",
+        "--json",
+    ]
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["game"] == "tic_tac_toe()"
+    assert answer["finished"] is True
+    assert [comparison["opponent"] for comparison in answer["comparisons"]] == ["random", "mcts:2", "random"]
+    assert all(comparison["matches"] == 4 for comparison in answer["comparisons"])
+    assert all(sum(comparison["total"].values()) == 4 for comparison in answer["comparisons"])
+
+
+def test_eval_is_reproducible(trained: Path, capsys: Out) -> None:
+    answers = []
+    for _ in range(2):
+        assert main(["eval", f"{trained}@2i", "--against", "random", "--matches", "6", "--json"]) == 0
+        (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+        del comparison["seconds"]
+        answers.append(comparison)
+    assert answers[0] == answers[1]
+
+
+def test_eval_prints_a_table(capsys: Out) -> None:
+    assert main(["eval", "mcts:50", "--against", "random", "--game", "tic_tac_toe", "--matches", "10"]) == 0
+    out = capsys.readouterr().out
+    assert "mcts:50 at tic_tac_toe()" in out
+    assert re.search(r"│ random +│ +10 │", out)
+    assert "95% interval" in out
+
+
+def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseException) -> None:
+    """Let `failure`, which is no player's, end the match of that number."""
+    import athenan_spiel.play.matches as matches
+
+    play, played = matches._Match.play, []
+
+    def failing(match: matches._Match) -> None:
+        if len(played) == number - 1:
+            raise failure
+        played.append(play(match))
+
+    monkeypatch.setattr(matches._Match, "play", failing)
+
+
+TWO_SERIES = ["eval", "random", "--against", "random", "mcts:2", "--game", "tic_tac_toe", "--matches", "4"]
+
+
+def test_eval_stopped_counts_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_in_match(monkeypatch, 4, KeyboardInterrupt())
+    assert main([*TWO_SERIES, "--json"]) == 130
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert (answer["finished"], answer["reason"]) == (False, "stopped")
+    assert [comparison["matches"] for comparison in answer["comparisons"]] == [3]
+    assert "stopped" in captured.err
+
+
+@pytest.mark.parametrize("failure", [AgentError("an illegal move"), LudiiError("Java fails"), MemoryError("48 GiB")])
+@pytest.mark.parametrize("number", [1, 7])
+def test_an_agent_that_fails_takes_no_result_with_it(
+    failure: Exception, number: int, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails_in_match(monkeypatch, number, failure)
+    assert main([*TWO_SERIES, "--json"]) == 2
+    captured = capsys.readouterr()
+    assert str(failure) in captured.err
+    assert len(captured.err.splitlines()) == 1
+    answer = json.loads(captured.out)
+    assert (answer["finished"], answer["reason"]) == (False, str(failure))
+    assert [comparison["matches"] for comparison in answer["comparisons"]] == ([4, 2] if number == 7 else [])
+
+
+def test_a_bug_takes_no_result_with_it(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_in_match(monkeypatch, 6, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        main(TWO_SERIES)
+    out = capsys.readouterr().out
+    assert re.search(r"│ random +│ +4 │", out)
+    assert re.search(r"│ mcts:2 +│ +1 │", out)
+    fails_in_match(monkeypatch, 1, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        main([*TWO_SERIES, "--json"])
+    assert json.loads(capsys.readouterr().out)["reason"] == "ZeroDivisionError"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--against", "mcts:2", "no/such/run"], "'no/such/run'"),
+        (["--against", "mcts:2", "RUN#3"], "got 3: there are 0, 2, 4"),
+        (["--against", "mcts:2", "ludii:UCT@1s"], "plays its games alone"),
+        (["--against", "mcts:2", "--game", "hex"], "learned 'tic_tac_toe()' and cannot play 'hex"),
+        (["--against", "mcts:2", "--opening-plies", "9"], "9 random plies must leave the match open"),
+        (["--against", "mcts:2", "--opening-plies", "-1"], "an opening must have zero plies or more, got -1"),
+        (["--against", "mcts:2", "--matches", "200000"], "matches must be at most 100000, got 200000"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_all_is_checked_before_the_first_match(
+    words: list[str], said: str, stages: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails_in_match(monkeypatch, 1, AssertionError("a match was begun"))
+    assert said in complaint(capsys, "eval", f"{stages}#2@1i", *(word.replace("RUN", str(stages)) for word in words))
+
+
+def test_a_checkpoint_is_loaded_once_for_all_matches(stages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from athenan_spiel.training import loading
+
+    loaded = []
+    load_agent = loading.load_agent
+    monkeypatch.setattr(
+        loading, "load_agent", lambda folder, **options: loaded.append(folder) or load_agent(folder, **options)
+    )
+    assert main(["eval", f"{stages}@1i", "--against", "random", f"{stages}#0@1i", "--matches", "4"]) == 0
+    assert loaded == [str(stages), str(stages)]
+
+
+def test_the_stages_of_a_run_are_compared(stages: Path, capsys: Out) -> None:
+    assert main(["eval", f"{stages}#4@5i", "--against", f"{stages}#2:ubfm@5i", f"{stages}@5i", "--matches", "2"]) == 0
+    assert "#2:ubfm@5i" in capsys.readouterr().out
+
+
+class Fails(pyspiel.Bot):
+    """Plays the first legal action, and in the matches of those numbers an illegal one or an error."""
+
+    def __init__(self, matches: set[int], failure: Exception | None) -> None:
+        super().__init__()
+        self.failure, self.matches, self.begun = failure, matches, 0
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        self.begun += 1
+
+    def step(self, state: pyspiel.State) -> int:
+        if self.begun not in self.matches:
+            return int(state.legal_actions()[0])
+        if self.failure is not None:
+            raise self.failure
+        return -1
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        pass
+
+
+def random_fails(monkeypatch: pytest.MonkeyPatch, matches: set[int], failure: Exception | None) -> None:
+    """Let the agent `random` fail in the matches of those numbers that it plays as either player."""
+    import agents
+
+    make = agents.make_bot
+
+    def make_bot(word: agents.AgentWord, *given: Any) -> pyspiel.Bot:
+        return Fails(matches, failure) if word.text == "random" else make(word, *given)
+
+    monkeypatch.setattr(agents, "make_bot", make_bot)
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (None, "must choose a legal action"),
+        (LudiiError("UCT chose no\nlegal move"), "UCT chose no legal move"),
+        (ZeroDivisionError("division"), "ZeroDivisionError: division"),
+    ],
+)
+def test_an_opponent_that_fails_loses_that_match_and_the_series_goes_on(
+    failure: Exception | None, reason: str, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random_fails(monkeypatch, {2}, failure)
+    words = ["eval", "mcts:2", "--against", "random", "mcts:3", "--game", "tic_tac_toe", "--matches", "6", "--json"]
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert answer["finished"]
+    assert [comparison["matches"] for comparison in answer["comparisons"]] == [6, 6]
+    forfeits = answer["comparisons"][0]["forfeits"]
+    assert forfeits["contender"] == []
+    assert len(forfeits["opponent"]) == 2
+    assert all(reason in text for text in forfeits["opponent"])
+    assert answer["comparisons"][0]["total"]["wins"] >= 2
+    (line,) = captured.err.splitlines()
+    assert line.startswith("mcts:2 against random: random forfeited 2 of 6 matches, the first as ")
+    assert reason in line
+
+
+def test_a_series_that_was_all_forfeited_measures_nothing(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    random_fails(monkeypatch, {1}, LudiiError("Java is broken"))
+    assert main(["eval", "random", "--against", "mcts:2", "--game", "tic_tac_toe", "--matches", "2"]) == 2
+    captured = capsys.readouterr()
+    assert re.search(r"│ mcts:2 +│ +2 │", captured.out)
+    assert captured.err == "random against mcts:2: random forfeited 2 of 2 matches, the first as Java is broken\n"
+
+
+def test_memory_that_runs_out_is_no_answer_of_a_player(monkeypatch: pytest.MonkeyPatch, capsys: Out) -> None:
+    random_fails(monkeypatch, {1}, MemoryError("48 GiB"))
+    assert main(["eval", "random", "--against", "mcts:2", "--game", "tic_tac_toe", "--matches", "2"]) == 2
+    said = capsys.readouterr().err
+    assert "48 GiB" in said
+    assert "forfeited" not in said

@@ -1,0 +1,233 @@
+"""`athenan play`: who is who, what may be typed, taking back, hints and values, and where a match begins."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+
+from agents.athenan import AthenanBot
+from athenan_spiel.cli.main import main
+from athenan_spiel.cli.terminal_match import TerminalMatch, judgement
+from athenan_spiel.evaluators.simple import ZeroEvaluator
+from athenan_spiel.games import load_game
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.search import UBFM, Budget, think
+
+TIC_TAC_TOE = load_game("tic_tac_toe")
+Play = Callable[..., str]
+Out = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """What `athenan play` shows to somebody who types some lines."""
+
+    def played(*words: str, typed: str = "") -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        capsys.readouterr()
+        assert main(["play", *words]) == 0
+        return capsys.readouterr().out
+
+    return played
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["random", "--game", "tic_tac_toe"], "You are x, player 0; you begin."),
+        (["random", "--game", "tic_tac_toe", "--second"], "You are o, player 1; the agent begins."),
+        (["random", "--game", "tic_tac_toe", "--moves", "4"], "You are o, player 1; you begin."),
+        (["random", "--game", "tic_tac_toe", "--moves", "4", "--second"], "You are x, player 0; the agent begins."),
+        (["random", "--game", "chess"], "You are White, in capital letters, player 1; you begin."),
+        (["random", "--game", "nim"], "You are player 0; you begin."),
+        (["human", "--game", "tic_tac_toe"], "Player 0 (x) and player 1 (o) share the terminal; player 0 begins."),
+        (["random", "--game", "cliff_walking"], "`?` says what can be typed."),
+        (["random", "--game", "cliff_walking", "--second"], "The agent plays by itself."),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_a_person_is_told_who_is_who(words: list[str], said: str, play: Play) -> None:
+    assert play(*words).splitlines()[0].startswith(said)
+
+
+@pytest.mark.parametrize("word", ["random", "mcts:2", "alphabeta@1i", "alphabeta(1)", "RUN@1i", "RUN#12:ubfm@1i"])
+def test_every_agent_can_be_played(word: str, tiny_run: Path, play: Play) -> None:
+    out = play(word.replace("RUN", str(tiny_run)), "--game", "tic_tac_toe", typed="\n".join("012345678" * 9))
+    assert out.splitlines()[-1] in ("You have won.", "A draw.", "The agent has won.")
+    told = re.findall(r"^(?:Your move: )*The agent plays o\(\d,\d\)(.*)\.$", out, re.MULTILINE)
+    assert len(told) >= 2
+    valued = word not in ("random", "mcts:2")
+    assert all(re.fullmatch(r": (value .*|a proven .*)" if valued else "", rest) for rest in told)
+
+
+@pytest.mark.parametrize("colour", ["--first", "--second"])
+def test_play_to_the_end(trained: Path, colour: str, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = ["?", "nonsense", *map(str, list(range(9)) * 9)]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers)))
+    assert main(["play", str(trained), "--seconds", "0.01", colour]) == 0
+    out = capsys.readouterr().out
+    assert "'nonsense' is no legal move" in out
+    assert out.splitlines()[-1] in ("You have won.", "A draw.", "The agent has won.")
+
+
+def test_play_ends_with_the_input(trained: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(["play", str(trained)]) == 0
+    assert "the match was ended" in capsys.readouterr().out
+
+
+def test_two_people_share_a_terminal(play: Play) -> None:
+    out = play("human", "--game", "tic_tac_toe", typed="0\n4\nundo\n8\n1\n7\n2\n")
+    assert out.count("Move of player 0 (x): ") == 4
+    assert out.count("Move of player 1 (o): ") == 3
+    assert "taken back: o(1,1)\n" in out
+    assert out.endswith("xxx\n...\n.oo\nPlayer 0 (x) has won.\n")
+
+
+def test_the_last_move_and_the_answer_are_taken_back(play: Play) -> None:
+    out = play("random", "--game", "tic_tac_toe", "--moves", "0", "1", typed="undo\n4\nundo\nundo\nquit\n")
+    assert out.count("there is no move of yours to take back") == 2, "before the position of --moves there is none"
+    assert re.search(r"taken back: x\(1,1\), o\(\d,\d\)\n", out)
+    assert out.count("\nxo.\n...\n...\n") == 2, "at first, and when the moves were taken back"
+
+
+def test_where_a_turn_is_several_actions_the_last_one_is_taken_back(play: Play) -> None:
+    state = load_game("amazons(board_size=6)").new_initial_state()
+    typed = []
+    for _ in range(3):
+        action = state.legal_actions()[0]
+        typed.append((str(action), state.action_to_string(action)))
+        state.apply_action(action)
+    numbers, names = zip(*typed, strict=True)
+    out = play("random", "--game", "amazons(board_size=6)", typed="\n".join([*numbers, "undo", "undo", "quit"]))
+    after_the_answer, own = re.findall(r"taken back: (.*)", out)
+    assert after_the_answer.startswith(f"{names[2]}, O ")
+    assert own == names[1]
+
+
+def test_an_agent_notices_that_moves_were_taken_back(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    restarted: list[list[int]] = []
+    restart_at = AthenanBot.restart_at
+
+    def noted(self: AthenanBot, state: pyspiel.State) -> None:
+        restarted.append(state.history())
+        restart_at(self, state)
+
+    monkeypatch.setattr(AthenanBot, "restart_at", noted)
+    play("alphabeta(1)", "--game", "tic_tac_toe", "--second", "--moves", "4", typed="undo\n")
+    assert restarted == [[4]]
+    restarted.clear()
+    play("alphabeta(1)", "--game", "tic_tac_toe", typed="4\nundo\n")
+    assert restarted == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("opponent", "moves", "hint"),
+    [
+        ("alphabeta@50i", "0 3 1 4", "hint (alpha-beta without a network): x(0,2), a proven win for you"),
+        ("random", "0 3 1 4", "hint (alpha-beta without a network): x(0,2), a proven win for you"),
+        ("human", "0 1 6 3 8", "a proven loss for you"),
+        ("human", "0 4", "a proven draw"),
+        ("RUN@50i", "0 3 1 4", "hint: x(0,2), a proven win for you"),
+    ],
+)
+def test_a_hint_is_what_an_agent_would_play_and_its_value(
+    opponent: str, moves: str, hint: str, tiny_run: Path, play: Play
+) -> None:
+    word = opponent.replace("RUN", str(tiny_run))
+    out = play(word, "--game", "tic_tac_toe", "--moves", *moves.split(), typed="hint\nHINT\n")
+    assert out.count(hint) == 2
+
+
+def test_a_hint_in_a_game_for_one_player_is_for_its_score(play: Play) -> None:
+    assert "hint (alpha-beta without a network): UP, value -" in play(
+        "alphabeta@20i", "--game", "cliff_walking", typed="hint\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("moves", "typed", "said"),
+    [
+        ("0 1 6 3", "8", ": a proven win for you."),
+        ("0 3 1 4", "8", "The agent plays o(1,2): a proven loss for you."),
+        ("0", "4", ": a proven draw."),
+    ],
+)
+def test_the_value_of_the_agents_move_is_told_as_the_person_sees_it(
+    moves: str, typed: str, said: str, play: Play
+) -> None:
+    out = play("alphabeta@20i", "--game", "tic_tac_toe", "--moves", *moves.split(), typed=typed)
+    assert said in out
+
+
+@pytest.mark.parametrize(("player", "said"), [(0, "value +0.5 for you"), (1, "value -0.5 for you")])
+def test_an_estimate_is_told_as_the_person_sees_it(player: int, said: str) -> None:
+    state = TIC_TAC_TOE.new_initial_state()
+    result = think(UBFM(TIC_TAC_TOE), state, Budget(iterations=1), lambda states: np.full(len(states), 0.5))
+    assert judgement(result, 4, player, TIC_TAC_TOE) == said
+    zero = think(UBFM(TIC_TAC_TOE), state, Budget(iterations=1), ZeroEvaluator())
+    assert judgement(zero, 4, player, TIC_TAC_TOE) == "value 0"
+
+
+def test_hints_change_nothing_in_the_match(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    histories = []
+    for typed in ("0\n1\n2\n3\n5\n6\n7\n8\n" * 3, "hint\n0\nhint\n1\n2\n3\n5\n6\n7\n8\n" * 3):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        agent = Agent(
+            TIC_TAC_TOE, UBFM(TIC_TAC_TOE), ZeroEvaluator(), budget=Budget(iterations=9), rng=random.Random(3)
+        )
+        bot = AthenanBot(agent)
+        adviser = bot.clone().agent
+        match = TerminalMatch(TIC_TAC_TOE.new_initial_state(), bot, [0], advise=lambda adviser=adviser: adviser)
+        histories.append(match.play().history)
+    assert histories[0] == histories[1]
+
+
+def test_help_says_what_can_be_typed(play: Play) -> None:
+    out = " ".join(play("random", "--game", "tic_tac_toe", typed="?\n").split())
+    assert "`?` lists the legal moves, `hint` says what an agent would play for you, `undo` takes back your last" in out
+
+
+def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> None:
+    words = [sys.executable, "-m", "athenan_spiel", "play", "random", "--game", "tic_tac_toe"]
+    process = subprocess.run(words, input=b"\xff\xfe\n\x00\n4\nquit\n", capture_output=True)
+    assert (process.returncode, process.stderr) == (0, b"")
+    out = process.stdout.decode()
+    assert out.count("is no legal move") == 2
+    assert "The agent plays o(" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mcts:10"], "expected a game, as no agent is a run: add one such as --game connect_four"),
+        (["nobody", "--game", "hex"], "expected an agent"),
+        (["human", "--second", "--game", "hex"], "expected an agent to begin with --second, got 'human': leave"),
+        (
+            ["mcts:10", "--seconds", "1", "--game", "hex"],
+            "--seconds is for an agent that thinks so long, got 'mcts:10'",
+        ),
+        (["alphabeta@1s", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent's word"),
+        (["alphabeta", "--seconds", "0", "--game", "hex"], "seconds must be finite and more than zero, got 0"),
+        (["random", "--game", "tic_tac_toe", "--moves", "4", "4"], "expected a legal move as move 2, got '4'"),
+        (["random", "--game", "tic_tac_toe", "--moves", *"03142"], "got the end of the match: returns 1, -1"),
+        (["RUN", "--game", "hex"], "learned 'tic_tac_toe()' and cannot play 'hex()'"),
+        (["RUN#7"], "expected the number of a checkpoint in"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_what_cannot_be_played_is_said_in_a_line(words: list[str], said: str, tiny_run: Path, capsys: Out) -> None:
+    assert main(["play", *(word.replace("RUN", str(tiny_run)) for word in words)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert len(captured.err.splitlines()) == 1

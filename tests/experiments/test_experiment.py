@@ -1,0 +1,431 @@
+"""Experiments from start to end: what they leave, what they refuse, and the command."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from clocks import HANG_SECONDS
+from experiment_runs import MATCHES, TINY, TRAININGS, Recorder, rows, run_tiny, tiny_file
+
+import athenan_spiel
+from athenan_spiel.cli.main import main
+from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
+from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
+from athenan_spiel.experiments.folder import ExperimentFolder, differences
+from athenan_spiel.experiments.matches import player_of
+from athenan_spiel.experiments.plan import Pairing, Plan, Player
+from athenan_spiel.experiments.run import Paths, matchup_of, shared_cores
+from athenan_spiel.experiments.training import TrainingTask, stage_path
+from athenan_spiel.experiments.workers import do_tasks
+from athenan_spiel.search import MCTS, UBFM, Budget
+from athenan_spiel.search.choice import best, safest, securest
+from athenan_spiel.training import load_agent
+from athenan_spiel.training.checkpoints import read_header, read_weights
+
+Out = pytest.CaptureFixture[str]
+READY = sorted((Path(__file__).resolve().parents[2] / "examples" / "experiments").glob("*.toml"))
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_each_stage_leaves_a_network(tiny_experiment: Path) -> None:
+    for training in Plan(tiny_file().experiment).trainings():
+        folder = tiny_experiment / training.folder
+        early, late = (read_header(stage_path(folder, stage)).counters.matches for stage in (1, 2))
+        assert (early, late) == (2, 4)
+        weights = [read_weights(stage_path(folder, stage)) for stage in (1, 2)]
+        assert any((weights[0][name] != weights[1][name]).any() for name in weights[0])
+        assert not list(folder.rglob("replay.npz")), "what is needed to go on is of no use any more"
+        assert not list(folder.rglob("optimizer.pt"))
+
+
+def test_a_finished_training_can_be_played_with(tiny_experiment: Path) -> None:
+    training = Plan(tiny_file().experiment).trainings()[0]
+    agent = load_agent(tiny_experiment / training.folder)
+    assert agent.step(agent.game.new_initial_state()) in range(9)
+
+
+def test_a_variant_trains_as_it_says(tiny_experiment: Path) -> None:
+    plan = Plan(tiny_file().experiment)
+    for variant, algorithm in (("descent", "descent"), ("ubfm", "ubfm")):
+        header = read_header(stage_path(tiny_experiment / plan.training("tic_tac_toe", variant, 2).folder, 2))
+        assert header.config.search.algorithm == algorithm
+        assert header.game == "tic_tac_toe()"
+
+
+def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(tiny_experiment: Path) -> None:
+    plan = Plan(tiny_file().experiment)
+    folder = tiny_experiment / plan.training("tic_tac_toe", "ubfm", 1).folder
+    minimax = player_of(stage_path(folder, 1), PlayConfig(), 0)
+    assert isinstance(minimax.search, UBFM)
+    assert (minimax.search.completion, minimax.decision, minimax.budget) == (False, best, Budget(iterations=1))
+    play = PlayConfig(algorithm="mcts", decision="safest", evaluations=3, exploration_constant=0.7)
+    mcts = player_of(stage_path(folder, 2), play, 0)
+    assert isinstance(mcts.search, MCTS)
+    assert (mcts.search.exploration_constant, mcts.decision, mcts.budget) == (0.7, safest, Budget(evaluations=3))
+    secure = PlayConfig(algorithm="alphabeta", decision="securest", iterations=2)
+    assert player_of(stage_path(folder, 2), secure, 0).decision is securest
+    start = [mcts.game.new_initial_state()]
+    assert minimax.evaluator(start) != mcts.evaluator(start), "networks of two stages"
+    assert mcts.evaluator(start) == load_agent(folder).evaluator(start)
+
+
+def test_every_pairing_is_played_with_both_colours_from_the_same_openings(tiny_experiment: Path) -> None:
+    pairings: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows(tiny_experiment):
+        key = tuple(row[f"{name}_{side}"] for side in "ab" for name in ("variant", "repetition", "stage"))
+        pairings.setdefault((row["game"], *key), []).append(row)
+    assert len(rows(tiny_experiment)) == MATCHES
+    assert len(pairings) == MATCHES // 4
+    for played in pairings.values():
+        assert [row["match"] for row in played] == [1, 2, 3, 4]
+        assert [row["player_id_a"] for row in played] == [0, 1, 0, 1]
+        openings = [row["actions"][: row["opening_plies"]] for row in played]
+        assert openings[0] == openings[1] != openings[2] == openings[3]
+        for row in played:
+            assert row["points_a"] == (1 + row["returns"][row["player_id_a"]]) / 2
+
+
+def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
+    play = PlayConfig(algorithm="ubfm", iterations=2)
+    file = tiny_file(
+        'search.algorithm = "ubfm"', 'search.algorithm = "ubfm"\nplay = {algorithm = "ubfm", iterations = 2}'
+    )
+    plan = Plan(file.experiment)
+    pairing = Pairing("tic_tac_toe", Player("descent", 2, 1), Player("ubfm", 1, 2))
+    matchup = matchup_of(plan, Paths(plan, Path("x")), pairing)
+    assert matchup.network_a == Path("x/trainings/tic_tac_toe/descent/2/stages/1")
+    assert matchup.network_b == Path("x/trainings/tic_tac_toe/ubfm/1/stages/2")
+    assert (matchup.play_a, matchup.play_b) == (PlayConfig(), play)
+
+
+def test_stages_are_equal_shares_of_a_training(tmp_path: Path) -> None:
+    training = Plan(tiny_file("matches = 4\nmatches_at_once", "matches = 8\nmatches_at_once").experiment).trainings()[0]
+    TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 4).run(print, lambda: False)
+    stages = [read_header(stage_path(tmp_path / "run", stage)).counters.matches for stage in (1, 2, 3, 4)]
+    assert stages == [2, 4, 6, 8]
+
+
+def test_no_pairing_comes_twice_and_none_is_of_one_network() -> None:
+    pairings = list(Plan(tiny_file().experiment).pairings())
+    assert len({(p.game, frozenset((p.a, p.b))) for p in pairings}) == len(pairings) == MATCHES // 4
+    assert all(p.a != p.b for p in pairings)
+    first = pairings[0]
+    assert first == Pairing("tic_tac_toe", Player("descent", 1, 2), Player("ubfm", 1, 2))
+
+
+def test_final_networks_may_meet_their_own_repetition_alone() -> None:
+    plan = Plan(tiny_file("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"').experiment)
+    finals = [p for p in plan.pairings() if p.a.stage == p.b.stage]
+    assert len(finals) == 4
+    assert all(p.a.repetition == p.b.repetition for p in finals)
+
+
+def test_the_report_is_there(tiny_experiment: Path) -> None:
+    text = (tiny_experiment / "report.md").read_text(encoding="utf-8")
+    assert text.startswith("# tiny\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 matches.")
+    assert "a draw counting half" in text
+    assert "Not finished" not in text
+    final = table(tiny_experiment / "final.csv")
+    assert [(line["game"], line["variant"]) for line in final] == [
+        (game, variant) for variant in ("descent", "ubfm") for game in ("tic_tac_toe", "mnk(m=3,n=4,k=3)", "mean")
+    ]
+    assert {line["stage"] for line in table(tiny_experiment / "curves.csv")} == {"1", "2"}
+    assert len(table(tiny_experiment / "head_to_head.csv")) == 2
+    assert [line["matches"] for line in table(tiny_experiment / "training.csv")] == ["4.0"] * 4
+    for name in ("final.png", "curves.png"):
+        assert (tiny_experiment / name).read_bytes().startswith(PNG)
+    assert (tiny_experiment / "experiment.toml").read_text(encoding="utf-8") == TINY
+    described = json.loads((tiny_experiment / "experiment.json").read_text(encoding="utf-8"))
+    assert described["athenan_spiel"] == athenan_spiel.__version__
+    assert described["experiment"]["variants"][1]["training"]["search"]["algorithm"] == "ubfm"
+
+
+def test_points_of_the_report_are_those_of_the_matches(tiny_experiment: Path) -> None:
+    of_descent = [
+        row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
+        for row in rows(tiny_experiment)
+        if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe"
+        for _ in range(1 + (row["variant_a"] == row["variant_b"]))  # of both players' matches, these two share one
+        if "descent" in (row["variant_a"], row["variant_b"])
+    ]
+    both = [
+        r for r in rows(tiny_experiment) if r["variant_a"] == r["variant_b"] == "descent" and r["game"] == "tic_tac_toe"
+    ]
+    inner = sum(r["stage_a"] == r["stage_b"] for r in both)
+    (line,) = [
+        x for x in table(tiny_experiment / "final.csv") if (x["game"], x["variant"]) == ("tic_tac_toe", "descent")
+    ]
+    mixed = [
+        row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
+        for row in rows(tiny_experiment)
+        if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe" and row["variant_a"] != row["variant_b"]
+    ]
+    assert int(line["matches"]) == len(of_descent) == len(mixed) + 2 * inner
+    assert float(line["points"]) == pytest.approx((sum(mixed) + inner) / (len(mixed) + 2 * inner), abs=1e-6)
+
+
+def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path, tmp_path: Path) -> None:
+    recorder = Recorder()
+    other = tiny_file("iterations = 2", "iterations = 3")
+    with pytest.raises(ExperimentError) as raised:
+        run_tiny(tiny_experiment, recorder=recorder, file=other)
+    assert str(raised.value) == (
+        f"{str(tiny_experiment)!r} holds the results of another experiment, begun with athenan_spiel "
+        f"{athenan_spiel.__version__}: there variants.descent.training.search.iterations is 2, and here 3; "
+        "choose another --folder"
+    )
+    assert recorder.training_counts == []
+    with pytest.raises(ExperimentError, match="there repetitions is 2, and here 3"):
+        report(tiny_file("repetitions = 2", "repetitions = 3"), tiny_experiment)
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "letter.txt").write_text("dear")
+    with pytest.raises(ExperimentError, match=r"expected a new folder or one of this experiment, .* 'letter.txt'"):
+        run_tiny(full)
+    (full / "experiment.json").write_text("[")
+    with pytest.raises(ExperimentError, match=r"experiment.json cannot be understood"):
+        run_tiny(full)
+
+
+def test_a_comment_makes_no_other_experiment(tiny_experiment: Path) -> None:
+    assert report(tiny_file("repetitions = 2", "repetitions = 2  # few"), tiny_experiment).complete
+
+
+def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="where none was begun"):
+        report(tiny_file(), tmp_path / "none")
+
+
+def test_one_process_at_a_time_works_in_a_folder(tiny_experiment: Path) -> None:
+    with (
+        ExperimentFolder(tiny_experiment, tiny_file()).locked(),
+        pytest.raises(CheckpointError, match="another process"),
+    ):
+        run_tiny(tiny_experiment)
+
+
+def test_at_least_one_process(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="processes must be at least 1, got 0"):
+        run_tiny(tmp_path / "x", processes=0)
+
+
+def test_without_matplotlib_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    recorder = Recorder()
+    with pytest.raises(ExperimentError, match=r"pip install 'athenan-spiel\[experiment\]'"):
+        run_tiny(tmp_path / "x", recorder=recorder)
+    assert recorder.training_counts == []
+
+
+def test_differences_say_where() -> None:
+    old = {"a": {"b": [1, 2]}, "v": [{"name": "x", "n": 1}]}
+    assert list(differences(old, old)) == []
+    assert list(differences(old, {"a": {"b": [1, 3]}, "v": [{"name": "x", "n": 2}]})) == [
+        "a.b is 2, and here 3",
+        "v.x.n is 1, and here 2",
+    ]
+
+
+def test_threads_are_shared_among_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.experiments.run.cores", lambda: 16)
+    (variant, _) = tiny_file().experiment.variants
+    config = shared_cores(variant.training, 2)
+    assert (config.engine.threads, config.learner.threads, config.warm_up.processes) == (4, 4, 8)
+    config = shared_cores(variant.training, 16)
+    assert (config.engine.threads, config.learner.threads, config.warm_up.processes) == (1, 1, 1)
+
+
+class Doing:
+    """A task for `do_tasks`, by what it is to do."""
+
+    keeps: ClassVar[bool] = True
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def run(self, tell: Callable[[str], None], stop: Callable[[], bool]) -> bool:
+        tell(f"began {self.what}")
+        if self.what == "fail":
+            raise ConfigError("it failed")
+        if self.what == "die":
+            os._exit(3)
+        if self.what == "disk":
+            raise OSError(errno.ENOSPC, "No space left on device", "x/y")
+        if self.what == "memory":
+            raise MemoryError
+        while self.what == "go on for ever" or (self.what == "wait" and not stop()):
+            time.sleep(0.01)
+        return self.what != "wait"
+
+
+class Dropped(Doing):
+    """A task of which nothing is kept when it is stopped."""
+
+    keeps: ClassVar[bool] = False
+
+
+def test_what_has_nothing_to_save_is_not_waited_for() -> None:
+    heard: list[str] = []
+
+    def on_report(task: Doing, said: str) -> None:
+        heard.append(said)
+        if len(heard) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        do_tasks([Dropped("go on for ever"), Doing("wait"), Doing("later")], 2, on_report, lambda task: None)
+    assert sorted(heard) == ["began go on for ever", "began wait"]
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [
+        ("fail", ConfigError, "it failed"),
+        ("die", ExperimentError, "ended with code 3"),
+        ("disk", ExperimentError, "^x/y: No space left on device; what is finished is kept, start again to go on$"),
+        ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
+    ],
+)
+def test_what_goes_wrong_in_one_process_stops_the_others(what: str, error: type[Exception], message: str) -> None:
+    heard: list[str] = []
+    done: list[str] = []
+    tasks = [Doing("wait"), Doing(what), Doing("later")]
+    with pytest.raises(error, match=message):
+        do_tasks(tasks, 2, lambda task, said: heard.append(said), lambda task: done.append(task.what))
+    assert "began later" not in heard
+    assert done == []
+
+
+@pytest.mark.parametrize(("what", "message"), [("disk", "x/y: No space left"), ("memory", "memory ran out")])
+def test_what_the_system_refuses_in_this_process_is_told_alike(what: str, message: str) -> None:
+    with pytest.raises(ExperimentError, match=f"^{message}"):
+        do_tasks([Doing(what)], 1, lambda task, said: None, lambda task: None)
+
+
+def test_processes_that_cannot_be_started_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def start(process: SpawnProcess) -> None:
+        if started:
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+        started.append(process)
+        begin(process)
+
+    begin = SpawnProcess.start
+    monkeypatch.setattr(SpawnProcess, "start", start)
+    with pytest.raises(
+        ExperimentError, match=r"^of 3 processes 1 could be started \(Resource temporarily unavailable\): take"
+    ):
+        do_tasks([Doing("wait")] * 3, 3, lambda task, said: None, lambda task: None)
+    assert not started[0].is_alive()
+
+
+def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(tiny_experiment: Path, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY.replace("[training]\nmatches = 4", "[training]\nseconds = 3600"))
+    command = [sys.executable, "-m", "athenan_spiel", "experiment", "tiny.toml", "--folder", "x", "--processes", "2"]
+    root = str(Path(athenan_spiel.__file__).resolve().parent.parent)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        until = time.monotonic() + HANG_SECONDS
+        while not list((tmp_path / "x").glob("trainings/*/*/*/checkpoints/0*")) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=HANG_SECONDS)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert out == ""
+    assert err.splitlines()[-1] == "stopped; go on with: athenan experiment tiny.toml --folder x --processes 2"
+    assert "Traceback" not in err
+    assert list((tmp_path / "x").glob("trainings/*/*/*/checkpoints/0*"))
+
+
+def test_the_command_prints_a_table_or_json(tiny_experiment: Path, tmp_path: Path, capsys: Out) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(tiny_experiment)]
+    assert main([*words, "--processes", "1"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0] == "|  | descent | ubfm |"
+    assert captured.err.splitlines()[-1] == f"report: {tiny_experiment / 'report.md'}"
+    assert main([*words, "--report", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["complete"] is True
+    assert len(printed["final"]) == 6
+
+
+def test_the_command_checks_a_file(tmp_path: Path, capsys: Out) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    assert main(["experiment", str(path), "--check"]) == 0
+    assert capsys.readouterr().err == f"{path} is right: {TRAININGS} trainings, then {MATCHES} matches\n"
+    path.write_text(TINY.replace("stages = 2", "stage = 2"))
+    assert main(["experiment", str(path), "--check"]) == 2
+    assert capsys.readouterr().err == (
+        f"athenan experiment: {path}, line 7: protocol.stage is not a setting: did you mean 'stages'?\n"
+    )
+    assert main(["experiment", str(path), "--check", "--report"]) == 2
+    assert "expected --check or --report, got both" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def in_short(file: ExperimentFile) -> ExperimentFile:
+    """The experiment with counts of 1 or 2 and the smallest of networks."""
+    variants = []
+    for variant in file.experiment.variants:
+        training = dataclasses.replace(
+            variant.training,
+            seconds=None,
+            matches=2,
+            matches_at_once=2,
+            search=dataclasses.replace(variant.training.search, seconds=None, iterations=2),
+            network=dataclasses.replace(variant.training.network, filters=2, neurons=2),
+        )
+        if training.warm_up.states is not None:
+            states = training.warm_up.states // 10_000  # that variants stay different
+            training = dataclasses.replace(training, warm_up=dataclasses.replace(training.warm_up, states=states))
+        play = variant.play
+        if play.algorithm != "minimax":
+            play = dataclasses.replace(play, seconds=None, iterations=2)
+        variants.append(dataclasses.replace(variant, training=training, play=play))
+    file.experiment = dataclasses.replace(
+        file.experiment,
+        repetitions=1,
+        protocol=dataclasses.replace(file.experiment.protocol, matches=2, resamples=10),
+        variants=tuple(variants),
+    )
+    return file
+
+
+@pytest.mark.slow("trains and plays every variant of every ready experiment")
+@pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
+def test_the_ready_experiments_run(path: Path, tmp_path: Path) -> None:
+    results = run_tiny(tmp_path / path.stem, file=in_short(read_experiment(path)))
+    assert results.complete
+    variants = {variant.name for variant in results.experiment.variants}
+    assert {share.variant for share in results.final if share.game == "mean"} == variants

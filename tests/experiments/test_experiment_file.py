@@ -1,0 +1,353 @@
+"""The file of an experiment: what it means, and that every mistake in it is named with its line before any training."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from experiment_runs import TINY, Recorder, run_tiny, tiny_file
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.experiments import (
+    ExperimentFile,
+    PlayConfig,
+    ProtocolConfig,
+    check,
+    read_experiment,
+)
+from athenan_spiel.experiments.plan import Plan, slug
+from athenan_spiel.training.presets import PAPER, QUICK
+
+READY = sorted((Path(__file__).resolve().parents[2] / "examples" / "experiments").glob("*.toml"))
+MNK = "mnk(m=3,n=4,k=3)"
+
+
+def with_text(addition: str) -> ExperimentFile:
+    return ExperimentFile(TINY + addition, "tiny.toml")
+
+
+def line(text: str, part: str) -> int:
+    """The number of the first line that holds `part`."""
+    return next(number for number, found in enumerate(text.splitlines(), 1) if part in found)
+
+
+def test_a_variant_is_a_difference_to_the_common_training() -> None:
+    descent, ubfm = tiny_file().experiment.variants
+    assert (descent.name, ubfm.name) == ("descent", "ubfm")
+    assert descent.training.search.algorithm == "descent"
+    assert ubfm.training.search.algorithm == "ubfm"
+    assert descent.training.search.iterations == ubfm.training.search.iterations == 2
+    assert descent.training.network.neurons == ubfm.training.network.neurons == 8
+    assert descent.play == PlayConfig()
+    assert descent.games == ("tic_tac_toe", MNK)
+
+
+def test_a_preset_is_what_training_differs_from() -> None:
+    text = '[training]\npreset = "paper"\nseconds = 60\nmatches = "none"\nsearch.iterations = 7\n'
+    head = 'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n'
+    file = ExperimentFile(head + text + "[variants.a]\n[variants.b]\nseconds = 30\n", "x.toml")
+    a, b = file.experiment.variants
+    assert a.training.network == PAPER.network
+    assert a.training.seconds == 60
+    assert b.training.seconds == 30
+
+
+def test_one_limit_takes_the_place_of_the_others() -> None:
+    text = '[training]\npreset = "quick"\nsearch.seconds = 0.5\nmatches = 3\n'
+    head = 'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n'
+    play = '[play]\nalgorithm = "ubfm"\nseconds = 1\n'
+    tail = "[variants.a]\n[variants.b]\nplay.iterations = 4\nsearch.iterations = 2\n"
+    a, b = ExperimentFile(head + text + play + tail, "x.toml").experiment.variants
+    assert (QUICK.seconds, QUICK.search.iterations) == (180, 10)
+    assert (a.training.seconds, a.training.matches) == (None, 3)
+    assert (a.training.search.seconds, a.training.search.iterations, a.training.search.evaluations) == (0.5, None, None)
+    assert (b.training.search.seconds, b.training.search.iterations) == (None, 2)
+    assert (b.play.seconds, b.play.iterations) == (None, 4)
+
+
+def test_variants_take_part_in_some_games_only() -> None:
+    ubfm, never, only = with_text(
+        f'[variants.never]\nseed = 0\noutcome = "gain"\nexcept = ["{MNK}"]\n[variants.only]\noutcome = "gain"\n'
+        f'search.iterations = 3\ngames = ["{MNK}"]\n'
+    ).experiment.variants[1:]
+    assert ubfm.games == ("tic_tac_toe", MNK)
+    assert never.games == ("tic_tac_toe",)
+    assert only.games == (MNK,)
+
+
+def test_variants_that_train_alike_share_their_networks() -> None:
+    file = with_text('[variants.ubfm_plays]\nplay = {algorithm = "ubfm", iterations = 3}\n')
+    plan = Plan(file.experiment)
+    assert len(plan.trainings()) == 2 * 2 * 2
+    assert plan.training("tic_tac_toe", "ubfm_plays", 1) == plan.training("tic_tac_toe", "descent", 1)
+    assert plan.training("tic_tac_toe", "ubfm", 1) != plan.training("tic_tac_toe", "descent", 1)
+
+
+def test_seeds_differ_by_everything_that_a_training_is() -> None:
+    plan = Plan(tiny_file().experiment)
+    other = Plan(tiny_file("seed = 1", "seed = 2").experiment)
+    seeds = [training.config.seed for training in [*plan.trainings(), *other.trainings()]]
+    assert len(set(seeds)) == 16
+    assert [t.config.seed for t in Plan(tiny_file().experiment).trainings()] == seeds[:8]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "message"),
+    [
+        ("[variants.ubfm]", "[variant.ubfm]", "[variant.ubfm]", "variant is not a setting: did you mean 'variants'?"),
+        ("stages = 2", "stage = 2", "stage = 2", "protocol.stage is not a setting: did you mean 'stages'?"),
+        ("stages = 2", "stages = 0", "stages = 0", "protocol.stages must be at least 1, got 0"),
+        ("stages = 2", 'stages = "2"', "stages =", "protocol.stages must be a whole number, got '2'"),
+        ("resamples = 200", "confidence = 1.5", "confidence", "protocol.confidence must be between 0 and 1, got 1.5"),
+        ("matches = 4\nopening", "matches = 3\nopening", "matches = 3", "protocol.matches must be even and at least 2"),
+        (
+            "opening_plies = 1",
+            "opening_plies = 0",
+            "matches = 4",
+            "protocol.matches must be 2 where protocol.opening_pl",
+        ),
+        (
+            "opening_plies = 1",
+            "opening_plies = -1",
+            "opening_plies",
+            "protocol.opening_plies must be at least 0, got -1",
+        ),
+        (
+            "iterations = 2",
+            "iteration = 2",
+            "iteration = 2",
+            "training.search.iteration is not a setting: did you mean",
+        ),
+        (
+            "iterations = 2",
+            "iterations = 0",
+            "iterations = 0",
+            "training.search.iterations must be more than zero, got 0",
+        ),
+        ('= "ubfm"', '= "ubmf"', '"ubmf"', "variant 'ubfm': search.algorithm must be one of"),
+        ('search.algorithm = "ubfm"', 'serch.algorithm = "ubfm"', "serch", "variants.ubfm.serch is not a setting: did"),
+        ('search.algorithm = "ubfm"', "search = 3", "search = 3", "variants.ubfm.search must be a table"),
+        ('search.algorithm = "ubfm"', "targets.leafs = 3", "leafs", "variants.ubfm.targets.leafs is not a setting"),
+        ('search.algorithm = "ubfm"', "search.rollouts = true", "search.rollouts", "search.rollouts must be false"),
+        ('search.algorithm = "ubfm"', "seed = 5", "seed = 5", "variants.ubfm.seed is not for here"),
+        ('search.algorithm = "ubfm"', "", "[variants.ubfm]", "variant 'ubfm' is the same as 'descent'"),
+        ('search.algorithm = "ubfm"', "play = 3", "play = 3", "variants.ubfm.play must be a table"),
+        (
+            'search.algorithm = "ubfm"',
+            'play.algorithm = "ubfm"',
+            "play.alg",
+            "variants.ubfm.play.algorithm='ubfm' needs",
+        ),
+        (
+            'search.algorithm = "ubfm"',
+            "play.iterations = 3",
+            "play.it",
+            "variants.ubfm.play.iterations must be none, as",
+        ),
+        (
+            'search.algorithm = "ubfm"',
+            'play.decision = "safest"',
+            "play.dec",
+            "play.decision must be 'best' for 'minimax",
+        ),
+        (
+            'search.algorithm = "ubfm"',
+            'play = {algorithm = "ubfm", iterations = 1, rollouts = true}',
+            "play =",
+            "play.rollouts must be false",
+        ),
+        (
+            "[training]",
+            '[training]\npreset = "quik"',
+            "preset",
+            "training.preset must be one of quick, paper, got 'quik'",
+        ),
+        ("[training]", "[training]\npreset = 3", "preset", "training.preset must be a text, got 3"),
+        ("repetitions = 2", "repetitions = 0", "repetitions", "repetitions must be a whole number, at least 1, got 0"),
+        (
+            "repetitions = 2",
+            "repetitions = true",
+            "repetitions",
+            "repetitions must be a whole number, at least 1, got T",
+        ),
+        ("seed = 1", 'seed = "a"', "seed", "seed must be a whole number, at least 0, got 'a'"),
+        (
+            'games = ["tic_tac_toe", ',
+            'games = ["tic_tac_toe", "tic_tac_toe", ',
+            "games",
+            "list of different game strings",
+        ),
+        ("[protocol]", "[protocol]\n[play]\nalgoritm = 3", "algoritm", "play.algoritm is not a setting: did you mean"),
+        (
+            'search.algorithm = "ubfm"',
+            'games = ["mnk(m=3,n=4)"]',
+            "mnk(m=3,n=4)",
+            "'mnk(m=3,n=4)' is not in games: did",
+        ),
+        (
+            'search.algorithm = "ubfm"',
+            'games = ["tic_tac_toe"]\nexcept = []',
+            "except",
+            "must have games or except, got b",
+        ),
+        (
+            'search.algorithm = "ubfm"',
+            f'except = ["tic_tac_toe", "{MNK}"]',
+            "except",
+            "variants.ubfm must take part in a game, got none",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(old: str, new: str, at: str, message: str) -> None:
+    text = TINY.replace(old, new, 1)
+    assert text != TINY
+    with pytest.raises(ConfigError) as raised:
+        ExperimentFile(text, "tiny.toml")
+    said = str(raised.value)
+    assert said.startswith(f"tiny.toml, line {line(text, at)}: "), said
+    assert message in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../../evil", "no slash or backslash"),
+        ("/etc/evil", "no slash or backslash"),
+        ("a\\b", "no slash or backslash"),
+        (".", "not begin with a dash or a dot"),
+        ("..", "not begin with a dash or a dot"),
+        (".hidden", "not begin with a dash or a dot"),
+        ("--help", "not begin with a dash or a dot"),
+        ("", "name must be a text, got ''"),
+        (" ", "name must be 1 to 60 printable characters, got ' '"),
+        ("a\0b", "name must be 1 to 60 printable characters, got 'a\\x00b'"),
+        ("a\nb", "name must be 1 to 60 printable characters, got 'a\\nb'"),
+        ("a\x1b[2Jb", "name must be 1 to 60 printable characters"),
+        ("x" * 10_000, "name must be 1 to 60 printable characters, got 'xxxxxxxx"),
+    ],
+)
+def test_a_name_is_that_of_a_folder_below(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as raised:
+        tiny_file('name = "tiny"', f"name = {json.dumps(name)}")
+    said = str(raised.value)
+    assert said.startswith("tiny.toml, line 1: ")
+    assert message in said
+    assert "\n" not in said
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize("name", ["a b", "Größe", "x" * 60, "\U00020000" * 60, "a.b-c_d,e"])
+def test_names_that_folders_can_have_are_taken(name: str, tmp_path: Path) -> None:
+    assert tiny_file('name = "tiny"', f"name = {json.dumps(name, ensure_ascii=False)}").experiment.name == name
+    (tmp_path / name).mkdir()
+    (tmp_path / slug(name)).mkdir(exist_ok=True)
+
+
+@pytest.mark.parametrize("name", ["x" * 10_000, "a\nb", "", "\x1b[2J"])
+def test_a_variants_name_is_one_that_can_be_shown(name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r"^tiny.toml, line \d+: a variant's name must be 1 to 60 printable charact"
+    ) as raised:
+        tiny_file("[variants.ubfm]", f"[variants.{json.dumps(name)}]")
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 400
+
+
+def test_a_long_game_string_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    long, other = f"ludii(game={'x' * 400})", f"ludii(game={'x' * 401})"
+    assert slug(long) != slug(other)
+    for name in (long, "\U00020000" * 100):
+        (tmp_path / slug(name)).mkdir()
+    assert slug("hex(board_size=5)") == "hex_board_size_5"
+    assert slug("../..") == "_"
+
+
+def test_games_that_would_share_a_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[check.__module__], "slug", lambda name: name[:1].replace("o", "t"))
+    with pytest.raises(ConfigError, match=r"line 2: games 'tic_tac_toe' and 'othello' would share the folder 't'"):
+        check(tiny_file(MNK, "othello"))
+
+
+def test_names_that_differ_in_capitals_alone_would_share_a_folder() -> None:
+    with pytest.raises(ConfigError, match=r"variants 'descent' and 'Descent' would share the folder 'Descent'"):
+        check(tiny_file("[variants.ubfm]", "[variants.Descent]"))
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^tiny.toml: name must be a text, got None$"):
+        tiny_file('name = "tiny"\n')
+    with pytest.raises(ConfigError, match=r"compares at least two variants, got 1$"):
+        tiny_file('[variants.ubfm]\nsearch.algorithm = "ubfm"\n')
+    with pytest.raises(ConfigError, match=r"line \d+: variant 'descent': training must end: give training.seconds or"):
+        tiny_file("matches = 4\nmatches_at_once", "matches_at_once")
+    with pytest.raises(ConfigError, match=r"^x.toml is not valid TOML: "):
+        ExperimentFile("name = ", "x.toml")
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        read_experiment(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
+    with pytest.raises(ConfigError, match="is not valid TOML: 'utf-8' codec"):
+        read_experiment(tmp_path / "latin.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "message"),
+    [
+        ('["tic_tac_toe", ', '["tic_tac_to", ', "games", "games: .*'tic_tac_to'.*did you mean 'tic_tac_toe'"),
+        ('["tic_tac_toe", ', '["morpion_solitaire", ', "games", "games: players must meet in a game, got 'morpion"),
+        (
+            'algorithm = "ubfm"',
+            'algorithm = "ubfm"\noutcome = "presence"',
+            "presence",
+            "'ubfm': outcome 'presence' needs",
+        ),
+        ('"mlp", layers = 1', '"c", layers = 4', "network", r"variant 'descent': network: .* \(at tic_tac_toe\)"),
+        (
+            "opening_plies = 1",
+            "opening_plies = 20",
+            "opening_plies",
+            "protocol.opening_plies at tic_tac_toe: 20 random",
+        ),
+        ("[variants.ubfm]", '[variants."descent."]', '"descent."', "would share the folder 'descent'"),
+    ],
+)
+def test_what_does_not_suit_a_game_is_said_before_anything_is_trained(
+    tmp_path: Path, old: str, new: str, at: str, message: str
+) -> None:
+    file = tiny_file(old, new)
+    with pytest.raises(ConfigError, match=f"^tiny.toml, line {line(file.text, at)}: .*{message}"):
+        check(file)
+    recorder = Recorder()
+    with pytest.raises(ConfigError):
+        run_tiny(tmp_path / "x", recorder=recorder, file=file)
+    assert recorder.training_counts == []
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_game_written_in_two_ways_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"line 2: games: 'tic_tac_toe' and 'tic_tac_toe\(\)' are the same game"):
+        check(tiny_file(MNK, "tic_tac_toe()"))
+
+
+def test_a_missing_device_is_said_before_anything_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ConfigError, match=r"tiny.toml, line \d+: variant 'descent': engine.name='cuda' needs a CUDA"):
+        check(tiny_file('engine = {name = "torch", precision = "float32"}', 'engine.name = "cuda"'))
+
+
+@pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
+def test_the_ready_files_are_right(path: Path) -> None:
+    experiment = read_experiment(path).experiment
+    assert experiment.name == path.stem
+    assert experiment.repetitions >= 5
+
+
+def test_depth_one_minimax_is_one_iteration_without_completion() -> None:
+    search = PlayConfig().search()
+    assert (search.algorithm, search.iterations, search.completion) == ("ubfm", 1, False)
+    assert ProtocolConfig().matches == 2

@@ -1,0 +1,314 @@
+"""Experiments' folders that come from elsewhere: nothing is read or written through a link, nothing is believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from experiment_runs import TINY, Recorder, rows, run_tiny, tiny_file
+
+from athenan_spiel.cli.main import main
+from athenan_spiel.errors import AthenanError, CheckpointError, ExperimentError
+from athenan_spiel.experiments import folder as folders
+from athenan_spiel.experiments import report
+from athenan_spiel.experiments.plan import Plan
+from athenan_spiel.training.checkpoints import signed
+
+Out = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def copied(tiny_experiment: Path, tmp_path: Path) -> Path:
+    """A finished experiment's folder, to be damaged."""
+    shutil.copytree(tiny_experiment, tmp_path / "tiny")
+    return tmp_path / "tiny"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder with a file, neither of which the experiment has any business with."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "letter.txt").write_text("dear")
+    return tmp_path / "outside"
+
+
+def state_of(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """What is in a folder, and when it was changed."""
+    return {str(item): (item.read_bytes(), item.stat().st_mtime_ns) for item in folder.rglob("*") if item.is_file()} | {
+        str(folder): (b"", folder.stat().st_mtime_ns)
+    }
+
+
+def with_first(folder: Path, **changes: Any) -> None:
+    """Change keys of the first match."""
+    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
+    lines[0] = json.dumps(json.loads(lines[0]) | changes) + "\n"
+    (folder / "matches.jsonl").write_text("".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"points_a": "1"}, "points_a must be a number from 0 to 1, got '1'"),
+        ({"points_a": True}, "points_a must be a number from 0 to 1, got True"),
+        ({"points_a": 7}, "points_a must be a number from 0 to 1, got 7"),
+        ({"points_a": None}, "points_a must be a number from 0 to 1, got None"),
+        ({"game": "chess"}, "the experiment has no game 'chess'"),
+        ({"game": []}, "the experiment has no game []"),
+        ({"variant_a": "nobody"}, "no variant 'nobody' takes part in the game"),
+        ({"variant_b": {}}, "no variant {} takes part in the game"),
+        ({"repetition_a": 3}, "expected a whole number from 1 to 2, got 3"),
+        ({"repetition_b": "1"}, "expected a whole number from 1 to 2, got '1'"),
+        ({"repetition_b": 1.0}, "expected a whole number from 1 to 2, got 1.0"),
+        ({"stage_a": 0}, "expected a whole number from 1 to 2, got 0"),
+        ({"stage_b": [[]]}, "expected a whole number from 1 to 2, got [[]]"),
+    ],
+)
+def test_a_line_that_is_no_match_of_the_experiment_is_named(copied: Path, changes: dict[str, Any], reason: str) -> None:
+    with_first(copied, **changes)
+    with pytest.raises(ExperimentError) as raised:
+        report(tiny_file(), copied)
+    said = str(raised.value)
+    assert said.startswith(f"{copied / 'matches.jsonl'}, line 1 is not a match: ")
+    assert reason in said
+    assert said.endswith("remove it, and what it may have been is played again")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[]",
+        b"3",
+        b"null",
+        b"\xff\xfe",
+        b"not json",
+        b'{"points_a": 1e400}',
+        b'{"points_a": NaN}',
+        b'{"game": ' + b"1" * 5_000 + b"}",
+        b"[" * 5_000 + b"]" * 5_000,
+        b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+        b"x" * 2_000_000,
+    ],
+    ids=lambda line: repr(line[:12]),
+)
+def test_a_line_of_anything_is_one_line_of_error(copied: Path, line: bytes) -> None:
+    path = copied / "matches.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], line + b"\n", *lines[2:]]))
+    with pytest.raises(ExperimentError, match=r"matches.jsonl, line 3 is not a match: ") as raised:
+        report(tiny_file(), copied)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 800
+
+
+def test_infinite_points_are_refused(copied: Path) -> None:
+    path = copied / "matches.jsonl"
+    path.write_text(path.read_text().replace('"points_a": 1.0', '"points_a": 1e400', 1))
+    with pytest.raises(ExperimentError, match="points_a must be a number from 0 to 1, got inf"):
+        report(tiny_file(), copied)
+
+
+def test_more_matches_than_there_are_is_refused(copied: Path) -> None:
+    path = copied / "matches.jsonl"
+    path.write_text(path.read_text() + path.read_text())
+    with pytest.raises(ExperimentError, match=r"more lines than the experiment has matches, which is 112: remove it"):
+        report(tiny_file(), copied)
+
+
+def test_a_large_file_is_refused_by_its_size(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "MOST_MATCHES", 1000)
+    with pytest.raises(ExperimentError, match=r"matches.jsonl cannot be read: it has .* more than the 1,000 that are"):
+        report(tiny_file(), copied)
+
+
+def test_a_cut_line_is_removed_and_what_follows_is_whole(copied: Path) -> None:
+    path = copied / "matches.jsonl"
+    before = len(rows(copied))
+    with path.open("a") as file:
+        file.write('{"game": "tic_t')
+    run_tiny(copied)
+    assert len(rows(copied)) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "3", "{}", '{"experiment": {}}', "[" * 5_000, '{"experiment": ' + "9" * 5_000 + ', "athenan_spiel": ""}'],
+    ids=lambda text: text[:20],
+)
+def test_a_description_of_anything_is_one_line_of_error(copied: Path, text: str) -> None:
+    (copied / "experiment.json").write_text(text)
+    with pytest.raises(ExperimentError, match=r"experiment.json cannot be understood") as raised:
+        report(tiny_file(), copied)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 500
+
+
+def test_an_experiment_from_before_a_setting_was_there_goes_on(copied: Path) -> None:
+    description = json.loads((copied / "experiment.json").read_text())
+    for variant in description["experiment"]["variants"]:
+        del variant["training"]["keep"], variant["training"]["milestone_matches"]
+    (copied / "experiment.json").write_text(json.dumps(description))
+    assert report(tiny_file(), copied).complete
+    description["experiment"]["variants"][0]["training"]["keep"] = 3
+    (copied / "experiment.json").write_text(json.dumps(description))
+    with pytest.raises(ExperimentError, match=r"there variants\.\w+\.training\.keep is 3, and here 2"):
+        report(tiny_file(), copied)
+
+
+def test_what_a_description_says_is_said_in_one_line(copied: Path) -> None:
+    description = json.loads((copied / "experiment.json").read_text())
+    description["athenan_spiel"] = "0\n" * 10_000
+    description["experiment"]["a\nkey" * 1_000] = "x\n" * 10_000
+    (copied / "experiment.json").write_text(json.dumps(description))
+    with pytest.raises(ExperimentError, match="holds the results of another experiment") as raised:
+        report(tiny_file(), copied)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 1_000
+
+
+def linked(path: Path, outside: Path) -> None:
+    """Put a link to the like of it, outside, in the place of `path`."""
+    if path.is_dir():
+        shutil.copytree(path, outside / path.name)
+        shutil.rmtree(path)
+    else:
+        shutil.copy2(path, outside / path.name) if path.exists() else None
+        path.unlink(missing_ok=True)
+    path.symlink_to(outside / path.name)
+
+
+TRAINING = Plan(tiny_file().experiment).trainings()[0].folder
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "experiment.json",
+        "matches.jsonl",
+        "trainings",
+        str(TRAINING.parent.parent),
+        str(TRAINING.parent),
+        str(TRAINING),
+        f"{TRAINING}/stages",
+        f"{TRAINING}/stages/1",
+        f"{TRAINING}/stages/2",
+        f"{TRAINING}/stages/2/state.json",
+        f"{TRAINING}/stages/2/weights.safetensors",
+    ],
+)
+def test_a_link_in_the_folder_is_not_followed(copied: Path, outside: Path, name: str) -> None:
+    linked(copied / name, outside)
+    before = state_of(outside)
+    # Without matches, networks are read; without the last stage, a training goes on.
+    if name != "matches.jsonl":
+        (copied / "matches.jsonl").write_text("")
+    with pytest.raises(AthenanError, match="link, which is not followed") as raised:
+        run_tiny(copied)
+    assert "\n" not in str(raised.value)
+    assert state_of(outside) == before
+
+
+def signed_again(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a state.json, as somebody who knows how checksums are made."""
+    state = json.loads(path.read_text())
+    change(state)
+    path.write_bytes(signed(state))
+
+
+def other_outcome(state: dict[str, Any]) -> None:
+    state["config"]["outcome"] = "evil:outcome"
+
+
+def other_game(state: dict[str, Any]) -> None:
+    state["game"] = "connect_four()"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (other_outcome, "has other settings of training than the experiment: remove it to train again"),
+        (other_game, r"is of the game 'connect_four\(\)', where the experiment has 'tic_tac_toe\(\)': remove it"),
+    ],
+)
+def test_networks_of_other_trainings_do_not_play(
+    copied: Path, change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    signed_again(copied / TRAINING / "stages" / "2" / "state.json", change)
+    (copied / "matches.jsonl").unlink()
+    with pytest.raises(CheckpointError, match=message):
+        run_tiny(copied)
+
+
+def test_other_trainings_are_not_gone_on_with(copied: Path) -> None:
+    shutil.rmtree(copied / TRAINING / "stages")
+    path = copied / TRAINING / "config.toml"
+    text = re.sub('^outcome = ".*"$', 'outcome = "evil:outcome"', path.read_text(), flags=re.MULTILINE)
+    assert "evil" in text
+    path.write_text(text)
+    with pytest.raises(CheckpointError, match="has other settings of training than the experiment: remove it"):
+        run_tiny(copied)
+
+
+@pytest.mark.parametrize("name", ["report.md", "final.csv", "final.png", "experiment.toml", ".writing-report.md"])
+def test_what_is_written_replaces_a_link(copied: Path, outside: Path, name: str) -> None:
+    (copied / name).unlink(missing_ok=True)
+    (copied / name).symlink_to(outside / "letter.txt")
+    report(tiny_file(), copied)
+    assert (outside / "letter.txt").read_text() == "dear"
+    assert name == "experiment.toml" or not (copied / name).is_symlink()
+
+
+def test_matches_are_not_mended_or_added_through_links(copied: Path, outside: Path) -> None:
+    path = copied / "matches.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:6]))
+    (copied / ".writing-matches.jsonl").symlink_to(outside / "letter.txt")
+    run_tiny(copied)
+    assert (outside / "letter.txt").read_text() == "dear"
+    assert len(rows(copied)) == 112
+
+
+@pytest.mark.parametrize("name", ["experiment.json", "matches.jsonl"])
+def test_nobody_waits_for_a_fifo(copied: Path, name: str) -> None:
+    (copied / name).unlink()
+    os.mkfifo(copied / name)
+    for attempt in (report, run_again):
+        with pytest.raises(ExperimentError, match=rf"{name} cannot be read: it is no regular file"):
+            attempt(tiny_file(), copied)  # who reads a FIFO that nobody writes to waits for ever
+
+
+def run_again(file: Any, folder: Path) -> None:
+    run_tiny(folder, recorder=Recorder(), file=file)
+
+
+def test_a_file_where_a_folder_is_wanted_is_named(copied: Path) -> None:
+    shutil.rmtree(copied / "trainings")
+    (copied / "trainings").write_text("")
+    with pytest.raises(ExperimentError, match="trainings cannot be used: it is no folder"):
+        run_tiny(copied)
+
+
+def test_the_command_refuses_a_name_that_leads_elsewhere(tmp_path: Path, capsys: Out, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.toml").write_text(TINY.replace('"tiny"', '"../../evil"'))
+    assert main(["experiment", "evil.toml"]) == 2
+    assert capsys.readouterr().err.startswith("athenan experiment: evil.toml, line 1: name must hold no slash")
+    assert os.listdir(tmp_path) == ["evil.toml"]
+
+
+@pytest.mark.parametrize("processes", ["0", "-1", "100000", "9" * 4_000])
+def test_processes_have_a_bound(tmp_path: Path, capsys: Out, processes: str) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(tmp_path / "x"), "--processes", processes]
+    for addition in ([], ["--check"]):
+        assert main([*words, *addition]) == 2
+        said = capsys.readouterr().err
+        assert "processes must be at " in said
+        assert len(said) < 400
+    assert not (tmp_path / "x").exists()

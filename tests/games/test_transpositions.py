@@ -1,0 +1,354 @@
+"""Transposition keys: histories with one key have one future, such pairs are really found, and `str` would lie."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+import pytest
+
+from athenan_spiel.encoding.encoder import OBSERVERS, Encoder
+from athenan_spiel.games import load_game, supported_games
+from athenan_spiel.games.transpositions import TRANSPOSITIONS, Key, key_function
+
+PAIRS = 100
+"""Pairs of different histories with equal keys that must be found and compared for each game."""
+MATCHES = 3000
+"""Random matches after which the search for pairs is given up."""
+LONGEST = 40
+"""Actions of a history, and of its continuation."""
+LATE = 150
+"""The same where rules are wanted that show late: draws by length and by moves without capture."""
+GROUP = 25
+"""Random matches in a row that play many actions, or few."""
+SWAPS = 6
+"""Histories made from each random one by exchanging two turns of one player."""
+
+MERGED = [
+    "amazons(board_size=6)",
+    "antichess",
+    "breakthrough(rows=5,columns=4)",
+    "checkers(rows=8,columns=4)",
+    "chess",
+    "chinese_checkers",
+    "cliff_walking",
+    "clobber(rows=3,columns=4)",
+    "connect_four",
+    "dots_and_boxes",
+    "gomoku(size=5)",
+    "havannah(board_size=3)",
+    "hex(board_size=4)",
+    "lines_of_action",
+    "mancala",
+    "mnk(m=4,n=3,k=3)",
+    "morpion_solitaire",
+    "nim",
+    "nine_mens_morris",
+    "othello",
+    "pentago",
+    "quoridor(board_size=3)",
+    "tic_tac_toe",
+    "twixt",
+    "ultimate_tic_tac_toe",
+    "xiangqi",
+    "y(board_size=4)",
+]
+VARIANTS = [
+    "checkers(rows=10,columns=8,egocentric=True)",
+    "chinese_checkers(max_moves=8)",
+    "connect_four(rows=4,columns=4,x_in_row=3,egocentric_obs_tensor=True)",
+    "dots_and_boxes(num_rows=1,num_cols=4,utility_margin=True)",
+    "gomoku(size=4,connect=3,wrap=True,anti=True)",
+    "gomoku(size=3,dims=3,connect=3)",
+    "havannah(board_size=2,swap=True,ansi_color_output=True)",
+    "hex(board_size=3,swap=True,string_rep=explicit)",
+    "hex(num_cols=3,num_rows=4)",
+    "lines_of_action(max_game_length=30)",
+    "nim(pile_sizes=3;3;2,is_misere=False)",
+    "pentago(ansi_color_output=True)",
+    "quoridor(board_size=3,wall_count=3,ansi_color_output=True)",
+    "y(board_size=3,ansi_color_output=True)",
+]
+
+
+def actions_of(state: pyspiel.State, moves: str | Sequence[int]) -> list[int]:
+    """The actions of a line, given as they are or in the game's notation."""
+    state = state.clone()
+    actions = []
+    for move in moves.split() if isinstance(moves, str) else moves:
+        actions.append(state.string_to_action(move) if isinstance(move, str) else move)
+        state.apply_action(actions[-1])
+    return actions
+
+
+def after(game: pyspiel.Game, *lines: str | Sequence[int]) -> pyspiel.State:
+    """The state after the lines, one upon the other."""
+    state = game.new_initial_state()
+    for line in lines:
+        for action in actions_of(state, line):
+            state.apply_action(action)
+    return state
+
+
+def sight(state: pyspiel.State) -> tuple[Any, ...]:
+    """What two states with one key may not differ in."""
+    name = state.get_game().get_type().short_name
+    seen = encoder_of(name).encode([state]).tobytes() if name in OBSERVERS else state.observation_tensor(0)
+    return state.current_player(), state.legal_actions(), state.returns(), seen
+
+
+@cache
+def encoder_of(name: str) -> Encoder:
+    return Encoder(load_game(name))
+
+
+def turns(game: pyspiel.Game, history: Sequence[int]) -> list[list[int]]:
+    """The history cut where the mover changes."""
+    state, movers = game.new_initial_state(), []
+    for action in history:
+        movers.append(state.current_player())
+        state.apply_action(action)
+    moves = zip(movers, history, strict=True)
+    return [[action for _, action in turn] for _, turn in groupby(moves, key=lambda move: move[0])]
+
+
+def histories(game: pyspiel.Game, rng: random.Random, longest: int = LONGEST) -> Iterator[list[int]]:
+    """Random histories, each followed by some that exchange two turns of a player in it; these may be illegal.
+
+    Every second group of matches plays only few actions, the same ones, so that histories often meet again.
+    """
+    rank: dict[int, float] = {}
+    for match in range(MATCHES):
+        if match % GROUP == 0:
+            rank.clear()
+            few = 3 if match // GROUP % 2 else None
+        state = game.new_initial_state()
+        length = rng.randint(2, longest)
+        while not state.is_terminal() and state.move_number() < length:
+            actions = state.legal_actions()
+            if few:
+                actions.sort(key=lambda action: rank.setdefault(action, rng.random()))
+            state.apply_action(rng.choice(actions[:few]))
+        yield state.history()
+        parts = turns(game, state.history())
+        for _ in range(SWAPS if len(parts) > 2 else 0):
+            first = rng.randrange(len(parts) - 2)
+            second = rng.choice(range(first + 2, min(first + 7, len(parts)), 2))
+            exchanged = list(parts)
+            exchanged[first], exchanged[second] = parts[second], parts[first]
+            yield [action for part in exchanged for action in part]
+
+
+def pairs(
+    game: pyspiel.Game, key: Key, rng: random.Random, longest: int = LONGEST
+) -> Iterator[tuple[pyspiel.State, pyspiel.State]]:
+    """Pairs of unfinished states with equal keys where histories come together, that is with unequal keys before."""
+    seen: dict[Hashable, tuple[pyspiel.State, Hashable]] = {}
+    given: set[tuple[int, ...]] = set()
+    for history in histories(game, rng, longest):
+        state, before = game.new_initial_state(), None
+        for action in history:
+            if action not in state.legal_actions():
+                break
+            state.apply_action(action)
+            if state.is_terminal():
+                break
+            now = key(state)
+            other, before_other = seen.setdefault(now, (state.clone(), before))
+            played = tuple(state.history())
+            if before != before_other and played not in given:
+                given.add(played)
+                yield other.clone(), state.clone()
+            before = now
+
+
+def assert_one_future(first: pyspiel.State, second: pyspiel.State, rng: random.Random, longest: int) -> None:
+    """The two look alike and stay so, whatever is played in both."""
+    before = first.history(), second.history()
+    for _ in range(longest):
+        assert sight(first) == sight(second), f"{before} and {first.history()}"
+        if first.is_terminal():
+            return
+        action = rng.choice(first.legal_actions())
+        first.apply_action(action)
+        second.apply_action(action)
+
+
+def compare(spec: str, *, ply: bool, wanted: int = PAIRS, longest: int = LONGEST) -> None:
+    """Find `wanted` pairs of `spec` and compare each."""
+    game, rng, found = load_game(spec), random.Random(spec), 0
+    for first, second in pairs(game, key_function(game, ply=ply), rng, longest):
+        assert not ply or first.move_number() == second.move_number()
+        assert_one_future(first, second, rng, longest)
+        found += 1
+        if found == wanted:
+            return
+    pytest.fail(f"only {found} pairs of histories with equal keys in {MATCHES} matches of {spec}")
+
+
+@pytest.mark.parametrize("spec", MERGED)
+def test_histories_with_equal_keys_have_one_future(spec: str) -> None:
+    compare(spec, ply=True)
+
+
+@pytest.mark.parametrize("spec", VARIANTS)
+def test_keys_hold_for_parameters_too_and_without_the_ply(spec: str) -> None:
+    compare(spec, ply=False)
+
+
+@pytest.mark.slow(reason="plays 300 long pairs of histories for each game to the end")
+@pytest.mark.parametrize("spec", MERGED + VARIANTS)
+def test_long_histories_with_equal_keys_have_one_future(spec: str) -> None:
+    compare(spec, ply=spec in VARIANTS, wanted=300, longest=LATE)
+
+
+LIES: list[tuple[str, str | list[int], str | list[int], str | list[int]]] = [
+    # game, two histories after which str(state), mover and ply are equal, and what must be played to see a difference
+    ("amazons(board_size=6)", [34, 35, 28, 6, 18, 3, 35], [34, 16, 28, 6, 18, 3, 16], []),
+    ("antichess", "Nf3 Nf6 Ng1 Ng8", "Nc3 Nc6 Nb1 Nb8", "Nf3"),
+    (
+        "checkers(rows=8,columns=3)",
+        [136, 62, 106, 76, 88, 47, 123, 76, 154, 28, 137],
+        [122, 60, 104, 94, 74, 29, 137, 94, 152, 46, 123],
+        [],
+    ),
+    ("chess", "Nf3 Nf6 Ng1 Ng8", "Nc3 Nc6 Nb1 Nb8", "Nf3"),
+    ("chinese_checkers(max_moves=8)", [28, 703, 91], [29, 703, 102], []),
+    ("crazyhouse", "Nf3 Nf6 Ng1 Ng8", "Nc3 Nc6 Nb1 Nb8", "Nf3"),
+    ("cursor_go(board_size=2,max_cursor_moves=4)", [1, 0, 5], [2, 1, 5], [5]),
+    ("dots_and_boxes", [6, 1], [1, 6], []),
+    ("go(board_size=2)", [4, 0, 3], [3, 0, 4], [4]),
+    (
+        "lines_of_action",
+        [7382, 3156, 146, 2986, 5599, 6258, 812, 2144, 1176, 5432, 7638, 7114, 5622],
+        [7382, 3156, 146, 2986, 5599, 6258, 812, 2144, 7638, 5432, 1176, 7114, 5622],
+        [4846],
+    ),
+    (
+        "oware(num_houses_per_player=2,num_seeds_per_house=2)",
+        [1, 0, 1, 0, 0, 1, 1, 0],
+        [1, 0, 1, 1, 0, 1, 1, 0],
+        [1, 1],
+    ),
+    ("shogi", "2h3h 8b7b 3h2h 7b8b", "2h1h 8b9b 1h2h 9b8b", "2h3h"),
+]
+
+
+@pytest.mark.parametrize(("spec", "one", "other", "continuation"), LIES, ids=[lie[0] for lie in LIES])
+def test_what_str_would_merge_is_kept_apart(
+    spec: str, one: str | list[int], other: str | list[int], continuation: str | list[int]
+) -> None:
+    game = load_game(spec)
+    first, second = after(game, one), after(game, other)
+    assert str(first) == str(second)
+    assert first.current_player() == second.current_player()
+    assert first.move_number() == second.move_number()
+    assert sight(after(game, one, continuation)) != sight(after(game, other, continuation))
+    assert key_function(game)(first) != key_function(game)(second)
+
+
+def test_chess_merges_once_the_past_cannot_come_back() -> None:
+    for name in ("chess", "antichess"):
+        game = load_game(name)
+        key = key_function(game)
+        assert key(after(game, "a3 a6 Nf3 h6 h3")) == key(after(game, "Nf3 h6 h3 a6 a3"))
+        assert key(after(game, "a3 a6 Nf3 Nf6")) != key(after(game, "Nf3 a6 a3 Nf6"))
+
+
+def test_lines_of_action_merges_across_a_capture_only() -> None:
+    game = load_game("lines_of_action")
+    rng, key = random.Random(0), key_function(game)
+    found = [pair for pair, _ in zip(pairs(game, key, rng), range(20), strict=False)]
+    assert all(any(action % 2 for action in state.history()) for pair in found for state in pair)
+
+
+def test_games_that_count_plies_keep_them_in_the_key() -> None:
+    counting = [name for name, entry in TRANSPOSITIONS.items() if entry.counts_plies]
+    assert counting == ["cliff_walking", "lines_of_action", "mancala", "quoridor", "xiangqi"]
+    for name in counting:
+        game = load_game(name)
+        state = after(game, next(histories(game, random.Random(name))))
+        assert key_function(game, ply=False)(state) == key_function(game)(state)
+
+
+def test_a_walk_there_and_back_is_another_state_where_plies_count() -> None:
+    game = load_game("quoridor(board_size=3)")
+    steps = [
+        a for a in game.new_initial_state().legal_actions() if game.new_initial_state().action_to_string(a) == "a3"
+    ]
+    there = after(game, steps)
+    aside = next(a for a in there.legal_actions() if there.action_to_string(a) == "a1")
+    back = after(game, steps, [aside], "b3", "b1")
+    start = game.new_initial_state()
+    assert (str(back), back.current_player()) == (str(start), start.current_player())
+    assert key_function(game, ply=False)(back) != key_function(game, ply=False)(start)
+
+
+@pytest.mark.parametrize(
+    "spec", ["misere(game=tic_tac_toe())", "start_at(history=4;8,game=tic_tac_toe())", "python_tic_tac_toe"]
+)
+def test_what_is_not_in_the_table_is_not_merged(spec: str) -> None:
+    game = load_game(spec)
+    key = key_function(game)
+    one, other = after(game, [0, 1, 2]), after(game, [2, 1, 0])
+    assert str(one) == str(other)
+    assert key(one) != key(other)
+    assert key(one) == key(after(game, [0, 1, 2])) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, entry in TRANSPOSITIONS.items() if not entry.merged))
+def test_where_histories_are_not_merged_the_key_is_the_history(name: str) -> None:
+    game = load_game(name)
+    key, rng = key_function(game), random.Random(name)
+    keys: dict[Hashable, list[int]] = {}
+    for _, history in zip(range(30), histories(game, rng), strict=False):
+        state = game.new_initial_state()
+        for action in history:
+            if action not in state.legal_actions():
+                break
+            state.apply_action(action)
+            assert keys.setdefault(key(state), state.history()) == state.history()
+
+
+@pytest.mark.parametrize(("name", "move"), [("chess", "Nf3"), ("crazyhouse", "Nf3"), ("shogi", "2h3h")])
+def test_a_given_initial_state_is_part_of_the_history(name: str, move: str) -> None:
+    game = load_game(name)
+    given = game.new_initial_state(str(game.new_initial_state()))
+    given.apply_action(given.string_to_action(move))
+    assert str(given) == str(after(game, move))
+    assert key_function(game)(given) != key_function(game)(after(game, move))
+
+
+def test_a_finished_state_keeps_its_history() -> None:
+    """On a full Hex board the observation marks the last stone, which the text does not."""
+    game = load_game("hex(board_size=2)")
+    one, other = after(game, [0, 1, 2]), after(game, [2, 1, 0])
+    assert one.is_terminal()
+    assert str(one) == str(other)
+    assert sight(one) != sight(other)
+    assert key_function(game)(one) != key_function(game)(other)
+
+
+def test_the_table_has_the_supported_games() -> None:
+    native = {info.short_name for info in supported_games() if not info.short_name.startswith("python_")}
+    assert set(TRANSPOSITIONS) == native
+    merged = {name for name, entry in TRANSPOSITIONS.items() if entry.merged}
+    assert {spec.partition("(")[0] for spec in MERGED} == merged
+
+
+def test_the_page_for_readers_is_the_table() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "transpositions.md"
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = [
+        (name, "the ply" if entry.counts_plies else "", entry.text, entry.reason)
+        for name, entry in TRANSPOSITIONS.items()
+    ]
+    assert [(name, text, also, reason) for name, text, also, reason in rows] == [
+        (name, text, also, reason) for name, also, text, reason in listed
+    ]

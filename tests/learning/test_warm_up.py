@@ -1,0 +1,323 @@
+"""The warm-up: the same states whatever plays them, learned once each, before the first match, and no process left."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import logging
+import multiprocessing
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clocks import HANG_SECONDS, Clock
+from numpy.typing import NDArray
+from training_runs import TINY, state_of
+
+from athenan_spiel.config import WarmUpConfig
+from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.games import load_game
+from athenan_spiel.learning import warm_up
+from athenan_spiel.learning.learner import Learner, LearningReport
+from athenan_spiel.learning.replay import Batch
+from athenan_spiel.learning.warm_up import CHUNK, RandomEnds
+from athenan_spiel.outcomes import make_outcome, register_outcome
+from athenan_spiel.training import preset, resume, session, train
+from athenan_spiel.training.checkpoints import read_header
+from athenan_spiel.training.events import CheckpointWritten, Event, RunStarted, WarmUpFinished, WarmUpProgress
+
+GAME = load_game("connect_four(rows=4,columns=4,x_in_row=3)")
+STATES = 2 * CHUNK + 44
+WARM = dataclasses.replace(TINY, matches=3, warm_up=WarmUpConfig(states=STATES, processes=1))
+
+
+def ends(processes: int, *, outcome: str = "additive_depth", seed: int = 7, states: int = STATES) -> RandomEnds:
+    worth = make_outcome(outcome, GAME, random.Random(0))
+    encoder = Encoder(GAME)
+    return RandomEnds(GAME, worth, encoder, states=states, seed=seed, processes=processes)
+
+
+def learned(source: RandomEnds, batch_size: int = 32, first: int = 0) -> tuple[NDArray[np.float32], list[float]]:
+    """All that is learned of `source`: observations and values."""
+    batches = list(source.minibatches(batch_size, first))
+    values = [value for batch in batches for value in batch.values.tolist()]
+    return np.concatenate([batch.observations for batch in batches]), values
+
+
+def own_ends(seed: int) -> tuple[NDArray[np.float32], list[float]]:
+    """The same by the definition: match n is uniformly random by the n-th seed."""
+    states, outcome = [], make_outcome("additive_depth", GAME, random.Random(0))
+    for number in range(STATES):
+        rng = random.Random(seed << 64 | number)
+        state = GAME.new_initial_state()
+        while not state.is_terminal():
+            actions = state.legal_actions()
+            state.apply_action(actions[int(rng.random() * len(actions))])
+        states.append(state)
+    return Encoder(GAME).encode(states).reshape(STATES, -1), [outcome(state) for state in states]
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_the_states_are_those_of_the_numbered_matches_whoever_plays_them(processes: int) -> None:
+    observations, values = learned(ends(processes))
+    expected, worths = own_ends(seed=7)
+    np.testing.assert_array_equal(observations, expected)
+    assert values == worths
+    assert len({worth > 0 for worth in worths}) == 2
+    assert multiprocessing.active_children() == []
+
+
+def test_another_seed_gives_other_states() -> None:
+    assert learned(ends(1, seed=8))[1] != learned(ends(1))[1]
+
+
+def test_neighbouring_matches_have_independent_seeds() -> None:
+    """The first actions of 3,000 matches are spread evenly, and so are pairs of one match and the next."""
+    firsts = np.array([int(random.Random(7 << 64 | number).random() * 4) for number in range(3000)])
+    assert np.all(abs(np.bincount(firsts) / 3000 - 1 / 4) < 0.03)
+    assert np.all(abs(np.bincount(4 * firsts[:-1] + firsts[1:]) / 3000 - 1 / 16) < 0.02)
+
+
+@pytest.mark.parametrize("batch_size", [1, 32, CHUNK, 200, 1000])
+def test_minibatches_hold_each_state_once(batch_size: int) -> None:
+    sizes = [len(batch.values) for batch in ends(1).minibatches(batch_size)]
+    assert sum(sizes) == STATES
+    assert all(size == batch_size for size in sizes[:-1])
+    np.testing.assert_array_equal(learned(ends(1), batch_size)[0], own_ends(seed=7)[0])
+
+
+@pytest.mark.parametrize(("first", "processes"), [(32, 1), (CHUNK, 1), (CHUNK + 5, 1), (STATES - 1, 1), (32, 2)])
+def test_a_warm_up_can_begin_in_the_middle(first: int, processes: int) -> None:
+    observations, values = learned(ends(processes), first=first)
+    expected, worths = own_ends(seed=7)
+    np.testing.assert_array_equal(observations, expected[first:])
+    assert values == worths[first:]
+
+
+def test_no_process_is_left_when_it_is_closed_or_fails() -> None:
+    batches = ends(2, states=100 * CHUNK).minibatches(10)
+    next(batches)
+    assert len(multiprocessing.active_children()) == 2
+    batches.close()
+    assert multiprocessing.active_children() == []
+    with pytest.raises(ZeroDivisionError):
+        _fail_on_the_first()
+    assert multiprocessing.active_children() == []
+
+
+def _fail_on_the_first() -> None:
+    with contextlib.closing(ends(2, states=100 * CHUNK).minibatches(10)) as batches:
+        for _ in batches:
+            raise ZeroDivisionError
+
+
+def test_what_another_process_cannot_load_is_played_here(caplog: pytest.LogCaptureFixture) -> None:
+    register_outcome("a_hundredth_of_the_length", lambda state: state.player_return(0) * state.move_number() / 100)
+    with caplog.at_level(logging.WARNING):
+        observations, values = learned(ends(2, outcome="a_hundredth_of_the_length"))
+    assert "the warm-up plays in one process, as its outcome cannot be sent to another: " in caplog.text
+    np.testing.assert_array_equal(observations, own_ends(seed=7)[0])
+    assert 0 < max(values) < 0.17
+    assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixture) -> None:
+    batches = ends(2, states=40 * CHUNK).minibatches(CHUNK)
+    got = [next(batches)]
+    for process in multiprocessing.active_children():
+        process.kill()
+    with caplog.at_level(logging.WARNING):
+        got += batches
+    assert "another one failed: it ended without a word" in caplog.text
+    np.testing.assert_array_equal(
+        np.concatenate([batch.values for batch in got]), learned(ends(1, states=40 * CHUNK))[1]
+    )
+
+
+def test_a_process_ends_when_nobody_listens() -> None:
+    here, there = multiprocessing.Pipe(duplex=False)
+    here.close()
+    order = ends(1)._order()
+    assert order is not None
+    assert warm_up._work(order, range(3), there) is None  # type: ignore[func-returns-value]
+
+
+def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
+    """A terminal sends it to all processes of the run at once: the run saves, and the others say nothing."""
+    words = ["train", str(GAME), "--folder", "run", "--warm-up.states", "10000000", "--warm-up.processes", "2"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "athenan_spiel", *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert run.stderr is not None
+    try:
+        said = [run.stderr.readline() for _ in range(3)]
+        assert said[1].startswith("random matches take 9 moves")
+        assert said[2].startswith("checkpoint 000000")
+        while len(children := _spawned_by(run.pid)) < 2 and run.poll() is None:
+            time.sleep(0.05)
+        assert all(_blocks_ctrl_c(child) for child in children)
+        os.killpg(run.pid, signal.SIGINT)
+        rest = run.stderr.read()
+        assert run.wait(HANG_SECONDS) == 130
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        run.stderr.close()
+    assert "stopped on request: 0 matches" in rest
+    assert "Traceback" not in rest
+    assert "another one failed" not in rest
+
+
+def _blocks_ctrl_c(pid: int) -> bool:
+    (blocked,) = re.findall(r"^SigBlk:\t(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return bool(int(blocked, 16) >> (signal.SIGINT - 1) & 1)
+
+
+def _spawned_by(pid: int) -> list[int]:
+    """The processes that `pid` has spawned for multiprocessing."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"spawn_main" in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+    return found
+
+
+def test_training_begins_with_it_whatever_the_processes(tmp_path: Path) -> None:
+    told: list[Event] = []
+    run = train(GAME, WARM, tmp_path / "one", listeners=[told.append])
+    more = dataclasses.replace(WARM, warm_up=WarmUpConfig(states=STATES, processes=2))
+    one, two = state_of(run.checkpoint), state_of(train(GAME, more, tmp_path / "two").checkpoint)
+    without = state_of(train(GAME, dataclasses.replace(TINY, matches=3), tmp_path / "none").checkpoint)
+    assert one == two
+    assert one["weights"] != without["weights"]
+    assert one["counters"].warm_up_states == STATES
+    kinds = [type(event) for event in told]
+    assert kinds[:2] == [RunStarted, CheckpointWritten]
+    assert set(kinds[2 : kinds.index(WarmUpFinished)]) == {WarmUpProgress}
+    (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
+    assert finished.warm_up_states == STATES
+    assert 0 < finished.loss < 2
+    records = [json.loads(line) for line in (tmp_path / "one" / "metrics.jsonl").read_text().splitlines()]
+    assert [record["event"] for record in records[:4]] == [
+        "run_started",
+        "checkpoint_written",
+        "warm_up_finished",
+        "checkpoint_written",
+    ]
+
+
+def test_its_time_is_not_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, told, clock = Learner.learn, list[Event](), Clock(step=2**-10)
+
+    def slow(self: Learner, batches: Iterable[Batch]) -> LearningReport:
+        clock.now += 1
+        return original(self, batches)
+
+    def stop() -> bool:
+        return any(isinstance(event, WarmUpFinished) for event in told)
+
+    monkeypatch.setattr(Learner, "learn", slow)
+    monkeypatch.setattr(session, "time", clock)
+    config = dataclasses.replace(WARM, learner=dataclasses.replace(WARM.learner, batch_size=50))
+    run = train(GAME, config, tmp_path / "run", listeners=[told.append], stop=stop)
+    (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
+    minibatches = -(-STATES // 50)
+    assert minibatches <= finished.warm_up_seconds < minibatches + 1
+    assert run.seconds < 1
+
+
+@pytest.mark.parametrize("at", [1, 3, 9])
+def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path, at: int) -> None:
+    whole = state_of(train(GAME, WARM, tmp_path / "whole").checkpoint)
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked >= at
+
+    run = train(GAME, WARM, tmp_path / "cut", stop=stop)
+    assert (run.reason, run.matches, run.checkpoint.name) == ("stopped", 0, "000000")
+    assert read_header(run.checkpoint).counters.warm_up_states == 32 * at
+    assert [item.name for item in run.checkpoint.parent.iterdir()] == ["000000"]
+    asked = -10000
+    assert state_of(resume(tmp_path / "cut", stop=stop).checkpoint) == whole
+
+
+def test_ctrl_c_ends_it_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    config = dataclasses.replace(WARM, warm_up=WarmUpConfig(states=100 * CHUNK, processes=2))
+
+    def listener(event: Event) -> None:
+        if isinstance(event, WarmUpProgress) and event.warm_up_states >= 3 * 32:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)
+
+    run = train(GAME, config, tmp_path / "run", listeners=[listener])
+    assert (run.reason, run.matches) == ("stopped", 0)
+    assert read_header(run.checkpoint).counters.warm_up_states == 3 * 32
+    assert multiprocessing.active_children() == []
+
+
+def test_a_kill_while_the_first_checkpoint_is_replaced_loses_the_warm_up_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = state_of(train(GAME, WARM, tmp_path / "whole").checkpoint)
+    rename, renames = Path.rename, 0
+
+    def renamed(self: Path, target: Path) -> Path:
+        nonlocal renames
+        if "replaced" in target.name:
+            renames += 1
+            rename(self, target)
+            raise OSError(28, "No space left on device")  # as far as the folder goes, a kill between the two
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", renamed)
+        with pytest.raises(Exception, match="no checkpoint could be written"):
+            train(GAME, WARM, tmp_path / "run")
+    assert renames == 1
+    assert read_header(tmp_path / "run" / "checkpoints" / "000000").counters.warm_up_states == 0, "put back"
+    assert state_of(resume(tmp_path / "run").checkpoint) == whole
+
+
+def test_the_paper_preset_has_it_and_the_memory_of_section_8_4_3() -> None:
+    paper = preset("paper")
+    assert (paper.warm_up.states, paper.search.resolved_hours) == (10_000_000, 12.0)
+
+
+def _values_in_a_pool(seed: int) -> list[float]:
+    return learned(ends(2, seed=seed))[1]
+
+
+def test_a_process_that_may_have_no_children_plays_itself() -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_values_in_a_pool, (7,)) == own_ends(seed=7)[1]
+
+
+def test_once_a_match_is_learned_there_is_no_more_of_it(tmp_path: Path) -> None:
+    train(GAME, dataclasses.replace(TINY, matches=3), tmp_path / "run")
+    text = (tmp_path / "run" / "config.toml").read_text()
+    (tmp_path / "run" / "config.toml").write_text(text.replace('states = "none"', "states = 1000", 1))
+    told: list[Event] = []
+    run = resume(tmp_path / "run", more_matches=1, listeners=[told.append])
+    assert run.config.warm_up.states == 1000
+    assert not any(isinstance(event, WarmUpProgress | WarmUpFinished) for event in told)

@@ -1,0 +1,213 @@
+"""Every setting of the search reaches it: in training, in an agent that plays a run, and in a word for one."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracles.brute_force import load
+from oracles.evaluators import constant, noise
+from training_runs import TINY
+
+from athenan_spiel.config import SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.errors import AgentError
+from athenan_spiel.evaluators import RolloutEvaluator
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
+from athenan_spiel.search.algorithms import NAMES, make_thinker, parse_thinker
+from athenan_spiel.search.alphabeta import DEEPEST
+from athenan_spiel.search.choice import Decision, best, safest, securest
+from athenan_spiel.search.node import Node
+from athenan_spiel.training import load_agent, train
+from athenan_spiel.training.trainer import Trainer
+
+TIC_TAC_TOE = load("tic_tac_toe")
+
+
+def config(**settings: Any) -> TrainingConfig:
+    return dataclasses.replace(TINY, search=SearchConfig(iterations=2, **settings), matches=4, matches_at_once=2)
+
+
+SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
+    "descent": ({}, Descent, {"completion": True}),
+    "ubfm": ({"algorithm": "ubfm", "completion": False}, UBFM, {"completion": False}),
+    "alphabeta": ({"algorithm": "alphabeta"}, AlphaBeta, {"completion": True, "depth": DEEPEST}),
+    "alphabeta on values": ({"algorithm": "alphabeta", "completion": False}, AlphaBeta, {"completion": False}),
+    "mcts": (
+        {"algorithm": "mcts"},
+        MCTS,
+        {"exploration_constant": 0.4, "first_play_urgency": False, "rollouts": False, "virtual_loss_batch": 1},
+    ),
+    "mcts without exploration": (
+        {"algorithm": "mcts", "exploration_constant": 0.0},
+        MCTS,
+        {"exploration_constant": 0.0, "completion": False},
+    ),
+    "mcts with all there is": (
+        {
+            "algorithm": "mcts",
+            "exploration_constant": 1.5,
+            "first_play_urgency": True,
+            "rollouts": True,
+            "virtual_loss_batch": 3,
+        },
+        MCTS,
+        {"exploration_constant": 1.5, "first_play_urgency": True, "rollouts": True, "virtual_loss_batch": 3},
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "kind", "attributes"), SEARCHES.values(), ids=SEARCHES)
+def test_settings_make_the_search(settings: dict[str, Any], kind: type[Search], attributes: dict[str, Any]) -> None:
+    outcome = Gain()
+    search = make_search(TIC_TAC_TOE, SearchConfig(**settings), outcome)
+    assert type(search) is kind
+    assert search.outcome is outcome
+    assert {name: getattr(search, name) for name in attributes} == attributes
+    assert type(Trainer(TIC_TAC_TOE, config(**settings))._search) is kind
+
+
+@pytest.mark.parametrize("settings", [settings for settings, _, _ in SEARCHES.values()], ids=SEARCHES)
+def test_every_search_trains(settings: dict[str, Any], tmp_path: Path) -> None:
+    trained = train(TIC_TAC_TOE, config(**settings), tmp_path / "run")
+    assert trained.matches == 4
+
+
+@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts"])
+@pytest.mark.parametrize("targets", [{"method": "root"}, {"method": "terminal"}, {"leaves": True}], ids=str)
+def test_every_target_is_learned_from_the_other_searches(
+    algorithm: str, targets: dict[str, Any], tmp_path: Path
+) -> None:
+    settings = dataclasses.replace(config(algorithm=algorithm), targets=TargetsConfig(**targets), matches=2)
+    assert train(TIC_TAC_TOE, settings, tmp_path / "run").matches == 2
+
+
+# How a run is played
+
+
+THINKERS: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
+    "ubfm_s": (UBFM, safest, {"completion": True}),
+    "ubfm": (UBFM, best, {"completion": True}),
+    "descent": (Descent, best, {"completion": True}),
+    "alphabeta": (AlphaBeta, best, {"completion": True, "depth": DEEPEST}),
+    "alphabeta(1)": (AlphaBeta, best, {"depth": 1}),
+    "mcts": (MCTS, safest, {"exploration_constant": 0.4}),
+    "mcts(0)": (MCTS, safest, {"exploration_constant": 0.0}),
+    "mcts(2.5)": (MCTS, safest, {"exploration_constant": 2.5}),
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    train(TIC_TAC_TOE, config(), folder)
+    return folder
+
+
+def test_every_name_has_its_thinker() -> None:
+    assert {parse_thinker(text).name for text in THINKERS} == set(NAMES)
+
+
+@pytest.mark.parametrize("text", THINKERS)
+def test_a_run_is_played_with_any_search(text: str, finished: Path) -> None:
+    kind, decision, attributes = THINKERS[text]
+    agent = load_agent(finished, budget=Budget(iterations=4), seed=1, search=text)
+    assert type(agent.search) is kind
+    assert agent.decision is decision
+    assert {name: getattr(agent.search, name) for name in attributes} == attributes
+    assert agent.search.outcome(TIC_TAC_TOE.new_initial_state()) == 0
+    assert agent.step(agent.game.new_initial_state()) in range(9)
+
+
+def test_ubfm_s_is_the_default(finished: Path) -> None:
+    agent = load_agent(finished, budget=Budget(iterations=4))
+    assert (type(agent.search), agent.decision) == (UBFM, safest)
+
+
+@pytest.mark.parametrize("text", ["", "mtcs", "mcts(", "mcts(x)", "alphabeta(1.5)", "descent(1)", "ubfm_s()"])
+def test_what_is_no_way_of_thinking(text: str, tmp_path: Path) -> None:
+    for refuses in (parse_thinker, lambda word: make_thinker(word, TIC_TAC_TOE, Gain())):
+        with pytest.raises(AgentError):
+            refuses(text)
+    with pytest.raises(AgentError):  # before the folder is looked into
+        load_agent(tmp_path, search=text)
+
+
+# The evaluator of an agent without a network
+
+
+def test_rollouts_are_of_the_history_and_the_seed() -> None:
+    state = TIC_TAC_TOE.new_initial_state()
+    children = [state.child(action) for action in state.legal_actions()]
+    evaluator = RolloutEvaluator(Gain(), 7)
+    values = evaluator(children)
+    assert set(values) <= {-1.0, 0.0, 1.0}
+    assert values.tolist() == [float(RolloutEvaluator(Gain(), 7)([child])[0]) for child in children]
+    assert children[0].history() == [0], "the states are left as they are"
+    assert len({tuple(RolloutEvaluator(Gain(), seed)(children)) for seed in range(20)}) > 10
+    assert evaluator([]).shape == (0,)
+
+
+def test_rollouts_average_to_the_worth_of_random_play() -> None:
+    """The mean over seeds is that of uniformly random play, counted out."""
+    state = TIC_TAC_TOE.new_initial_state().child(4)
+    mean = sum(float(RolloutEvaluator(Gain(), seed)([state])[0]) for seed in range(2000)) / 2000
+    assert abs(mean - expected(state)) < 0.08
+
+
+def expected(state: Any) -> float:
+    """The mean gain of uniformly random play."""
+    if state.is_terminal():
+        return float(state.player_return(0))
+    values = [expected(state.child(action)) for action in state.legal_actions()]
+    return sum(values) / len(values)
+
+
+# Remark 16
+
+
+def node(maximises: bool) -> Node:
+    """0: a proven draw; 1: open, most visited and best by value; 2: lost; 3: another draw, visited more than 0."""
+    sign = 1 if maximises else -1
+    made = Node(range(4), [0.0, sign * 0.9, sign * 2.0, -sign * 0.1], maximises=maximises)
+    made.visits = {0: 2, 1: 50, 2: 70, 3: 4}
+    for i, completion in {0: 0, 2: -1, 3: 0}.items():
+        made.resolve(i, sign * completion)
+    return made
+
+
+@pytest.mark.parametrize("maximises", [True, False])
+def test_the_securest_action_is_a_proven_draw(maximises: bool) -> None:
+    rng = random.Random(0)
+    made = node(maximises)
+    assert (best(made, rng), safest(made, rng), securest(made, rng)) == (1, 1, 3)  # of two draws the more visited
+    made.visits[0] = 4
+    assert securest(made, rng) == 0  # then the better value
+    made.resolve(1, 1 if maximises else -1)
+    assert securest(made, rng) == 1  # a win comes before any draw
+
+
+@pytest.mark.parametrize("maximises", [True, False])
+def test_without_draws_the_securest_action_is_the_safest(maximises: bool) -> None:
+    made = Node(range(3), [0.1, 0.2, 0.3], maximises=maximises)
+    made.visits = {0: 3, 1: 9, 2: 1}
+    assert securest(made, random.Random(0)) == safest(made, random.Random(0)) == 1
+    made.resolve(1, -1 if maximises else 1)
+    assert securest(made, random.Random(0)) == 0
+
+
+def test_ties_of_the_securest_are_drawn() -> None:
+    made = Node(range(3), [0.1, 0.1, 0.1], maximises=True)
+    assert {securest(made, random.Random(seed)) for seed in range(30)} == {0, 1, 2}
+
+
+def test_securing_a_draw_holds_it() -> None:
+    """In tic-tac-toe a proven draw is played where an optimist would still look for more."""
+    for seed in range(4):
+        result = think(UBFM(TIC_TAC_TOE), TIC_TAC_TOE.new_initial_state(), Budget(iterations=2000), noise(seed))
+        assert result.resolved[securest(result.node, random.Random(0))] or not result.resolved.any()
+    proven = think(UBFM(TIC_TAC_TOE), TIC_TAC_TOE.new_initial_state(), Budget(iterations=20_000), constant(0.0))
+    assert proven.is_resolved

@@ -1,0 +1,213 @@
+"""What a machine has, read from files as Linux writes them, and what runs ask of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from training_runs import TIC_TAC_TOE, TINY
+
+from athenan_spiel.config import EngineConfig, LearnerConfig, NetworkConfig, ReplayConfig, TrainingConfig
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.engines import choice, make_engine, most_threads
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.learning import warm_up
+from athenan_spiel.networks import learning_bytes, make_network, memory, playing_bytes
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.system import machine
+from athenan_spiel.training import PRESETS, load_agent, means, train
+
+GROUP_FILES = {
+    "0::/": ("", "memory.max", "memory.current", "inactive_file"),
+    "0::/box/inner": ("box", "memory.max", "memory.current", "inactive_file"),
+    "4:cpu,memory:/box": ("memory/box", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+
+
+@pytest.fixture
+def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that `machine` reads, none of them there yet."""
+    for name in ("MEMINFO", "OWN_GROUPS", "GROUPS"):
+        monkeypatch.setattr(machine, name, tmp_path / name)
+    return tmp_path
+
+
+def write_group(linux: Path, line: str, limit: str, used: int = 0, inactive: int = 0) -> None:
+    folder, limit_name, used_name, inactive_name = GROUP_FILES[line]
+    group = linux / "GROUPS" / folder
+    group.mkdir(parents=True, exist_ok=True)
+    (linux / "OWN_GROUPS").write_text(f"9:pids:/elsewhere\n{line}\n")
+    (group / limit_name).write_text(f"{limit}\n")
+    (group / used_name).write_text(f"{used}\n")
+    (group / "memory.stat").write_text(f"anon 5\n{inactive_name} {inactive}\n")
+
+
+def test_there_is_a_core_and_some_memory() -> None:
+    assert machine.cores() >= 1
+    free, every = machine.free_memory(), machine.memory()
+    assert free is not None
+    assert every is not None
+    assert 0 < free <= every
+
+
+def test_free_memory_is_what_the_system_calls_available(linux: Path) -> None:
+    (linux / "MEMINFO").write_text("MemTotal:       24000000 kB\nMemFree: 1 kB\nMemAvailable:   20000000 kB\n")
+    assert machine.free_memory() == 20_000_000 * 1024
+
+
+@pytest.mark.parametrize("text", ["", "MemAvailable:\n", "MemAvailable: much kB\n"])
+def test_where_the_system_writes_nothing_it_is_asked(linux: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    if text:
+        (linux / "MEMINFO").write_text(text)
+    monkeypatch.setattr(os, "sysconf", {"SC_AVPHYS_PAGES": 10, "SC_PHYS_PAGES": 100, "SC_PAGE_SIZE": 4096}.__getitem__)
+    assert (machine.free_memory() or 40_960, machine.memory()) == (40_960, 409_600)
+
+
+def test_where_nobody_says_it_is_not_known(linux: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> int:
+        raise ValueError(f"unrecognized configuration name {name}")
+
+    monkeypatch.setattr(os, "sysconf", unknown)
+    assert machine.free_memory() is None
+    assert machine.memory() is None
+    monkeypatch.setattr(memory, "free_memory", lambda: None)
+    memory.require_memory(10**30, "to learn")
+
+
+@pytest.mark.parametrize("line", GROUP_FILES)
+def test_a_container_has_less_than_the_machine(linux: Path, line: str) -> None:
+    write_group(linux, line, "1000000", used=700_000, inactive=200_000)
+    assert machine.memory() == 1_000_000
+    assert machine.free_memory() == 500_000
+    write_group(linux, line, "1000000", used=1_200_000)
+    assert machine.free_memory() == 0
+
+
+@pytest.mark.parametrize("limit", ["max", str(2**63 - 4096), ""])
+def test_a_container_without_a_limit_has_what_the_machine_has(linux: Path, limit: str) -> None:
+    (linux / "MEMINFO").write_text("MemAvailable: 1000 kB\n")
+    write_group(linux, "0::/", limit)
+    assert machine.free_memory() == 1_024_000
+
+
+@pytest.mark.parametrize("architecture", ["c", "r1", "r2", "r3", "mlp"])
+def test_the_memory_of_a_network_is_computed_from_its_settings(architecture: str) -> None:
+    ratio = 4 if architecture in ("r1", "r2", "r3") else None
+    config = NetworkConfig(architecture=architecture, filters=8, neurons=20, squeeze_excitation=ratio)
+    network = make_network((3, 9, 9), config, bounded=False, seed=0)
+    inner = sum(parameter.numel() for parameter in network.layers.parameters())
+    assert playing_bytes((3, 9, 9), config) == 2 * 4 * inner
+    for batch_size in (1, 100):
+        learned = learning_bytes((3, 9, 9), config, batch_size)
+        assert learned - batch_size * (learning_bytes((3, 9, 9), config, 1) - 7 * 4 * inner) == 7 * 4 * inner
+
+
+def test_what_a_minibatch_leaves_in_the_layers_is_counted() -> None:
+    config = NetworkConfig(architecture="c", filters=8, layers=2, neurons=20)
+    numbers = 8 * 7 * 7 + 8 * 5 * 5 + 20
+    grown = learning_bytes((3, 9, 9), config, 11) - learning_bytes((3, 9, 9), config, 1)
+    assert grown == 10 * (4 * 3 * 9 * 9 + 20 * numbers)
+    blocks = NetworkConfig(architecture="r3", filters=8, layers=2, neurons=20, pointwise_filters=30)
+    numbers = (8 + 2 * 2 * 8 + 30) * 9 * 9 + 20
+    grown = learning_bytes((3, 9, 9), blocks, 11) - learning_bytes((3, 9, 9), blocks, 1)
+    assert grown == 10 * (4 * 3 * 9 * 9 + 20 * numbers)
+
+
+def test_in_bfloat16_less_is_left() -> None:
+    config = NetworkConfig(architecture="mlp", layers=1, neurons=20)
+    in_float32, in_bfloat16 = (learning_bytes((3,), config, 100, bfloat16=bfloat16) for bfloat16 in (False, True))
+    assert in_float32 - in_bfloat16 == 100 * 20 * (20 - 6)
+
+
+def test_the_memory_of_a_gpu_is_asked_for_where_the_network_learns_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (10**9, 2 * 10**9))
+    memory.require_memory(10**9, "to learn", "cuda")
+    with pytest.raises(ConfigError, match=r"^this network needs 1.1 GB to learn, and 1.0 GB are free"):
+        memory.require_memory(1_100_000_000, "to learn", "cuda")
+
+
+def test_computing_it_takes_no_memory() -> None:
+    config = NetworkConfig(architecture="r2", filters=100_000, neurons=100_000, layers=10)
+    tracemalloc.start()
+    assert learning_bytes((3, 19, 19), config, 10**6) > 10**15
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"network": NetworkConfig(architecture="mlp", neurons=100_000)},
+            r"^this network needs 5\d\d\.\d GB to learn, and 7.0 GB are free: take fewer network.filters, neurons "
+            r"or layers, or a smaller learner.batch_size$",
+        ),
+        (
+            {"network": NetworkConfig(architecture="r1", filters=100_000)},
+            r"^this network needs 10,\d\d\d\.\d GB to learn",
+        ),
+        (
+            {"network": NetworkConfig(architecture="r1", filters=64), "learner": LearnerConfig(batch_size=10**6)},
+            r"^this network needs \d\d\.\d GB to learn",
+        ),
+        (
+            {"learner": LearnerConfig(threads=300)},
+            r"^learner.threads must be at most 128 on this machine, 64 for each of its 2 cores, got 300$",
+        ),
+        (
+            {"engine": EngineConfig(threads=300)},
+            r"^engine.threads must be at most 128 on this machine, 64 for each of its 2 cores, got 300$",
+        ),
+        (
+            {"replay": ReplayConfig(megabytes=30_000)},
+            r"^replay.megabytes must be at most 8,000, the memory of this machine, got 30000$",
+        ),
+    ],
+)
+def test_a_run_that_needs_more_than_there_is_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], message: str
+) -> None:
+    monkeypatch.setattr("athenan_spiel.engines.threads.cores", lambda: 2)
+    monkeypatch.setattr(means, "memory", lambda: 8 * 10**9)
+    monkeypatch.setattr(memory, "free_memory", lambda: 7 * 10**9)
+    config = dataclasses.replace(TINY, **change)
+    with pytest.raises(ConfigError, match=message):
+        train(TIC_TAC_TOE, config, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_agents_network_needs_room_too(tiny_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    message = r"^this network needs 0.0 GB to play, and 0.0 GB are free: take fewer network.filters, neurons or layers$"
+    with pytest.raises(ConfigError, match=message):
+        load_agent(tiny_run)
+
+
+def test_an_agent_of_a_larger_machine_takes_the_threads_that_there_are(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int | None] = []
+    monkeypatch.setattr(choice, "most_threads", lambda: 1)
+    monkeypatch.setattr("torch.set_num_threads", made.append)
+    load_agent(tiny_run, engine=EngineConfig(name="torch", threads=1000))
+    assert made == [1]
+    made.clear()
+    make_engine(EngineConfig(name="torch"), (3, 3, 3))
+    assert made == []
+    assert most_threads() == 64 * machine.cores()
+
+
+def test_a_warm_up_takes_no_more_processes_than_serve() -> None:
+    encoder = Encoder(TIC_TAC_TOE)
+    ends = warm_up.RandomEnds(TIC_TAC_TOE, Gain(), encoder, states=10, seed=0, processes=1000)
+    assert ends._processes == 8 * machine.cores()
+
+
+@pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
+def test_the_presets_fit_into_a_usual_machine(config: TrainingConfig) -> None:
+    assert learning_bytes((6, 11, 11), config.network, config.learner.batch_size, bfloat16=True) < 8 * 10**9
+    assert learning_bytes((6, 11, 11), config.network, config.learner.batch_size) < 20 * 10**9

@@ -1,0 +1,96 @@
+"""Processes that the library begins: what they hear, and what of a script they run again."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNGUARDED = """
+from athenan_spiel.system.processes import begin
+print("the script runs", flush=True)
+process = begin(print, "the child runs")
+process.join()
+print(f"code {process.exitcode}")
+"""
+GUARDED = """
+from athenan_spiel.system.processes import begin
+words = ["what is here"]
+def tell():
+    print("the child knows", *words)
+if __name__ == "__main__":
+    process = begin(tell)
+    process.join()
+    print(f"code {process.exitcode}")
+"""
+
+
+def output_of(*words: str, script: str = "", folder: Path | None = None) -> list[str]:
+    process = subprocess.run(
+        [sys.executable, *words],
+        input=script,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+    )
+    assert process.stderr == ""
+    return process.stdout.splitlines()
+
+
+@pytest.mark.parametrize("way", ["a file", "standard input", "a word"])
+def test_a_script_without_a_guard_runs_once(way: str, tmp_path: Path) -> None:
+    """Today's Python would run it again in the child, which fails as it begins a child of its own."""
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    words = {"a file": [str(tmp_path / "script.py")], "standard input": ["-"], "a word": ["-c", UNGUARDED]}[way]
+    script = UNGUARDED if way == "standard input" else ""
+    assert output_of(*words, script=script) == ["the script runs", "the child runs", "code 0"]
+
+
+def test_a_child_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    """Python's spawned processes look there even for `socket`, which they need before they are told where to look."""
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / "script.py").write_text(GUARDED)
+    (tmp_path / "downloads").mkdir()
+    for name in ("multiprocessing", "pickle", "random", "signal", "socket", "struct", "tempfile"):
+        (tmp_path / "downloads" / f"{name}.py").write_text("open('sprung', 'w')")
+    script = str(tmp_path / "script" / "script.py")
+    assert output_of(script, folder=tmp_path / "downloads") == ["the child knows what is here", "code 0"]
+    assert not (tmp_path / "downloads" / "sprung").exists()
+
+
+def test_a_guarded_script_is_known_to_the_child(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(GUARDED)
+    assert output_of(str(tmp_path / "script.py")) == ["the child knows what is here", "code 0"]
+
+
+DEAF = """
+import os, signal, time
+from athenan_spiel.system.processes import begin
+def send(number):
+    os.kill(os.getpid(), number)
+    print("and lives")
+if __name__ == "__main__":
+    number = signal.SIG{name}
+    process = begin(send, number, deaf_to=[number])
+    process.join()
+    print(process.exitcode, number in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_child_does_not_hear_what_it_is_deaf_to(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(DEAF.replace("SIG{name}", number.name))
+    assert output_of(str(tmp_path / "script.py")) == ["and lives", "0 False"]
+
+
+def test_every_process_is_begun_here() -> None:
+    """Else an unguarded script would run again in it."""
+    package = ROOT / "athenan_spiel"
+    begun = {path.name for path in package.rglob("*.py") if re.search(r"\.Process\(|\bPool\(", path.read_text("utf-8"))}
+    assert begun == {"processes.py"}

@@ -1,0 +1,280 @@
+"""Ctrl-C, SIGTERM and SIGHUP: when they are heard, when they are kept for later, and when they are not ours."""
+
+from __future__ import annotations
+
+import errno
+import io
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from training_runs import TIC_TAC_TOE, TINY
+
+from athenan_spiel.cli.console import quoted
+from athenan_spiel.cli.main import main
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.training import train
+from athenan_spiel.training.events import Event, Listener, RoundFinished
+from athenan_spiel.training.stopping import SIGNALS, StopRequests
+
+ATHENAN_TINY = ["--matches-at-once", "2", "--search.iterations", "1", "--network.filters", "4", "--matches", "40"]
+Out = pytest.CaptureFixture[str]
+
+
+def send(number: int) -> None:
+    os.kill(os.getpid(), number)
+    time.sleep(0)  # signals are heard between two steps of the interpreter
+
+
+@pytest.fixture(autouse=True)
+def _handlers_are_left_as_they_were() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def handlers() -> list[Any]:
+    return [signal.getsignal(number) for number in SIGNALS]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_is_heard_at_once_where_work_may_be_dropped(number: int) -> None:
+    before = handlers()
+    with StopRequests() as stops:
+        with pytest.raises(KeyboardInterrupt), stops.droppable():
+            send(number)
+        assert (stops.requested, stops.signal) == (True, number)
+    assert handlers() == before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_is_kept_where_work_must_not_be_dropped(number: int) -> None:
+    with StopRequests() as stops:
+        send(number)
+        assert stops.requested
+        with pytest.raises(KeyboardInterrupt), stops.droppable():
+            pytest.fail("a request that came before is heard on entry")
+
+
+def test_a_request_that_is_neither_true_nor_false_is_an_error() -> None:
+    assert StopRequests(lambda: 1).requested  # type: ignore[arg-type,return-value]
+    assert not StopRequests(lambda: None).requested  # type: ignore[arg-type,return-value]
+    with pytest.raises(ConfigError, match=r"expected stop to answer True or False, got array\(\[1., 2.\]\)"):
+        _ = StopRequests(lambda: np.array([1.0, 2.0])).requested  # type: ignore[arg-type,return-value]
+
+
+def test_only_ctrl_c_breaks_off_what_is_being_saved() -> None:
+    with StopRequests() as stops:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
+            send(number)
+        assert stops.signal == signal.SIGTERM
+        with pytest.raises(KeyboardInterrupt):
+            send(signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_was_ignored_stays_ignored(number: int) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    with StopRequests() as stops:
+        with stops.droppable():
+            send(number)
+        assert not stops.requested
+        assert signal.getsignal(number) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_handler_of_the_callers_own_stays(number: int) -> None:
+    heard: list[int] = []
+    signal.signal(number, lambda number, frame: heard.append(number))
+    with StopRequests() as stops:
+        with stops.droppable():
+            send(number)
+        assert (heard, stops.requested) == ([number], False)
+
+
+def test_the_outer_one_learns_what_the_inner_one_heard() -> None:
+    with StopRequests() as outer, outer.droppable():
+        with StopRequests() as inner:
+            send(signal.SIGTERM)
+            assert inner.requested
+        assert outer.signal == signal.SIGTERM
+        with StopRequests() as next_one:
+            assert next_one.requested, "what nobody could act on yet is not lost"
+
+
+@pytest.mark.parametrize(("seconds", "heard"), [(math.inf, 1), (0.0, 2)])
+def test_what_comes_together_is_one_request(seconds: float, heard: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`KeyboardInterrupt` may be lost, in a destructor say, so a later signal must be heard again."""
+    monkeypatch.setattr("athenan_spiel.training.stopping.ECHO_SECONDS", seconds)
+    interrupted = 0
+    with StopRequests() as stops, stops.droppable():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            try:
+                send(number)
+            except KeyboardInterrupt:
+                interrupted += 1
+    assert interrupted == heard
+
+
+def test_a_signal_that_was_caught_does_not_end_the_program_later(tmp_path: Path) -> None:
+    program = """
+import os, signal
+from athenan_spiel.training.stopping import StopRequests
+with StopRequests() as stops:
+    try:
+        with stops.droppable():
+            exec("os.kill(os.getpid(), signal.SIGTERM)")
+    except KeyboardInterrupt:
+        pass
+raise SystemExit(7)
+"""
+    (tmp_path / "caught.py").write_text(program)
+    root = str(Path(__file__).resolve().parents[2])
+    process = subprocess.run([sys.executable, "-m", "caught"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root})
+    assert process.returncode == 7
+
+
+def interrupting(number: int) -> Callable[[Sequence[str]], int]:
+    def run(words: Sequence[str]) -> int:
+        send(number)
+        raise AssertionError("nothing was interrupted")
+
+    return run
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_command_ends_with_the_code_of_the_signal(
+    number: int, code: int, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("athenan_spiel.cli.games.run", interrupting(number))
+    before = handlers()
+    assert main(["games"]) == code
+    assert capsys.readouterr().err == "athenan games: stopped\n"
+    assert handlers() == before
+
+
+class Sending:
+    """A listener that sends a signal when a round is learned."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RoundFinished):
+            send(self._number)
+
+
+@pytest.mark.parametrize("name", ["run", "it's a run", "-run"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_training_saves_and_says_how_to_go_on(
+    number: int, code: int, name: str, tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("athenan_spiel.training.listeners.view", lambda console: Sending(number))
+    assert main(["train", "tic_tac_toe", f"--folder={name}", *ATHENAN_TINY]) == code
+    assert capsys.readouterr().err == f"go on with: athenan resume {quoted(name)}\n"
+    assert [path.name for path in (tmp_path / name / "checkpoints").iterdir()][-1:] == ["000002"]
+
+
+def test_a_path_is_a_word_of_the_shell() -> None:
+    words = ["runs/x", "a b", "it's", "$(date)", "-x"]
+    assert list(map(quoted, words)) == ["runs/x", "'a b'", "'it'\"'\"'s'", "'$(date)'", "./-x"]
+
+
+def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    from athenan_spiel.play import matches
+
+    play, played = matches._Match.play, 0
+
+    def counted(match: matches._Match) -> None:
+        nonlocal played
+        played += 1
+        if played == 3:
+            send(signal.SIGTERM)
+        play(match)
+
+    monkeypatch.setattr(matches._Match, "play", counted)
+    assert main(["eval", "random", "--against", "random", "--game", "tic_tac_toe", "--matches", "8", "--json"]) == 143
+    captured = capsys.readouterr()
+    assert '"matches": 2' in captured.out
+    assert "stopped" in captured.err
+
+
+def test_before_a_run_has_begun_nothing_is_said_of_saving(
+    tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        send(signal.SIGTERM)
+
+    monkeypatch.setattr("athenan_spiel.training.loop.Trainer", interrupted)
+    assert main(["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *ATHENAN_TINY]) == 143
+    assert capsys.readouterr().err == "athenan train: stopped\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_training_in_python_hears_them_too(tmp_path: Path) -> None:
+    listeners: list[Listener] = [Sending(signal.SIGTERM)]
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=listeners)
+    assert (run.reason, run.matches, run.checkpoint.name) == ("stopped", 3, "000003")
+
+
+class Closing(io.StringIO):
+    """A terminal that is closed some time."""
+
+    gone = False
+
+    def write(self, text: str) -> int:
+        if self.gone:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return super().write(text)
+
+
+def test_a_terminal_that_is_closed_ends_the_run_as_ctrl_c_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sends SIGHUP, and nothing can be written to it any more."""
+    from athenan_spiel.training import listeners
+
+    view, terminal, sending = listeners.view, Closing(), Sending(signal.SIGHUP)
+
+    def closing(console: Any) -> Listener:
+        shown = view(console)
+
+        def tell(event: Event) -> None:
+            terminal.gone = terminal.gone or isinstance(event, RoundFinished)
+            shown(event)
+            sending(event)
+
+        return tell
+
+    monkeypatch.setattr(listeners, "view", closing)
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert main(["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *ATHENAN_TINY]) == 129
+    assert (tmp_path / "run" / "checkpoints" / "000002").exists()
+    assert "training: tic_tac_toe()" in terminal.getvalue()
+
+
+def test_a_path_that_would_steer_the_terminal_is_shown_and_still_a_word_of_the_shell(
+    tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "it's\x1b[2J\\\udcff\n"
+    word = quoted(name)
+    assert word.isprintable()
+    told = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout
+    assert told == os.fsencode(name)
+    with monkeypatch.context() as patch:
+        patch.setattr("athenan_spiel.training.listeners.view", lambda console: Sending(signal.SIGTERM))
+        assert main(["train", "tic_tac_toe", f"--folder={name}", *ATHENAN_TINY]) == 143
+    assert capsys.readouterr().err == f"go on with: athenan resume {word}\n"
+    assert main(["eval", f"./{name}@1i", "--against", "random", "--matches", "2"]) == 0
+    assert main(["resume", name, "--matches", "2"]) == 0
+    captured = capsys.readouterr()
+    assert all(line.isprintable() for line in (captured.out + captured.err).splitlines())

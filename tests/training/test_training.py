@@ -1,0 +1,439 @@
+"""The training loop: what a run does, tells and leaves, and how it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+import torch
+from clocks import Clock
+from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, state_of
+
+from athenan_spiel.config import (
+    EngineConfig,
+    EvaluationConfig,
+    ExplorationConfig,
+    NetworkConfig,
+    SearchConfig,
+    TrainingConfig,
+)
+from athenan_spiel.errors import CheckpointError, ConfigError, EvaluatorError, LearningError, UnsupportedGameError
+from athenan_spiel.training import load_agent, preset, resume, session, train
+from athenan_spiel.training.checkpoints import read_header
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    EvaluationFinished,
+    Event,
+    LearningFinished,
+    MatchFinished,
+    RoundFinished,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+)
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.trainer import Trainer, fraction_done
+
+ENDLESS = dataclasses.replace(TINY, matches=None)
+
+
+def of_type(events: list[Event], kind: type) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def after(calls: int) -> Callable[[], bool]:
+    """A stop request that comes when it was looked at so many times."""
+    count = 0
+
+    def stop() -> bool:
+        nonlocal count
+        count += 1
+        return count > calls
+
+    return stop
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)"])
+def test_the_same_seed_gives_the_same_run_bit_for_bit(tmp_path: Path, spec: str) -> None:
+    game = pyspiel.load_game(spec)
+    first, second, other = (
+        train(game, dataclasses.replace(TINY, seed=seed), tmp_path / name)
+        for name, seed in (("first", 3), ("second", 3), ("other", 4))
+    )
+    assert first.matches == 12
+    assert first.reason == "matches"
+    assert state_of(first.checkpoint) == state_of(second.checkpoint)
+    assert state_of(first.checkpoint)["weights"] != state_of(other.checkpoint)["weights"]
+
+
+def test_the_engine_that_auto_takes_gives_the_same_run_too(tmp_path: Path) -> None:
+    game = pyspiel.load_game("connect_four")
+    config = dataclasses.replace(
+        TINY, matches=4, matches_at_once=4, network=NetworkConfig(filters=8, neurons=16), engine=EngineConfig(threads=1)
+    )
+    first, second = (train(game, config, tmp_path / name) for name in ("first", "second"))
+    assert state_of(first.checkpoint) == state_of(second.checkpoint)
+
+
+@pytest.mark.cuda
+def test_a_run_on_cuda_goes_on_and_its_agent_plays_without(tmp_path: Path) -> None:
+    config = dataclasses.replace(TINY, engine=EngineConfig(name="cuda"))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run")
+    assert resume(run.folder, more_matches=3).matches == 15
+    agent = load_agent(run.folder, seconds=0.05, engine=EngineConfig(name="torch"))
+    assert agent.step(TIC_TAC_TOE.new_initial_state()) in range(9)
+
+
+def test_the_trained_network_knows_the_last_matches_better_than_the_first_one(tmp_path: Path) -> None:
+    config = dataclasses.replace(TINY, matches=30, learner=dataclasses.replace(TINY.learner, learning_rate=0.01))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run")
+    trained = Trainer(TIC_TAC_TOE, config, RunFolder(run.folder).load())
+    (batch,) = trained.replay.sample(batch_size=10**6)
+
+    def error(trainer: Trainer) -> float:
+        values = trainer.engine.infer(batch.observations.reshape(-1, *trainer.encoder.shape))
+        return float(np.square(values - batch.values).mean())
+
+    assert error(trained) < 0.7 * error(Trainer(TIC_TAC_TOE, config))
+
+
+def test_events_come_in_the_promised_order(tmp_path: Path) -> None:
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[events.append])
+    kinds = [type(event) for event in events if not isinstance(event, RoundProgress | CheckpointWritten)]
+    one_round = [MatchFinished, LearningFinished] * 3 + [RoundFinished]
+    assert kinds == [RunStarted, *one_round * 4, RunFinished]
+    assert isinstance(events[1], CheckpointWritten)
+    assert [event.matches for event in of_type(events, MatchFinished)] == list(range(1, 13))
+    assert [event.matches for event in of_type(events, RoundFinished)] == [3, 6, 9, 12]
+    for event in of_type(events, MatchFinished):
+        assert 5 <= event.length <= 9
+        assert event.evaluations > 0
+        assert event.targets > 0
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert (last.matches, last.reason, last.checkpoint) == (12, "matches", run.checkpoint)
+    seconds = [event.seconds for event in events if isinstance(event, RoundProgress | RoundFinished | RunFinished)]
+    assert seconds == sorted(seconds)
+
+
+def test_a_round_tells_what_it_did(tmp_path: Path) -> None:
+    events: list[Event] = []
+    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "run", listeners=[events.append])
+    (played,) = of_type(events, RoundFinished)
+    matches, learned = of_type(events, MatchFinished), of_type(events, LearningFinished)
+    assert played.evaluations == sum(match.evaluations for match in matches)
+    assert played.states_learned == sum(phase.states_learned for phase in learned)
+    assert played.replay_states == sum(match.targets for match in matches)
+    assert played.search_seconds > 0
+    assert played.learning_seconds > 0
+    (progress, *_) = of_type(events, RoundProgress)
+    assert progress.matches == 0
+    assert progress.evaluations > 0
+    assert progress.evaluations_per_second > 0
+
+
+def test_the_last_round_is_as_large_as_the_limit_leaves(tmp_path: Path) -> None:
+    events: list[Event] = []
+    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=4), tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, RoundFinished)] == [3, 4]
+
+
+def test_the_folder_holds_a_run(tiny_run: Path) -> None:
+    assert {path.name for path in tiny_run.iterdir()} == {
+        ".lock",
+        "config.toml",
+        "metrics.jsonl",
+        "tensorboard",
+        "checkpoints",
+    }
+    header = read_header(tiny_run / "checkpoints" / "000012")
+    assert header.game == str(TIC_TAC_TOE)
+    assert header.config == TINY
+    assert header.outcome == Trainer(TIC_TAC_TOE, TINY).outcome.parameters
+    assert (header.counters.matches, header.counters.rounds) == (12, 4)
+
+
+def test_a_run_is_never_trained_over(tiny_run: Path) -> None:
+    before = state_of(tiny_run / "checkpoints" / "000012")
+    with pytest.raises(CheckpointError, match="holds a run already: resume it"):
+        train(TIC_TAC_TOE, TINY, tiny_run)
+    assert state_of(tiny_run / "checkpoints" / "000012") == before
+
+
+def test_a_folder_with_other_things_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(CheckpointError, match=r"which holds 'thesis.tex': choose another"):
+        train(TIC_TAC_TOE, TINY, tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / "thesis.tex"]
+
+
+def test_a_game_that_cannot_be_trained_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedGameError):
+        train(pyspiel.load_game("kuhn_poker"), TINY, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_outcome_that_the_game_lacks_leaves_no_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="score"):
+        train(TIC_TAC_TOE, dataclasses.replace(TINY, outcome="score"), tmp_path / "run")
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_missing_device_is_said_before_anything_is_put_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match="needs a CUDA device"):
+        train(TIC_TAC_TOE, dataclasses.replace(TINY, engine=EngineConfig(name="cuda")), tmp_path / "run")
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+@pytest.mark.parametrize("calls", [1, 20, 60])
+def test_a_stop_request_drops_the_round_and_saves_what_was_before_it(tmp_path: Path, calls: int) -> None:
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, ENDLESS, tmp_path / "run", listeners=[events.append], stop=after(calls))
+    assert run.reason == "stopped"
+    assert run.matches % 3 == 0
+    assert run.checkpoint.name == f"{run.matches:06d}"
+    assert len(of_type(events, MatchFinished)) == run.matches
+    matches = run.matches or 3
+    whole = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=matches), tmp_path / "whole")
+    if run.matches:
+        assert state_of(run.checkpoint) == state_of(whole.checkpoint)
+    on = resume(run.folder, more_matches=matches)
+    longer = train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=run.matches + matches), tmp_path / "longer")
+    assert state_of(on.checkpoint) == state_of(longer.checkpoint)
+
+
+def test_the_time_limit_is_kept_over_resumptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(step=2**-8)
+    monkeypatch.setattr(session, "time", clock)
+    config = dataclasses.replace(ENDLESS, seconds=0.6, search=SearchConfig(iterations=30))
+    run = train(pyspiel.load_game("connect_four"), config, tmp_path / "run")
+    assert run.reason == "seconds"
+    assert 0.6 <= run.seconds < 0.6 + 20 * clock.step
+    assert read_header(run.checkpoint).counters.seconds == pytest.approx(run.seconds, abs=20 * clock.step)
+    again = resume(run.folder)
+    assert again.reason == "seconds"
+    assert again.matches == run.matches
+    more = resume(run.folder, more_seconds=0.4)
+    assert more.seconds >= run.seconds + 0.4
+    assert RunFolder(run.folder).settings()[1].seconds == pytest.approx(again.seconds + 0.4, abs=20 * clock.step)
+
+
+def test_training_works_in_another_thread(tmp_path: Path) -> None:
+    runs: list[Any] = []
+    thread = threading.Thread(target=lambda: runs.append(train(TIC_TAC_TOE, TINY, tmp_path / "run")))
+    thread.start()
+    thread.join()
+    assert runs[0].matches == 12
+
+
+def test_nan_from_the_engine_ends_the_run_with_the_last_checkpoint_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from athenan_spiel.evaluators import NetworkEvaluator
+
+    original = NetworkEvaluator.load
+    loads = 0
+
+    def load(self: NetworkEvaluator, network: Any) -> None:
+        nonlocal loads
+        loads += 1
+        if loads == 3:
+            for parameter in network.parameters():
+                parameter.data.fill_(np.nan)
+        original(self, network)
+
+    monkeypatch.setattr(NetworkEvaluator, "load", load)
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+    with pytest.raises(EvaluatorError, match="finite"):
+        train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+    monkeypatch.undo()
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.reason == "error"
+    assert last.checkpoint == tmp_path / "run" / "checkpoints" / "000000"
+    whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")
+    assert state_of(resume(tmp_path / "run").checkpoint) == state_of(whole.checkpoint)
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_with_the_last_checkpoint_as_it_was(tmp_path: Path) -> None:
+    learner = dataclasses.replace(TINY.learner, learning_rate=1e30, batch_size=8)
+    with pytest.raises(LearningError, match=r"learner.learning_rate"):
+        train(TIC_TAC_TOE, dataclasses.replace(TINY, learner=learner), tmp_path / "run")
+    edit_settings(tmp_path / "run", "learning_rate = 1e+30", "learning_rate = 0.001")
+    edit_settings(tmp_path / "run", "batch_size = 8", "batch_size = 32")
+    whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")
+    assert state_of(resume(tmp_path / "run").checkpoint) == state_of(whole.checkpoint)
+
+
+def test_a_full_disk_ends_the_run_with_the_last_checkpoint_as_it_was(tmp_path: Path) -> None:
+    def full(event: Event) -> None:
+        if isinstance(event, RoundFinished) and event.matches == 6:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(CheckpointError, match="No space left on device; the last checkpoint is kept"):
+        train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[full])
+    whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")
+    assert state_of(resume(tmp_path / "run").checkpoint) == state_of(whole.checkpoint)
+
+
+def test_checkpoints_are_spaced_by_the_config(tmp_path: Path) -> None:
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
+    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 12]
+
+
+def test_a_checkpoint_is_written_at_each_milestone_once(tmp_path: Path) -> None:
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)  # 12 matches, three a round
+    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append], milestones=[0.75, 0.3, 0.4])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 6, 9, 12]
+    events.clear()
+    resume(tmp_path / "run", more_matches=12, listeners=[events.append], milestones=[0.3, 0.5, 0.6])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [15, 24]
+
+
+def test_a_checkpoint_is_written_whenever_so_many_more_matches_are_learned(tmp_path: Path) -> None:
+    events: list[Event] = []
+    config = dataclasses.replace(TINY, checkpoint_seconds=3600.0, milestone_matches=4)  # 12 matches, three a round
+    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 6, 9, 12]
+    events.clear()
+    run = resume(tmp_path / "run", more_matches=9, listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [18, 21]
+    assert [path.name for path in sorted(run.checkpoint.parent.iterdir())] == [
+        f"0000{n}" for n in ("06", "09", 12, 18, 21)
+    ]
+    whole = train(TIC_TAC_TOE, dataclasses.replace(config, matches=21, milestone_matches=None), tmp_path / "whole")
+    assert state_of(run.checkpoint) == state_of(whole.checkpoint), "milestones change nothing in the run"
+
+
+def test_slow_checkpoints_are_spaced_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, clock = RunFolder.save, Clock(step=2**-10)
+
+    def slow(self: RunFolder, checkpoint: Any) -> Path:
+        clock.now += 100
+        return original(self, checkpoint)
+
+    monkeypatch.setattr(RunFolder, "save", slow)
+    monkeypatch.setattr(session, "time", clock)
+    events: list[Event] = []
+    train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[events.append])
+    assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 12]
+
+
+def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[events.append])
+    evaluations = of_type(events, EvaluationFinished)
+    assert [event.matches for event in evaluations] == [6, 12]
+    for event in evaluations:
+        assert event.opponent == "mcts:2"
+        assert event.wins + event.draws + event.losses == 2
+        assert event.points == (event.wins + event.draws / 2) / 2
+    assert read_header(run.checkpoint).counters.evaluated_at == 12
+    plain = train(TIC_TAC_TOE, TINY, tmp_path / "plain")
+    assert state_of(run.checkpoint) == state_of(plain.checkpoint)
+
+
+def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A match may be long: that it ends is not waited for."""
+    from athenan_spiel.play import matches
+
+    ended: list[matches._Match] = []
+    play, asked = matches._Match.play, 0
+
+    def counted(match: matches._Match) -> None:
+        play(match)
+        ended.append(match)
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += evaluating
+        return asked > 2
+
+    evaluating = 0
+
+    def listener(event: Event) -> None:
+        nonlocal evaluating
+        evaluating = int(isinstance(event, RoundFinished))
+
+    monkeypatch.setattr(matches._Match, "play", counted)
+    config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener], stop=stop)
+    assert (run.reason, run.matches, len(ended)) == ("stopped", 3, 0)
+
+
+def test_an_evaluation_that_is_broken_off_comes_after_the_resumption(tmp_path: Path) -> None:
+    config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
+    played: list[Event] = []
+    run = train(
+        TIC_TAC_TOE,
+        config,
+        tmp_path / "run",
+        listeners=[played.append],
+        stop=lambda: bool(of_type(played, RoundFinished)),
+    )
+    assert (run.reason, run.matches) == ("stopped", 3)
+    text = (run.folder / "config.toml").read_text().replace("matches = 50", "matches = 2")
+    (run.folder / "config.toml").write_text(text)
+    events: list[Event] = []
+    resume(run.folder, listeners=[events.append])
+    assert [event.matches for event in of_type(events, EvaluationFinished)] == [3, 6, 9, 12]
+
+
+def test_how_much_of_a_run_lies_behind() -> None:
+    assert fraction_done(TrainingConfig(), 5, 5.0) == 0.0
+    assert fraction_done(TrainingConfig(matches=10), 5, 5.0) == 0.5
+    assert fraction_done(TrainingConfig(matches=10, seconds=6.0), 3, 5.0) == pytest.approx(5 / 6)
+    assert fraction_done(TrainingConfig(seconds=4.0), 3, 5.0) == 1.0
+
+
+@pytest.mark.parametrize("schedule", ["annealed", "constant"])
+def test_every_schedule_trains(tmp_path: Path, schedule: Any) -> None:
+    exploration = ExplorationConfig(schedule=schedule, exploitation=0.5 if schedule == "constant" else None)
+    config = dataclasses.replace(TINY, exploration=exploration)
+    assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 12
+
+
+def test_moves_are_drawn_as_the_settings_say(tmp_path: Path) -> None:
+    """One change of the settings after another, each makes another run of the same seeds."""
+    explorations = [
+        ExplorationConfig(),
+        ExplorationConfig(completed=False),
+        ExplorationConfig(distribution="epsilon_greedy"),
+        ExplorationConfig(distribution="softmax"),
+        ExplorationConfig(distribution="softmax", temperature=10.0),
+        ExplorationConfig(distribution="best"),
+    ]
+    runs = set()
+    for i, exploration in enumerate(explorations):
+        events: list[Event] = []
+        config = dataclasses.replace(TINY, exploration=exploration)
+        train(TIC_TAC_TOE, config, tmp_path / str(i), listeners=[events.append])
+        runs.add(tuple((match.length, match.evaluations) for match in of_type(events, MatchFinished)))
+    assert len(runs) == len(explorations)
+
+
+def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
+    search = SearchConfig(algorithm="ubfm", completion=False, iterations=3)
+    config = dataclasses.replace(TINY, search=search, outcome="gain", matches=3)
+    assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 3
+
+
+def test_without_settings_it_is_the_preset_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = [train(TIC_TAC_TOE, stop=lambda: True) for _ in range(2)]
+    assert [run.folder for run in runs] == [Path("runs/tic_tac_toe"), Path("runs/tic_tac_toe-2")]
+    assert [run.config for run in runs] == [preset("quick")] * 2
