@@ -14,6 +14,7 @@ import pytest
 from experiment_runs import TINY
 
 from athenan_spiel.cli.main import main
+from athenan_spiel.outcomes import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,6 +63,7 @@ def in_short(words: list[str]) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_REGISTERED", {})
     names: dict[str, object] = {}
     for snippet in blocks(page, "python"):
         for long, short in SMALL.items():
