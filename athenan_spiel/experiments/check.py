@@ -14,7 +14,6 @@ from collections.abc import Collection, Sequence
 import pyspiel
 
 from athenan_spiel.config import EngineConfig, TrainingConfig
-from athenan_spiel.engines import make_engine
 from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.matches import budget_of
@@ -26,9 +25,9 @@ from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.play.matches import random_openings
 from athenan_spiel.search import make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
-from athenan_spiel.training.means import require_means
+from athenan_spiel.training.means import learning_device, require_means
 from athenan_spiel.training.toml_lines import KeyPath
-from athenan_spiel.training.trainer import Trainer, learning_device
+from athenan_spiel.training.trainer import Trainer
 
 MOST_MATCHES = 1_000_000
 """The matches of an experiment at most; the article's Table 3 has half as many."""
@@ -125,10 +124,9 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
 def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
     """Make all that trains; returns the worth of a match, and the memory that the network takes beside a processor."""
     trainer = Trainer(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
-    shape, device = trainer.encoder.shape, learning_device(config.engine)
-    require_means(config, shape, device)
-    make_engine(config.engine, shape)
-    on_gpu = device != "cpu"
+    shape = trainer.encoder.shape
+    require_means(config, shape)
+    on_gpu = learning_device(config.engine) != "cpu"
     return trainer.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size)
 
 

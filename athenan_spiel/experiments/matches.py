@@ -13,20 +13,17 @@ from typing import Any, ClassVar
 import pyspiel
 
 from athenan_spiel.config import SearchConfig, TrainingConfig
-from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.engines import make_engine
-from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.experiments.plan import Pairing, seed_of
 from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.experiments.training import require_same_training
 from athenan_spiel.games import load_game
-from athenan_spiel.outcomes import Outcome, allowed_kind, outcome_from_parameters
+from athenan_spiel.outcomes import allowed_kind, outcome_from_parameters
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.matches import Series, play_series
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.choice import best, safest, securest
 from athenan_spiel.training.checkpoints import read_header, read_weights
-from athenan_spiel.training.trainer import load_weights, value_network
+from athenan_spiel.training.model import Model, make_model
 
 DECISIONS = {"best": best, "safest": safest, "securest": securest}
 NETWORKS_KEPT = 64
@@ -130,11 +127,11 @@ def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] 
     Args:
         code: outcomes "module:name" that the network's file may name.
     """
-    game, outcome, evaluator = _loaded_network(network, code)
+    model = _model(network, code)
     return Agent(
-        game,
-        make_search(game, play.search(), outcome),
-        evaluator,
+        model.game,
+        make_search(model.game, play.search(), model.outcome),
+        model.evaluator,
         decision=DECISIONS[play.decision],
         budget=budget_of(play.search()),
         rng=random.Random(seed),
@@ -164,15 +161,9 @@ def loaded_game(spec: str) -> pyspiel.Game:
 
 
 @functools.lru_cache(maxsize=NETWORKS_KEPT)
-def _loaded_network(path: Path, code: tuple[str, ...]) -> tuple[pyspiel.Game, Outcome, NetworkEvaluator]:
+def _model(path: Path, code: tuple[str, ...]) -> Model:
     """A network ready to be asked; what lies at `path` never changes."""
     header, weights = read_header(path), read_weights(path)
-    game = loaded_game(header.game)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome, allowed_kind(header.config.outcome, code))
-    encoder = Encoder(game, edges=header.config.encoding.edges)
-    network = value_network(encoder, header.config, outcome)
-    load_weights(network, weights)
     engine = dataclasses.replace(header.config.engine, threads=1)
-    evaluator = NetworkEvaluator(encoder, make_engine(engine, encoder.shape))
-    evaluator.load(network)
-    return game, outcome, evaluator
+    return make_model(loaded_game(header.game), header.config, outcome, weights, engine=engine)

@@ -2,7 +2,7 @@
 
 - `settings_file`, `presets`: a run's settings, as text and by name;
 - `checkpoints`, `run_folder`: the run on disk;
-- `means`: what a run needs of the machine;
+- `means`: what a run needs of the machine; `model`: its network as a ready evaluator;
 - `trainer`: the run in memory; `session`: its loop; `loop`: `train` and `resume`; `stopping`: how it is asked to stop;
 - `events`, `broadcast`, `listeners`: what it tells, and to whom; `evaluation`: its matches against MCTS;
 - `loading`: the trained agent.

@@ -11,10 +11,7 @@ import pyspiel
 
 from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.config import EngineConfig
-from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.engines import make_engine
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
-from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
 from athenan_spiel.outcomes.classic import ScaledGain
@@ -22,9 +19,9 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import Budget
 from athenan_spiel.search.algorithms import DEFAULT, make_thinker, parse_thinker
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
+from athenan_spiel.training.model import make_model
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.trainer import load_weights, value_network
 
 _log = logging.getLogger(__name__)
 
@@ -74,21 +71,17 @@ def load_agent(
     header, weights = read_header(path), read_weights(path)
     game = load_game(header.game)
     worth = _outcome(header, game, outcome)
-    encoder = Encoder(game, edges=header.config.encoding.edges)
-    network = value_network(encoder, header.config, worth)
-    load_weights(network, weights)
-    evaluator = NetworkEvaluator(encoder, make_engine(engine or header.config.engine, encoder.shape))
-    evaluator.load(network)
+    model = make_model(game, header.config, worth, weights, engine=engine)
     thinker = make_thinker(search, game, worth)
     return Agent(
         game,
         thinker.search,
-        evaluator,
+        model.evaluator,
         decision=thinker.decision,
         budget=budget,
         rng=random.Random(None if seed is None else int(seed)),
-        network=network,
-        encoder=encoder,
+        network=model.network,
+        encoder=model.encoder,
     )
 
 

@@ -10,21 +10,27 @@ from collections.abc import Sequence
 
 import torch
 
-from athenan_spiel.config import TrainingConfig
-from athenan_spiel.engines import require_threads
+from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.engines import make_engine, require_threads
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.learning.learner import uses_bfloat16
 from athenan_spiel.networks import learning_bytes, require_memory
 from athenan_spiel.system.machine import memory
 
 
-def require_means(config: TrainingConfig, shape: Sequence[int], device: str) -> None:
+def learning_device(config: EngineConfig) -> str:
+    """Where weights are learned: on the device that values states, if that is CUDA, else on the processor."""
+    uses_cuda = config.name == "cuda" or (config.name == "auto" and torch.cuda.is_available())
+    return "cuda" if uses_cuda else "cpu"
+
+
+def require_means(config: TrainingConfig, shape: Sequence[int]) -> None:
     """Raise `ConfigError` if a run with these settings asks for more than this machine has.
 
     Args:
         shape: of one encoded state.
-        device: where it learns, as torch names it.
     """
+    device = learning_device(config.engine)
     require_threads("learner.threads", config.learner.threads)
     require_threads("engine.threads", config.engine.threads)
     bfloat16 = uses_bfloat16(config.learner.precision, torch.device(device))
@@ -36,3 +42,4 @@ def require_means(config: TrainingConfig, shape: Sequence[int], device: str) -> 
             f"replay.megabytes must be at most {most / 1e6:,.0f}, the memory of this machine, "
             f"got {config.replay.megabytes!r}"
         )
+    make_engine(config.engine, shape)  # says so where its device or its package is missing

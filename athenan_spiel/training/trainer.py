@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyspiel
-import torch
 
-from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.config import TrainingConfig
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.engines import make_engine, torch_threads
 from athenan_spiel.errors import CheckpointError, ConfigError
@@ -27,7 +26,6 @@ from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
-from athenan_spiel.networks import ValueNetwork, make_network, playing_bytes, require_memory
 from athenan_spiel.outcomes import Kind, Outcome, make_outcome, outcome_from_parameters
 from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import Budget, make_search
@@ -35,7 +33,8 @@ from athenan_spiel.search.choice import Decision, make_decision
 from athenan_spiel.search.proven_states import Proof, ResolvedStates
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished
-from athenan_spiel.training.means import require_means
+from athenan_spiel.training.means import learning_device, require_means
+from athenan_spiel.training.model import load_weights, value_network
 
 
 class Trainer:
@@ -70,8 +69,8 @@ class Trainer:
             self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome, kind)
         _require_suited(config, game, self.outcome)
         self.encoder = Encoder(game, edges=config.encoding.edges)
-        require_means(config, self.encoder.shape, learning_device(config.engine))
-        self.engine = make_engine(config.engine, self.encoder.shape)  # first, as it says so where the device is missing
+        require_means(config, self.encoder.shape)  # first, as it says so where the device is missing
+        self.engine = make_engine(config.engine, self.encoder.shape)
         self.network = value_network(self.encoder, config, self.outcome, seed=_seed(for_network))
         self.learner = Learner(self.network, config.learner, learning_device(config.engine))
         self.counters = Counters()
@@ -307,36 +306,6 @@ def _require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome
             f"evaluation.every_matches must be none in a game for one player such as {str(game)!r}, "
             f"got {config.evaluation.every_matches!r}: the scores of its matches are shown"
         )
-
-
-def learning_device(config: EngineConfig) -> str:
-    """Where weights are learned: on the device that values states, if that is CUDA, else on the processor."""
-    uses_cuda = config.name == "cuda" or (config.name == "auto" and torch.cuda.is_available())
-    return "cuda" if uses_cuda else "cpu"
-
-
-def value_network(encoder: Encoder, config: TrainingConfig, outcome: Outcome, *, seed: int = 0) -> ValueNetwork:
-    """The network of a run, with its initial weights drawn from `seed`.
-
-    Raises:
-        ConfigError: it does not fit the game, or into the memory that is free.
-    """
-    require_memory(playing_bytes(encoder.shape, config.network), "to play")
-    bounded = config.outcome == "gain"
-    return make_network(encoder.shape, config.network, bounded=bounded, scale=outcome.scale, seed=seed)
-
-
-def load_weights(network: ValueNetwork, weights: Mapping[str, torch.Tensor]) -> None:
-    """Give `network` the weights of a checkpoint.
-
-    Raises:
-        CheckpointError: they are those of a network of another shape.
-    """
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        problem = str(error).splitlines()[-1].strip()
-        raise CheckpointError(f"the checkpoint's weights do not fit {network.description}: {problem}") from None
 
 
 def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float:
