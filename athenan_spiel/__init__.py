@@ -42,6 +42,7 @@ from athenan_spiel.errors import (
 )
 
 if TYPE_CHECKING:
+    from athenan_spiel.evaluators.base import Evaluation, Evaluator
     from athenan_spiel.games import (
         check_game,
         load_game,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from athenan_spiel.outcomes import Outcome, gain, register_outcome
     from athenan_spiel.play.agent import Agent
     from athenan_spiel.play.matches import MatchResult, Series, play_match, play_series
-    from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, SearchResult, think
+    from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, SearchResult, think
     from athenan_spiel.solving.solver import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, load_agent, preset, resume, train
     from athenan_spiel.training.listeners import LinePrinter, ProgressBar
@@ -75,6 +76,7 @@ __all__ = [
     "EncodingConfig",
     "EncodingError",
     "EngineConfig",
+    "Evaluation",
     "EvaluationConfig",
     "Evaluator",
     "EvaluatorError",
@@ -122,7 +124,8 @@ _FETCHED = {
     "outcomes": ["Outcome", "gain", "register_outcome"],
     "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],
     "play": ["Agent", "MatchResult", "Series", "play_match", "play_series"],
-    "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "Evaluator", "SearchResult", "think"],
+    "evaluators.base": ["Evaluation", "Evaluator"],
+    "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "SearchResult", "think"],
     "solving": ["Proof", "ProofBounds", "solve"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],
     "training.listeners": ["LinePrinter", "ProgressBar"],

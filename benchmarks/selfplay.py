@@ -23,7 +23,7 @@ import athenan_spiel as ath
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.engines import Engine, make_engine
-from athenan_spiel.engines.base import Deferred, Pending
+from athenan_spiel.engines.base import Deferred, Pending, Values
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.networks import make_network
 from athenan_spiel.outcomes import make_outcome
@@ -40,7 +40,7 @@ class Watched(NetworkEvaluator):
         super().__init__(encoder, engine)
         self.sizes: list[int] = []
 
-    def submit(self, states: Sequence[pyspiel.State]) -> Pending:
+    def submit(self, states: Sequence[pyspiel.State]) -> Pending[Values]:
         """As ever."""
         self.sizes.append(len(states))
         return super().submit(states)
@@ -64,7 +64,7 @@ class Instant:
         self._at = (self._at + 7919) % (1 << 19)
         return self._values[self._at : self._at + len(batch)]
 
-    def start(self, batch: NDArray[np.float32]) -> Pending:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
         """They are there already."""
         return Deferred(lambda: self.infer(batch))
 

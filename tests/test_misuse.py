@@ -38,7 +38,7 @@ import athenan_spiel as ath
 from athenan_spiel.evaluators import ZeroEvaluator
 from athenan_spiel.outcomes import registry
 
-RECORDS = {"MatchResult", "Proof", "Run", "SearchResult", "Series", "Outcome"}
+RECORDS = {"Evaluation", "MatchResult", "Proof", "Run", "SearchResult", "Series", "Outcome"}
 """What the library gives, and a base class: nobody calls them with things of his own."""
 NO_ARGUMENTS = {"supported_games"}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pyspiel
 
-    from athenan_spiel.search import Evaluator
+    from athenan_spiel.evaluators.base import Evaluator
     from athenan_spiel.solving.solver import Proof
 
 SHOWN = 12

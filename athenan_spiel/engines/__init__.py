@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from athenan_spiel.engines.base import Deferred, Engine, Pending
+from athenan_spiel.engines.base import Deferred, Engine, Pending, Values
 from athenan_spiel.engines.choice import make_engine
 from athenan_spiel.engines.threads import half_of_the_cores, most_threads, require_threads, torch_threads
 
@@ -12,6 +12,7 @@ __all__ = [
     "Deferred",
     "Engine",
     "Pending",
+    "Values",
     "half_of_the_cores",
     "make_engine",
     "most_threads",

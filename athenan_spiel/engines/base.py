@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +25,26 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 
-class Pending(Protocol):
-    """Values that were asked for."""
-
-    def result(self) -> NDArray[np.float32]:
-        """The values, float32 [N], waited for if need be; to be asked once."""
+Values = NDArray[np.float32]
+"""Of N encoded states: float32 [N]."""
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Deferred:
-    """Values that are computed when they are asked for, by an engine that has nothing better to offer."""
+class Pending(Protocol[T_co]):
+    """An answer that was asked for, such as the `Values` of a batch."""
 
-    def __init__(self, compute: Callable[[], NDArray[np.float32]]) -> None:
+    def result(self) -> T_co:
+        """The answer, waited for if need be; to be asked once."""
+
+
+class Deferred(Generic[T_co]):
+    """An answer that is computed when it is asked for, by who has nothing better to offer."""
+
+    def __init__(self, compute: Callable[[], T_co]) -> None:
         self._compute = compute
 
-    def result(self) -> NDArray[np.float32]:
-        """Compute the values."""
+    def result(self) -> T_co:
+        """Compute the answer."""
         return self._compute()
 
 
@@ -68,7 +73,7 @@ class Engine(Protocol):
             EvaluatorError: no network was loaded, or rows have another shape.
         """
 
-    def start(self, batch: NDArray[np.float32]) -> Pending:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
         """As `infer`, to be waited for later; `batch` must stay as it is until then.
 
         Raises:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, Precision
-from athenan_spiel.engines.base import Deferred, Pending, check_rows, check_shape, no_network
+from athenan_spiel.engines.base import Deferred, Pending, Values, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
 FIRST_ROWS = 256
@@ -63,7 +63,7 @@ class CudaEngine:
         return self.start(batch).result()
 
     @torch.inference_mode()
-    def start(self, batch: NDArray[np.float32]) -> Pending:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
         """Queue the work on the device and return; see `Engine.start`."""
         if self._network is None:
             raise no_network(self.name)

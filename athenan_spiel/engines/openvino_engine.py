@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, Precision
-from athenan_spiel.engines.base import Pending, check_rows, check_shape, no_network
+from athenan_spiel.engines.base import Pending, Values, check_rows, check_shape, no_network
 from athenan_spiel.engines.openvino_graph import Graph, graph_of
 from athenan_spiel.engines.silent_openvino import openvino
 from athenan_spiel.engines.threads import torch_threads
@@ -107,7 +107,7 @@ class OpenVinoEngine:
             program.keep(call)
         return values
 
-    def start(self, batch: NDArray[np.float32]) -> Pending:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
         """Begin to compute in OpenVINO's own threads and return; see `Engine.start`.
 
         The first batch of a size may have to wait until its program is compiled.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding import Encoder
-from athenan_spiel.engines.base import Deferred, Engine, Pending
+from athenan_spiel.engines.base import Deferred, Engine, Pending, Values
 from athenan_spiel.engines.choice import make_engine
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class NetworkEvaluator:
         self._free.append(buffer)
         return values
 
-    def submit(self, states: Sequence[pyspiel.State]) -> Pending:
+    def submit(self, states: Sequence[pyspiel.State]) -> Pending[Values]:
         """Encode the states now and value them while the caller goes on; the states may change afterwards.
 
         Raises:

@@ -16,10 +16,11 @@ import pyspiel
 
 from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, safest_alone
-from athenan_spiel.search.drive import Budget, Evaluator, SearchResult, think
+from athenan_spiel.search.drive import Budget, SearchResult, think
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 

@@ -20,10 +20,11 @@ import numpy as np
 import pyspiel
 
 from athenan_spiel.engines.base import Deferred, Pending
+from athenan_spiel.evaluators.base import Answer, Evaluation, Evaluator, checked, submitting
 from athenan_spiel.games.children import Joined
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision
-from athenan_spiel.search.drive import Budget, Evaluator, checked_values, search_under
+from athenan_spiel.search.drive import Budget, search_under
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.walk import Questions
 
@@ -105,10 +106,10 @@ class _Group:
     def __init__(self, matches: Sequence[tuple[int, Questions[Match]]]) -> None:
         self.running = [(index, match, 0) for index, match in matches]
         self.states = Joined()
-        self.pending: Pending | None = None
+        self.pending: Pending[Answer] | None = None
 
-    def advance(self, values: list[float] | None) -> list[tuple[int, Match]]:
-        """Send each match its part of `values` (none starts them) and gather the next batch in `states`.
+    def advance(self, answers: Evaluation | None) -> list[tuple[int, Match]]:
+        """Send each match its part of `answers` (none starts them) and gather the next batch in `states`.
 
         Returns the matches that ended, by index. A group with no running match is done.
         """
@@ -118,7 +119,7 @@ class _Group:
         at = 0
         for index, match, count in self.running:
             try:
-                question = match.send(None if values is None else values[at : at + count])  # type: ignore[arg-type]
+                question = match.send(None if answers is None else answers.part(at, at + count))  # type: ignore[arg-type]
             except StopIteration as end:
                 finished.append((index, end.value))
             else:
@@ -133,7 +134,7 @@ class Round:
     """K matches of self-play in progress; `advance` until it says there is nothing more to do.
 
     Args:
-        evaluator: answers at once when called or, where it has a `submit`, later.
+        evaluator: answers at once when called or, by its `submit`, later.
         seeds: one for each match.
         new_store: makes the store of a match's observations; without it the trees keep none.
 
@@ -153,7 +154,7 @@ class Round:
         new_store: Callable[[], Store] | None = None,
     ) -> None:
         self.evaluations = 0
-        self._submit = getattr(evaluator, "submit", None) or _at_once(evaluator)
+        self._submit = submitting(evaluator)
         self._finished: dict[int, Match] = {}
         self._running = len(seeds)
         self._next = 0
@@ -181,9 +182,9 @@ class Round:
             return False
         group = self._waiting.popleft()
         assert group.pending is not None
-        values = checked_values(group.pending.result(), len(group.states))
-        self.evaluations += len(values)
-        self._go_on(group, values)
+        answers = checked(group.pending.result(), group.states)
+        self.evaluations += len(answers.values)
+        self._go_on(group, answers)
         return bool(self._waiting)
 
     def take(self) -> Match | None:
@@ -196,15 +197,10 @@ class Round:
         """The matches that have ended and were not taken, in the order of their seeds."""
         return [self._finished[index] for index in sorted(self._finished)]
 
-    def _go_on(self, group: _Group, values: list[float] | None) -> None:
-        finished = group.advance(values)
+    def _go_on(self, group: _Group, answers: Evaluation | None) -> None:
+        finished = group.advance(answers)
         self._running -= len(finished)
         self._finished.update(finished)
         if group.running:
             group.pending = self._submit(group.states) if group.states else Deferred(lambda: np.empty(0, np.float32))
             self._waiting.append(group)
-
-
-def _at_once(evaluator: Evaluator) -> Callable[[Sequence[pyspiel.State]], Pending]:
-    """`submit` for an evaluator that has none: it computes when it is waited for."""
-    return lambda states: Deferred(lambda: evaluator(states))

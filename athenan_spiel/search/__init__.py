@@ -4,7 +4,7 @@ from athenan_spiel.search.algorithms import make_search
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.descent import Descent
-from athenan_spiel.search.drive import Budget, Evaluator, SearchResult, think
+from athenan_spiel.search.drive import Budget, SearchResult, think
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.ubfm import UBFM
 
@@ -14,7 +14,6 @@ __all__ = [
     "AlphaBeta",
     "Budget",
     "Descent",
-    "Evaluator",
     "Search",
     "SearchResult",
     "make_search",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,15 +20,13 @@ from numpy.typing import NDArray
 from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError, shown
+from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
 from athenan_spiel.games import require_open_state
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import completed_best_action, safest_action
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, T, principal_variation
-
-Evaluator = Callable[[Sequence[pyspiel.State]], NDArray[np.floating]]
-"""Values non-terminal states for player 0: a sequence of n states to an array of n finite floats."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,31 +136,6 @@ def search_under(
     return root, iterations, evaluations
 
 
-def checked_values(values: NDArray[np.floating], expected: int) -> list[float]:
-    """What an evaluator answered, as floats.
-
-    Raises:
-        EvaluatorError: there are not `expected` values, or one is not a number, or not finite.
-    """
-    given = values
-    try:
-        values = np.asarray(given)
-    except (ValueError, TypeError, RuntimeError) as error:  # a list of lists, say, or a tensor with a gradient
-        raise EvaluatorError(f"the evaluator must answer an array of numbers, got {shown(given)}: {error}") from error
-    if values.dtype.kind not in "fiu":
-        raise EvaluatorError(f"the evaluator must answer an array of numbers, got {shown(given)}")
-    if values.shape != (expected,):
-        raise EvaluatorError(
-            f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}"
-        )
-    if not np.isfinite(values).all():
-        raise EvaluatorError(
-            f"the evaluator must answer finite values, got {values[~np.isfinite(values)][0]!r} among {expected}"
-        )
-    answer: list[float] = values.tolist()
-    return answer
-
-
 def think(
     search: Search,
     state: pyspiel.State,
@@ -184,7 +156,8 @@ def think(
         SearchError: `state` is none of the search's game, or no single player is to move in it; the tree is another
             search's; `search` or `rng` is none.
         BudgetError, EvaluatorError: there is no budget or no evaluator.
-        EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+        EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; or with
+            priors that are no probabilities.
     """
     require_kind("search", search, Search, SearchError)
     require_open_state(search.game, state)
@@ -205,8 +178,8 @@ def _answered(questions: Questions[T], evaluator: Evaluator) -> T:
     try:
         question = next(questions)
         while True:
-            values = checked_values(evaluator(question), len(question)) if question else []
-            question = questions.send(values)
+            evaluation = checked(evaluator(question), question) if question else Evaluation([])
+            question = questions.send(evaluation)
     except StopIteration as finished:
         answer: T = finished.value
         return answer

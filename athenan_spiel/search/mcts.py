@@ -43,6 +43,7 @@ import pyspiel
 from athenan_spiel.arguments import require_kind, require_number, require_whole
 from athenan_spiel.config.search import LARGEST_FACTOR, MOST_AT_ONCE
 from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.base import Search
@@ -187,7 +188,7 @@ class MCTS(Search):
         grown = cast(MCTSTree, tree)
         node = cast("MCTSNode | None", root or tree.table.get(tree.key(state)))
         if node is None:
-            (own,) = yield from self._valued([state], rng)
+            (own,) = (yield from self._valued([state], rng)).values
             node = grown.enter(tree.key(state), state, own, rng)
         batch = _Batch(self, grown, rng)
         for _ in range(self.virtual_loss_batch):
@@ -215,14 +216,14 @@ class MCTS(Search):
                 candidates.append(i)
         return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
 
-    def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[list[float]]:
+    def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
         """The values of states that are not terminal: asked for, or found by a random match from each."""
         if self.rollouts:
             worths = []
             for state in states:
                 worths.append(float(self.outcome((yield from random_end(state, rng)))))
-            return worths
-        return (yield states) if states else []
+            return Evaluation(worths)
+        return (yield states) if states else Evaluation([])
 
 
 def random_end(state: pyspiel.State, rng: random.Random) -> Questions[pyspiel.State]:
@@ -292,13 +293,13 @@ class _Batch:
                 node.children[i] = child
         return cast("MCTSNode | None", child)
 
-    def take_in(self, values: Sequence[float]) -> None:
+    def take_in(self, found: Evaluation) -> None:
         """Carry the values of the `leaves`, and the worth of terminal ones, back along the paths."""
         for path, worth, leaf in self._playouts:
             if worth is None:
                 node, i = path[-1]
                 if not node.count(i):
                     self._tree.note_leaf(self.leaves[leaf], node, i)
-                worth = values[leaf]
+                worth = found.values[leaf]
             for node, i in path:
                 node.take_in(i, worth)

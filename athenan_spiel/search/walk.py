@@ -1,7 +1,7 @@
 """One iteration's walk from the root of a tree: what Descent and UBFM are both made of.
 
-A search is a generator. It yields a batch of non-terminal states and is sent their values, floats from the first
-player's view in the same order. All children of a state make one batch; terminal ones are valued by the outcome.
+A search is a generator. It yields a batch of non-terminal states and is sent an `Evaluation` of them, in the same
+order. All children of a state make one batch; terminal ones are valued by the outcome.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import TypeVar
 
 import pyspiel
 
+from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.games.children import children_of, ended_of, some_of
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import NO_PROOFS, Tree
 
 T = TypeVar("T")
 
-Questions = Generator[Sequence[pyspiel.State], list[float], T]
-"""Yields states to be valued, is sent their values, returns a T in the end."""
+Questions = Generator[Sequence[pyspiel.State], Evaluation, T]
+"""Yields states to be valued, is sent what is said of them, returns a T in the end."""
 
 
 def expand(tree: Tree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
@@ -34,7 +35,7 @@ def expand(tree: Tree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
     unknown = children
     if proofs or any(ended):
         unknown = some_of(children, [i for i, end in enumerate(ended) if not end and i not in proofs])
-    estimates = (yield unknown) if unknown else []
+    estimates = (yield unknown).values if unknown else []
     return tree.add(key, state, actions, children, ended, estimates, proofs)
 
 

@@ -28,10 +28,11 @@ from athenan_spiel.arguments import require_callable, require_kind, require_numb
 from athenan_spiel.config.learning import MOST_MEGABYTES
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, EvaluatorError, SearchError, nearest, shown
+from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games import given_game, require_open_state
 from athenan_spiel.outcomes import Gain, make_outcome
-from athenan_spiel.search import UBFM, Budget, Descent, Evaluator, Search, SearchResult, think
+from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.solving.ahead import WinsAhead

@@ -9,10 +9,11 @@ import numpy as np
 import pyspiel
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.matches import play_series
 from athenan_spiel.play.openspiel_mcts import mcts_bot
-from athenan_spiel.search import UBFM, Budget, Evaluator
+from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.training.events import EvaluationFinished
 
 STREAM = 0x6576616C

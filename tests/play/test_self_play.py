@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from drivers import answered
 from fake_game import EXAMPLE, FakeGame, Recorder, first, score
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.evaluators import Evaluator
 from athenan_spiel.learning.targets import tree_targets
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.self_play import Match, Round, self_play
-from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Evaluator, Search
+from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search
 from athenan_spiel.search.choice import best, completed, ordinal, uniform_exploitation
 from athenan_spiel.search.node import Node
 
@@ -66,14 +68,7 @@ def play_round(
 
 def play_alone(search: Search, seed: int, budget: Budget = BUDGET) -> Match:
     """One match, its questions answered as they come."""
-    match = self_play(search.game, search, EXPLORING, budget, seed)
-    try:
-        question = next(match)
-        while True:
-            question = match.send(guess(question).tolist())
-    except StopIteration as finished:
-        ended: Match = finished.value
-        return ended
+    return answered(self_play(search.game, search, EXPLORING, budget, seed), guess)[0]
 
 
 def everything(match: Match) -> tuple[Any, ...]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyspiel
 import pytest
+from drivers import answered
 from oracles.brute_force import load, solver
-from oracles.evaluators import noise
+from oracles.evaluators import constant, noise
 from oracles.proofs import check_proofs
 from training_runs import TINY, state_of
 
@@ -81,13 +82,9 @@ def proof_of(state: pyspiel.State, search: Search, proof: tuple[int, float]) -> 
     return memory
 
 
-def iterate(iteration: Questions[Node]) -> list[list[pyspiel.State]]:
+def iterate(iteration: Questions[Node]) -> list[Sequence[pyspiel.State]]:
     """All questions of an iteration that is told 9 for every state."""
-    questions = [next(iteration)]
-    with contextlib.suppress(StopIteration):
-        while True:
-            questions.append(iteration.send([9.0] * len(questions[-1])))
-    return questions
+    return answered(iteration, constant(9.0))[1]
 
 
 @pytest.mark.parametrize("kind", [Descent, UBFM])

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyspiel
 import pytest
+from drivers import answered, evaluation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.article import Article
@@ -22,7 +23,6 @@ from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions
 
 SEARCHES = [Descent, UBFM]
 GAMES = [
@@ -36,25 +36,12 @@ GAMES = [
     "ultimate_tic_tac_toe",
     "oware(num_houses_per_player=2,num_seeds_per_house=2)",
 ]
-"""Draws, several actions in a row by one player, transpositions, positions that recur: something of each."""
-
-
-def answered(questions: Questions[Node], evaluator: Evaluator) -> tuple[Node, list[list[pyspiel.State]]]:
-    """Drive one iteration; returns its node and what it asked."""
-    asked = []
-    try:
-        question = next(questions)
-        while True:
-            asked.append(question)
-            question = questions.send(evaluator(question).tolist())
-    except StopIteration as finished:
-        node: Node = finished.value
-        return node, asked
+"""Among them draws, several actions in a row by one player, transpositions, positions that recur."""
 
 
 def iterations(
     search: Search, tree: Tree, state: pyspiel.State, evaluator: Evaluator, rng: random.Random, most: int
-) -> Iterator[tuple[Node, list[list[pyspiel.State]]]]:
+) -> Iterator[tuple[Node, list[Sequence[pyspiel.State]]]]:
     """Up to `most` iterations from `state`, while it is not resolved."""
     root = None
     for _ in range(most):
@@ -297,7 +284,7 @@ def test_an_iteration_broken_off_leaves_a_sound_tree(spec: str, kind: type[Searc
         try:
             question = next(iteration)
             for _ in range(breaks):
-                question = iteration.send(evaluator(question).tolist())
+                question = iteration.send(evaluation(evaluator, question))
         except StopIteration:
             pass
         iteration.close()

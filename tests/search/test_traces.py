@@ -6,6 +6,7 @@ import random
 from typing import NamedTuple
 
 import pytest
+from drivers import answered
 from fake_game import EXAMPLE, FakeGame, FakeState, Recorder, first, same, score, second
 
 from athenan_spiel.search import UBFM, Descent, Search
@@ -48,13 +49,8 @@ class UntouchedRandom(random.Random):
 def run_iteration(search: Search, tree: Tree, state: FakeState) -> tuple[list[str], Node]:
     """One iteration with the values written in the tree: what it asked, and the root's node."""
     evaluator = Recorder()
-    iteration = search.iteration(tree, state, UntouchedRandom())
-    try:
-        question = next(iteration)
-        while True:
-            question = iteration.send(evaluator(question).tolist())
-    except StopIteration as finished:
-        return evaluator.asked, finished.value
+    node, _ = answered(search.iteration(tree, state, UntouchedRandom()), evaluator)
+    return evaluator.asked, node
 
 
 def snapshot(game: FakeGame, tree: Tree) -> dict[str, State]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pyspiel
 import pytest
+from drivers import answered
 from oracles import evaluators
 from oracles.brute_force import BruteForce, load, solver
 from oracles.evaluators import LIARS, Evaluator, noise
@@ -244,13 +245,7 @@ def test_the_tree_of_a_whole_match_proves_nothing_false(
     evaluator = noise(1)
     for seed in range(2):
         playing = self_play(game, kind(game), decision, Budget(iterations=12), seed)
-        question = next(playing)
-        while True:
-            try:
-                question = playing.send(evaluator(question).tolist())
-            except StopIteration as end:
-                match = end.value
-                break
+        match, _ = answered(playing, evaluator)
         state = game.new_initial_state()
         tree = match.tree
         for action in match.history:
