@@ -10,11 +10,12 @@ import pyspiel
 
 from agents.athenan import AthenanBot
 from agents.parameters import ThinkingParameters, read_parameters
+from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.outcomes import Gain, Score
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.search.alphabeta import DEEPEST, AlphaBeta
+from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.choice import best
 
 

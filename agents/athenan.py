@@ -10,7 +10,7 @@ import pyspiel
 from agents.parameters import ThinkingParameters, read_parameters
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.search.algorithms import DEFAULT, parse_thinker
+from athenan_spiel.search.algorithms import DEFAULT, parse_search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
     """
     parameters = read_parameters(AthenanParameters, "athenan", params)
     budget = parameters.budget
-    parse_thinker(parameters.search)  # before the checkpoint is read
+    parse_search(parameters.search)  # before the checkpoint is read
     from athenan_spiel.training.loading import load_agent  # torch comes with it
 
     agent = load_agent(

@@ -5,7 +5,7 @@
 | `runs/bt6` | the newest checkpoint of that run, thinking one second a move |
 | `runs/bt6@0.5s`, `runs/bt6@200i` | the same, thinking half a second, or 200 search iterations, a move |
 | `runs/bt6#576`, `runs/bt6#576@0.5s` | the checkpoint of that run after 576 matches |
-| `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, thinking as `thinkers` lists it |
+| `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, by this search (`search.algorithms`) |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
 | `ludii:UCT@1s`, `ludii:UCT@200i` | an AI of Ludii's, by its name there, thinking a second or 200 iterations a move |
@@ -31,7 +31,7 @@ from agents.registry import load_bot
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import AgentError, nearest, shown
-from athenan_spiel.search.algorithms import parse_thinker
+from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.search.drive import Budget
 
 UNDERSTOOD = (
@@ -111,11 +111,11 @@ def parse_word(text: str) -> AgentWord:
         return AgentWord(text, "athenan", {**_checkpoint(name), **limit()})
     folder, colon, search = name.rpartition(":")
     if colon and _is_path(folder):
-        parse_thinker(search)
+        parse_search(search)
         return AgentWord(text, "athenan", {**_checkpoint(folder), "search": search, **limit()})
     if re.fullmatch(r"alphabeta(\(.*\))?", name):
-        depth = parse_thinker(name).number
-        return AgentWord(text, "alphabeta", {**({} if depth is None else {"depth": int(depth)}), **limit()})
+        depth = parse_search(name).config.depth
+        return AgentWord(text, "alphabeta", {**({} if depth is None else {"depth": depth}), **limit()})
     known = ["random", "human", "alphabeta@1s", f"ludii:{rest or 'UCT@1s'}", f"mcts:{rest or 1000}"]
     raise AgentError(f"expected an agent: {UNDERSTOOD}; got {shown(text)}{nearest(text, known)}")
 

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -17,6 +17,7 @@ from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import move_names, position
+from athenan_spiel.config.search import ProverName
 from athenan_spiel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class SolveArguments:
     run: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None
     """A run of the game, or runs/NAME#640 for one of its checkpoints, whose network values the states; without one,
     nothing is known of them."""
-    search: Literal["descent", "ubfm"] = "descent"
+    search: ProverName = "descent"
     """What proves."""
     outcome: str | None = None
     """What the end of a match is worth to the search; by default the run's outcome, without a run the gain."""

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from athenan_spiel.config.settings import LONGEST, MOST, Settings
 from athenan_spiel.errors import ConfigError
 
-SearchName = Literal["descent", "ubfm", "alphabeta", "mcts"]
+ProverName = Literal["descent", "ubfm"]
+"""The searches that prove as they go, and look into what is proven already."""
+SearchName = Literal[ProverName, "alphabeta", "mcts"]
+"""All searches; what each name stands for is in `search.algorithms`."""
+PlayName = Literal["minimax", SearchName]
+"""What matches between trained networks are played with."""
+DecisionName = Literal["best", "safest", "securest"]
 Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best"]
 ExplorationSchedule = Literal["uniform", "annealed", "constant"]
 
@@ -16,6 +24,19 @@ MOST_AT_ONCE = 10_000
 """Leaves of a batch, or matches: all of them are held in memory at once."""
 LARGEST_FACTOR = 1_000_000
 """Of c and τ; far from it already, all actions are alike."""
+DEEPEST = 256
+"""No alpha-beta goes deeper: each ply is a generator within a generator, and Python's stack has room for 1000."""
+
+OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "descent": ("completion", "longest_descent", "resolved_hours"),
+        "ubfm": ("completion", "resolved_hours"),
+        "alphabeta": ("completion", "depth"),
+        "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
+    }
+)
+"""What each search takes beside its limits. What it does not take keeps its default, but for `completion`, which stands
+in one table for searches that prove and searches that do not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +58,8 @@ class SearchConfig(Settings):
     longest_descent: int | None = None
     """Descent alone: states beyond the tree that an iteration goes through at most; the next one goes on from there.
     none: it goes on to the end of the match (Algorithm 10). With 1 it is unbounded best-first minimax."""
+    depth: int | None = None
+    """Alpha-beta alone: the greatest depth, in actions; none: as deep as the limits let it."""
     resolved_hours: float | None = None
     """Proven states are kept from match to match, and forgotten every so many hours of training; none: they are not
     kept. Some 4,000,000 are kept at most, about a gigabyte. The article: 12 (Section 8.4.3), 48 (Section 9.3.1)."""
@@ -46,7 +69,7 @@ class SearchConfig(Settings):
     """MCTS alone: an action that was never tried counts as worth what its parent is, so not every one must be tried
     first (*Minimax Strikes Back*, first version, Section 3.4)."""
     rollouts: bool = False
-    """MCTS alone: a leaf is valued by a random playout in place of the network."""
+    """MCTS alone: a leaf is valued by a random playout, a match from there to its end, in place of the network."""
     virtual_loss_batch: int | None = None
     """MCTS alone: b, so many leaves are valued at once, chosen one after the other with a virtual loss (first version,
     Section 3.5); none: one at a time."""
@@ -57,8 +80,7 @@ class SearchConfig(Settings):
         self.require_positive("iterations", "evaluations", "resolved_hours")
         self.require_at_most(MOST, "iterations", "evaluations")
         self.require_some(1, "longest_descent")
-        if self.algorithm != "descent":
-            self.require(self.longest_descent is None, "longest_descent", "none, as only 'descent' has it")
+        self.require_some(1, "depth", most=DEEPEST)
         self.require_at_most(LONGEST // 3600, "resolved_hours")
         if self.seconds is self.iterations is self.evaluations is None:
             raise ConfigError("search must be limited by seconds, iterations or evaluations, got none of them")
@@ -67,17 +89,18 @@ class SearchConfig(Settings):
         )
         self.require_at_most(LARGEST_FACTOR, "exploration_constant")
         self.require_some(1, "virtual_loss_batch", most=MOST_AT_ONCE)
-        if self.algorithm != "mcts":
-            self.require(self.exploration_constant is None, "exploration_constant", "none, as only 'mcts' has it")
-            self.require(self.virtual_loss_batch is None, "virtual_loss_batch", "none, as only 'mcts' has it")
-            self.require(not self.first_play_urgency, "first_play_urgency", "false, as only 'mcts' has it")
-            self.require(not self.rollouts, "rollouts", "false, as only 'mcts' has them")
-        if self.algorithm not in ("descent", "ubfm") or not self.completion:
-            self.require(
-                self.resolved_hours is None,
-                "resolved_hours",
-                "none, unless Descent or UBFM proves states by completion",
-            )
+        self._refuse_what_others_have()
+        if not self.completion:
+            self.require(self.resolved_hours is None, "resolved_hours", "none, unless states are proven by completion")
+
+    def _refuse_what_others_have(self) -> None:
+        own = OWN_SETTINGS[self.algorithm]
+        for field_ in fields(self):
+            owners = [repr(name) for name, settings in OWN_SETTINGS.items() if field_.name in settings]
+            if owners and field_.name not in own and field_.name != "completion":
+                only = f"as only {' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
+                default = "false" if field_.default is False else "none"
+                self.require(getattr(self, field_.name) == field_.default, field_.name, f"{default}, {only}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,8 @@ class EvaluationConfig(Settings):
     """Simulations a move of `pyspiel.MCTSBot` (random rollouts, UCT constant 2)."""
     seconds: float = 0.1
     """Thinking time a move of the trained agent."""
+    search: str = "ubfm_s"
+    """What the trained agent plays with, as in its word: ubfm_s, ubfm, descent, alphabeta, alphabeta(3), mcts(0.5)."""
 
     def check(self) -> None:
         """Both colours are played."""

@@ -15,6 +15,7 @@ matches.jsonl counts only if it is a match that the experiment has.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -27,6 +28,7 @@ import athenan_spiel
 from athenan_spiel.errors import ExperimentError, shown
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Pairing, Plan, Player
+from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.system.files import (
     open_to_append,
     opened,
@@ -245,6 +247,7 @@ def _as_of_now(begun: Any) -> Any:
     with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError, OverflowError):  # it differs as it stands
         for variant in begun["variants"]:
             variant["training"] = config_to_dict(config_from_dict(variant["training"]))
+            variant["play"] = dataclasses.asdict(PlayConfig(**variant["play"]))
     return begun
 
 

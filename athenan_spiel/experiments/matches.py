@@ -21,11 +21,10 @@ from athenan_spiel.outcomes import allowed_kind, outcome_from_parameters
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.matches import Series, play_series
 from athenan_spiel.search import Budget, make_search
-from athenan_spiel.search.choice import best, safest, securest
+from athenan_spiel.search.algorithms import DECISIONS
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.model import Model, make_model
 
-DECISIONS = {"best": best, "safest": safest, "securest": securest}
 NETWORKS_KEPT = 64
 """Networks that a process keeps ready to play."""
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from athenan_spiel.config import SearchConfig, Settings, TrainingConfig
+from athenan_spiel.config.search import DecisionName, PlayName
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.search.algorithms import ALGORITHMS
 
-PlayAlgorithm = Literal["minimax", "descent", "ubfm", "alphabeta", "mcts"]
-PlayDecision = Literal["best", "safest", "securest"]
 Opponents = Literal["all", "repetition"]
 
 MOST_STAGES = 1_000
@@ -65,9 +65,9 @@ class PlayConfig(Settings):
 
     table: ClassVar[str] = "play."
 
-    algorithm: PlayAlgorithm = "minimax"
+    algorithm: PlayName = "minimax"
     """`minimax` is of depth 1 and needs no limit (the article, Section 3.3); the others are those of training."""
-    decision: PlayDecision = "best"
+    decision: DecisionName = "best"
     """Which action is played: of best value (Algorithm 11), most often selected (Algorithm 13, that of UBFM_s), or
     that but rather secure a draw (Remark 16)."""
     completion: bool = True
@@ -78,6 +78,8 @@ class PlayConfig(Settings):
     """Search iterations per move."""
     evaluations: int | None = None
     """States valued by the network per move."""
+    depth: int | None = None
+    """The greatest depth, for alpha-beta alone."""
     exploration_constant: float | None = None
     """c of UCT, for MCTS alone."""
     first_play_urgency: bool = False
@@ -103,12 +105,10 @@ class PlayConfig(Settings):
             raise ConfigError(str(error).replace("search.", "play.")) from None
 
     def search(self) -> SearchConfig:
-        """The settings of the search. Depth-1 minimax is one iteration of best-first minimax without completion."""
+        """The settings of the search."""
         names = [field.name for field in dataclasses.fields(SearchConfig) if hasattr(self, field.name)]
         shared = {name: getattr(self, name) for name in names}
-        if self.algorithm == "minimax":
-            shared |= {"algorithm": "ubfm", "completion": False, "iterations": 1}
-        return SearchConfig(**shared)
+        return SearchConfig(**(shared | dict(ALGORITHMS[self.algorithm].settings)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How an agent may think, by name: a search, and the decision that goes with it.
+"""The searches by name: for each its class, its settings, the decision that goes with it, and what a word may add.
 
 | name | search | decision |
 |---|---|---|
@@ -7,101 +7,155 @@
 | `descent` | Descent with completion | the best action by value |
 | `alphabeta`, `alphabeta(3)` | alpha-beta with completion, to a depth of 3 | the best action by value |
 | `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | the most visited action, then by value |
+| `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | the best action by value |
 
-`alphabeta(1)` is the depth-1 minimax of the papers' common protocol (the article, Section 3.3).
+Training names one by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, an agent's word, `load_agent` and
+`evaluation.search` by a word, `solve` by `algorithm`. The names that settings and the command line take are typed in
+`config.search`; a test holds that they are the ones here.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 import pyspiel
 
 from athenan_spiel.config import SearchConfig
-from athenan_spiel.errors import AgentError, nearest, shown
-from athenan_spiel.search.alphabeta import DEEPEST, AlphaBeta
+from athenan_spiel.config.search import DEEPEST, LARGEST_FACTOR, OWN_SETTINGS
+from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
+from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.choice import Decision, best, safest
+from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.descent import Descent
-from athenan_spiel.search.mcts import EXPLORATION_CONSTANT, MCTS
+from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.ubfm import UBFM
 
-NAMES = ("ubfm_s", "ubfm", "descent", "alphabeta", "mcts")
 DEFAULT = "ubfm_s"
+"""The word of who says nothing."""
+
+DECISIONS: Mapping[str, Decision] = MappingProxyType({"best": best, "safest": safest, "securest": securest})
+"""The decisions by the names of `config.search.DecisionName`."""
+
+ARGUMENTS: Mapping[str, str] = MappingProxyType({"longest_descent": "longest", "resolved_hours": "known"})
+"""What searches call those settings that they call otherwise."""
 
 
 @dataclass(frozen=True)
-class ThinkerWord:
-    """What is written of a way of thinking.
+class Number:
+    """What stands in brackets behind a name.
 
     Attributes:
-        name: one of `NAMES`.
-        number: in brackets behind it: the depth of alpha-beta, the exploration constant of MCTS.
+        setting: of `SearchConfig`.
+        pattern: how it is written.
+        meaning: what it is, for messages.
+        example: a word with one.
     """
 
-    name: str
-    number: float | None = None
+    setting: str
+    pattern: str
+    meaning: str
+    example: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """A search by name.
+
+    Attributes:
+        search: its class, called with the game, the outcome, and an argument for each of its `OWN_SETTINGS`.
+        decision: which action is played.
+        settings: of `SearchConfig`, what the name says.
+        number: what a word may add; none: nothing.
+    """
+
+    search: Callable[..., Search]
+    decision: Decision
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    number: Number | None = None
+
+
+DEPTH = Number("depth", r"[0-9]{1,18}", f"a depth from 1 to {DEEPEST}", "alphabeta(3)")
+EXPLORATION = Number(
+    "exploration_constant",
+    r"[0-9]+(\.[0-9]*)?|\.[0-9]+",
+    f"an exploration constant from zero to {LARGEST_FACTOR:,}",
+    "mcts(0.5)",
+)
+
+ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
+    {
+        "ubfm_s": Algorithm(search=UBFM, decision=safest, settings={"algorithm": "ubfm"}),
+        "ubfm": Algorithm(search=UBFM, decision=best, settings={"algorithm": "ubfm"}),
+        "descent": Algorithm(search=Descent, decision=best, settings={"algorithm": "descent"}),
+        "alphabeta": Algorithm(search=AlphaBeta, decision=best, settings={"algorithm": "alphabeta"}, number=DEPTH),
+        "mcts": Algorithm(search=MCTS, decision=safest, settings={"algorithm": "mcts"}, number=EXPLORATION),
+        "minimax": Algorithm(
+            search=UBFM, decision=best, settings={"algorithm": "ubfm", "completion": False, "iterations": 1}
+        ),
+    }
+)
+WORDS = tuple(name for name, algorithm in ALGORITHMS.items() if "iterations" not in algorithm.settings)
+"""What a word may name: of these alone the limits are not said by the name."""
 
 
 @dataclass(frozen=True)
-class Thinker:
-    """A search with the decision that goes with it."""
+class SearchWord:
+    """What a word such as `mcts(0.5)` says of how moves are found.
 
-    search: Search
-    decision: Decision
+    Attributes:
+        text: the word.
+        config: the settings of the search; its limits mean nothing.
+    """
+
+    text: str
+    algorithm: Algorithm
+    config: SearchConfig
+
+    def make(self, game: pyspiel.Game, outcome: Callable[[pyspiel.State], float]) -> Search:
+        """The search over `game` with this outcome.
+
+        Raises:
+            SearchError: the search does not take this outcome.
+        """
+        return make_search(game, self.config, outcome)
 
 
-def parse_thinker(text: str) -> ThinkerWord:
-    """What `text`, such as `mcts(0.5)`, says.
+def parse_search(text: str) -> SearchWord:
+    """What `text` says.
 
     Raises:
-        AgentError: it is no way of thinking, or its number does not suit it.
+        AgentError: it names no search, or its number does not suit it.
     """
     if not isinstance(text, str):
-        raise AgentError(f"expected a search, one of {', '.join(NAMES)}; got {shown(text)}")
+        raise AgentError(f"expected a search, one of {', '.join(WORDS)}; got {shown(text)}")
     match = re.fullmatch(r"(?P<name>[^()]*)(?:\((?P<number>[^()]*)\))?", text)
-    if match is None or match["name"] not in NAMES:
+    if match is None or match["name"] not in WORDS:
         raise AgentError(
-            f"expected a search, one of {', '.join(NAMES)}; got {shown(text)}{nearest(text.partition('(')[0], NAMES)}"
+            f"expected a search, one of {', '.join(WORDS)}; got {shown(text)}{nearest(text.partition('(')[0], WORDS)}"
         )
-    name, number = match["name"], match["number"]
-    if number is None:
-        return ThinkerWord(name)
-    if name == "alphabeta":
-        if not (re.fullmatch(r"[0-9]{1,18}", number) and 1 <= int(number) <= DEEPEST):
-            raise AgentError(f"alphabeta takes a depth from 1 to {DEEPEST}, such as alphabeta(3); got {shown(text)}")
-    elif name == "mcts":
-        if not (re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) and math.isfinite(float(number))):
-            raise AgentError(f"mcts takes an exploration constant, zero or more, such as mcts(0.5); got {shown(text)}")
-    else:
-        raise AgentError(f"of the searches alphabeta and mcts alone take a number; got {shown(text)}: write {name!r}")
-    return ThinkerWord(name, float(number))
+    algorithm = ALGORITHMS[match["name"]]
+    if match["number"] is None:
+        return SearchWord(text, algorithm, SearchConfig(**algorithm.settings))
+    if algorithm.number is None:
+        takers = " and ".join(name for name in WORDS if ALGORITHMS[name].number)
+        raise AgentError(f"of the searches {takers} alone take a number; got {shown(text)}: write {match['name']!r}")
+    return SearchWord(text, algorithm, _with_number(algorithm, algorithm.number, match["number"], text))
 
 
-def make_thinker(text: str, game: pyspiel.Game, outcome: Callable[[pyspiel.State], float]) -> Thinker:
-    """The search and the decision that `text` names, for `game` and its outcome.
-
-    Raises:
-        AgentError: as `parse_thinker`.
-    """
-    word = parse_thinker(text)
-    if word.name == "alphabeta":
-        depth = None if word.number is None else int(word.number)
-        return Thinker(AlphaBeta(game, outcome=outcome, depth=depth), best)
-    if word.name == "mcts":
-        search = (
-            MCTS(game, outcome=outcome)
-            if word.number is None
-            else MCTS(game, outcome=outcome, exploration_constant=word.number)
-        )
-        return Thinker(search, safest)
-    if word.name == "descent":
-        return Thinker(Descent(game, outcome=outcome), best)
-    return Thinker(UBFM(game, outcome=outcome), safest if word.name == "ubfm_s" else best)
+def _with_number(algorithm: Algorithm, number: Number, digits: str, text: str) -> SearchConfig:
+    problem = f"{algorithm.settings['algorithm']} takes {number.meaning}, such as {number.example}; got {shown(text)}"
+    if not re.fullmatch(number.pattern, digits):
+        raise AgentError(problem)
+    value: Any = int(digits) if number is DEPTH else float(digits)
+    try:
+        return SearchConfig(**{**algorithm.settings, number.setting: value})
+    except ConfigError:
+        raise AgentError(problem) from None
 
 
 def make_search(
@@ -115,20 +169,13 @@ def make_search(
     Args:
         outcome: f_t, the worth of a terminal state.
         known: states proven in earlier matches, for Descent and UBFM with completion.
+
+    Raises:
+        SearchError: `known` is given to a search that does not look into it, or the search does not take this outcome.
     """
-    if config.algorithm == "alphabeta":
-        return AlphaBeta(game, outcome=outcome, completion=config.completion)
-    if config.algorithm == "mcts":
-        constant = config.exploration_constant
-        return MCTS(
-            game,
-            outcome=outcome,
-            exploration_constant=EXPLORATION_CONSTANT if constant is None else constant,
-            first_play_urgency=config.first_play_urgency,
-            rollouts=config.rollouts,
-            virtual_loss_batch=config.virtual_loss_batch or 1,
-        )
-    if config.algorithm == "descent":
-        longest = config.longest_descent
-        return Descent(game, outcome=outcome, completion=config.completion, known=known, longest=longest)
-    return UBFM(game, outcome=outcome, completion=config.completion, known=known)
+    own = OWN_SETTINGS[config.algorithm]
+    if known is not None and "resolved_hours" not in own:
+        raise SearchError(f"states proven otherwise are for Descent and UBFM, got {config.algorithm!r}")
+    values = {name: known if name == "resolved_hours" else getattr(config, name) for name in own}
+    arguments = {ARGUMENTS.get(name, name): value for name, value in values.items() if value is not None}
+    return ALGORITHMS[config.algorithm].search(game, outcome=outcome, **arguments)

@@ -31,6 +31,7 @@ from typing import cast
 import pyspiel
 
 from athenan_spiel.arguments import require_whole
+from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
@@ -38,9 +39,6 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, expand
-
-DEEPEST = 256
-"""No search goes deeper: each ply is a generator within a generator, and Python's stack has room for 1000."""
 
 
 class AlphaBeta(Search):

@@ -46,7 +46,7 @@ class Search(ABC):
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        SearchError: another argument is not of its kind.
+        SearchError: another argument is not of its kind, or states are `known` to a search without completion.
     """
 
     tree_type: ClassVar[type[Tree]] = Tree
@@ -64,6 +64,8 @@ class Search(ABC):
         require_callable("outcome", outcome, SearchError, or_none=True)
         require_kind("completion", completion, bool, SearchError)
         require_callable("key", key, SearchError, or_none=True)
+        if known is not None and not completion:
+            raise SearchError("states proven otherwise are for a search with completion, got one without")
         self.game = game = given_game(game)
         self.outcome = OwnFunction(outcome) if inspect.isfunction(outcome) else outcome or Gain()
         self.completion = completion

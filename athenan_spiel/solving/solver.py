@@ -19,29 +19,27 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 import pyspiel
 
 from athenan_spiel.arguments import require_callable, require_kind, require_number, require_whole
+from athenan_spiel.config import SearchConfig
 from athenan_spiel.config.learning import MOST_MEGABYTES
+from athenan_spiel.config.search import ProverName
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, EvaluatorError, SearchError, nearest, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games import given_game, require_open_state
 from athenan_spiel.outcomes import Gain, make_outcome
-from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think
+from athenan_spiel.search import Budget, Search, SearchResult, make_search, think
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.solving.ahead import WinsAhead
 from athenan_spiel.system.machine import free_memory
 
 Ending = Literal["proven", "seconds", "iterations", "megabytes"]
-
-SEARCHES: Mapping[str, type[Search]] = MappingProxyType({"ubfm": UBFM, "descent": Descent})
-"""What can prove, by the names of `SearchConfig.algorithm`."""
 
 STRETCH = 20
 """Iterations between two looks at the clock, the memory, and the caller's progress."""
@@ -117,7 +115,7 @@ def solve(
     game: pyspiel.Game | str,
     state: pyspiel.State | None = None,
     *,
-    algorithm: str = "descent",
+    algorithm: ProverName = "descent",
     evaluator: Evaluator | None = None,
     outcome: Callable[[pyspiel.State], float] | None = None,
     bounds: ProofBounds | None = None,
@@ -146,9 +144,10 @@ def solve(
     game = given_game(game)
     state = game.new_initial_state() if state is None else state
     require_open_state(game, state)
-    if not isinstance(algorithm, str) or algorithm not in SEARCHES:
+    provers = get_args(ProverName)
+    if not isinstance(algorithm, str) or algorithm not in provers:
         raise ConfigError(
-            f"a position is proven by {' or '.join(SEARCHES)}, got {shown(algorithm)}{nearest(algorithm, SEARCHES)}"
+            f"a position is proven by {' or '.join(provers)}, got {shown(algorithm)}{nearest(algorithm, provers)}"
         )
     require_callable("evaluator", evaluator, EvaluatorError, or_none=True)
     require_callable("outcome", outcome, SearchError, or_none=True)
@@ -158,9 +157,9 @@ def solve(
     rng = rng or random.Random(0)
     if game.num_players() > 1:
         outcome = outcome or Gain()
-        search = SEARCHES[algorithm](game, outcome=outcome, known=WinsAhead(outcome))
+        search = make_search(game, SearchConfig(algorithm=algorithm), outcome, WinsAhead(outcome))
     else:
-        search = SEARCHES[algorithm](game, outcome=outcome or make_outcome("score", game, rng))
+        search = make_search(game, SearchConfig(algorithm=algorithm), outcome or make_outcome("score", game, rng))
     solver = _Solver(search, evaluator or ZeroEvaluator(), rng)
     return solver.prove(state, bounds or ProofBounds(), on_progress or (lambda proof: None))
 

@@ -10,10 +10,12 @@ import pyspiel
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.evaluators.base import Evaluator
+from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.matches import play_series
 from athenan_spiel.play.openspiel_mcts import mcts_bot
-from athenan_spiel.search import UBFM, Budget
+from athenan_spiel.search import Budget
+from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.training.events import EvaluationFinished
 
 STREAM = 0x6576616C
@@ -22,12 +24,13 @@ STREAM = 0x6576616C
 
 def evaluate(
     game: pyspiel.Game,
-    search: UBFM,
+    outcome: Outcome,
     evaluator: Evaluator,
     config: TrainingConfig,
     matches: int,
 ) -> EvaluationFinished:
-    """Play `config.evaluation.matches` matches, each random opening with both colours, UBFM_s against MCTS.
+    """Play `config.evaluation.matches` matches, each random opening with both colours, `config.evaluation.search`
+    against OpenSpiel's MCTS.
 
     All that is random in it comes from the run's seed and from `matches`, how many the run has learned, so an
     evaluation changes nothing in the run.
@@ -35,10 +38,12 @@ def evaluate(
     start = time.perf_counter()
     settings = config.evaluation
     seeds = iter(np.random.SeedSequence([config.seed, matches, STREAM]).generate_state(5, np.uint64).tolist())
+    word = parse_search(settings.search)
+    search, decision = word.make(game, outcome), word.algorithm.decision
     budget = Budget(seconds=settings.seconds)
     series = play_series(
         game,
-        lambda player: Agent(game, search, evaluator, budget=budget, rng=random.Random(next(seeds))),
+        lambda player: Agent(game, search, evaluator, decision=decision, budget=budget, rng=random.Random(next(seeds))),
         lambda player: mcts_bot(game, settings.simulations, next(seeds)),
         settings.matches,
         seed=next(seeds),

@@ -17,7 +17,7 @@ from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, ou
 from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import Budget
-from athenan_spiel.search.algorithms import DEFAULT, make_thinker, parse_thinker
+from athenan_spiel.search.algorithms import DEFAULT, parse_search
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
 from athenan_spiel.training.model import make_model
 from athenan_spiel.training.new_folder import given_folder
@@ -66,18 +66,17 @@ def load_agent(
     if seed is not None:
         require_whole("seed", seed, AgentError)
     budget = budget or Budget(seconds=seconds)
-    parse_thinker(search)  # before the checkpoint is read
+    word = parse_search(search)  # before the checkpoint is read
     path = checkpoint_path(folder, checkpoint)
     header, weights = read_header(path), read_weights(path)
     game = load_game(header.game)
     worth = _outcome(header, game, outcome)
     model = make_model(game, header.config, worth, weights, engine=engine)
-    thinker = make_thinker(search, game, worth)
     return Agent(
         game,
-        thinker.search,
+        word.make(game, worth),
         model.evaluator,
-        decision=thinker.decision,
+        decision=word.algorithm.decision,
         budget=budget,
         rng=random.Random(None if seed is None else int(seed)),
         network=model.network,

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError, EvaluatorError
 from athenan_spiel.play.self_play import Match, Round, without_garbage_collection
-from athenan_spiel.search import UBFM
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.evaluation import evaluate
 from athenan_spiel.training.events import (
@@ -325,8 +324,7 @@ class Session:
         self._break_off_if_ended()
         trainer = self._trainer
         matches = trainer.counters.matches
-        search = UBFM(trainer.game, outcome=trainer.outcome)
-        event = evaluate(trainer.game, search, self._valued, trainer.config, matches)
+        event = evaluate(trainer.game, trainer.outcome, self._valued, trainer.config, matches)
         trainer.counters = dataclasses.replace(trainer.counters, evaluated_at=matches)
         return event
 

@@ -19,7 +19,7 @@ import pyspiel
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.engines import make_engine, torch_threads
-from athenan_spiel.errors import CheckpointError, ConfigError
+from athenan_spiel.errors import AthenanError, CheckpointError, ConfigError
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning import make_replay, make_targets
 from athenan_spiel.learning.augmentation import Augmentation
@@ -29,6 +29,7 @@ from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.outcomes import Kind, Outcome, make_outcome, outcome_from_parameters
 from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import Budget, make_search
+from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.search.choice import Decision, make_decision
 from athenan_spiel.search.proven_states import Proof, ResolvedStates
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
@@ -306,6 +307,10 @@ def _require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome
             f"evaluation.every_matches must be none in a game for one player such as {str(game)!r}, "
             f"got {config.evaluation.every_matches!r}: the scores of its matches are shown"
         )
+    try:
+        parse_search(config.evaluation.search).make(game, outcome)
+    except AthenanError as error:
+        raise ConfigError(f"evaluation.search must name a search: {error}") from None
 
 
 def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float:

@@ -90,7 +90,10 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ),
         ("runs/bt6:", "expected a search"),
         ("runs/bt6:mcts(0.5", "expected a search"),
-        ("runs/bt6:mcts(-1)", "mcts takes an exploration constant, zero or more, such as mcts(0.5); got 'mcts(-1)'"),
+        (
+            "runs/bt6:mcts(-1)",
+            "mcts takes an exploration constant from zero to 1,000,000, such as mcts(0.5); got 'mcts(-1)'",
+        ),
         ("runs/bt6:mcts()", "mcts takes an exploration constant"),
         ("runs/bt6:mcts(1e9)", "mcts takes an exploration constant"),
         ("runs/bt6:ubfm(2)", "alphabeta and mcts alone take a number; got 'ubfm(2)': write 'ubfm'"),

@@ -145,8 +145,8 @@ def test_settings_alone_need_no_game(game: str) -> None:
 
 
 def test_a_dict_with_an_unknown_key_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"search.depth is not a setting"):
-        config_from_dict({"search": {"depth": 3}})
+    with pytest.raises(ConfigError, match=r"search.deep is not a setting"):
+        config_from_dict({"search": {"deep": 3}})
 
 
 @pytest.mark.parametrize(

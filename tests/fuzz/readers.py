@@ -20,7 +20,7 @@ from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.errors import AgentError, AthenanError, CheckpointError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.games.spec import read_spec
-from athenan_spiel.search.algorithms import parse_thinker
+from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.files import parse_json, parse_toml
 from athenan_spiel.training.archives import read_arrays
 from athenan_spiel.training.checkpoints import FORMAT, STATE, VERSION, read_header
@@ -101,7 +101,7 @@ TEXTS: dict[str, Reader] = {
         AthenanError,
         ("runs/x#48:mcts(0.5)@0.5s", "mcts:1000", "alphabeta(3)@200i", "ludii:UCT@1s", "random"),
     ),
-    "thinker": Reader(parse_thinker, AgentError, ("ubfm_s", "alphabeta(3)", "mcts(0.5)")),
+    "search": Reader(parse_search, AgentError, ("ubfm_s", "alphabeta(3)", "mcts(0.5)")),
     "game": Reader(read_spec, UnsupportedGameError, ("hex(board_size=5,swap=True)", "misere(game=tic_tac_toe())")),
     "duration": Reader(parse_duration, ConfigError, ("1d2h30m1.5s", "90")),
     "json": Reader(parse_json, ValueError, (json.dumps(_STATE),)),

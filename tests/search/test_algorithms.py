@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from oracles.brute_force import load
 from oracles.evaluators import constant, noise
 from training_runs import TINY
 
-from athenan_spiel.config import SearchConfig, TargetsConfig, TrainingConfig
-from athenan_spiel.errors import AgentError
+from athenan_spiel.config import EvaluationConfig, SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.config.search import DEEPEST, OWN_SETTINGS, DecisionName, PlayName, ProverName, SearchName
+from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
 from athenan_spiel.outcomes import Gain
+from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
-from athenan_spiel.search.algorithms import NAMES, make_thinker, parse_thinker
-from athenan_spiel.search.alphabeta import DEEPEST
+from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_search
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.node import Node
-from athenan_spiel.training import load_agent, train
+from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.training import evaluation, load_agent, train
 from athenan_spiel.training.trainer import Trainer
 
 TIC_TAC_TOE = load("tic_tac_toe")
@@ -36,6 +39,8 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
     "ubfm": ({"algorithm": "ubfm", "completion": False}, UBFM, {"completion": False}),
     "alphabeta": ({"algorithm": "alphabeta"}, AlphaBeta, {"completion": True, "depth": DEEPEST}),
     "alphabeta on values": ({"algorithm": "alphabeta", "completion": False}, AlphaBeta, {"completion": False}),
+    "alphabeta to a depth": ({"algorithm": "alphabeta", "depth": 2}, AlphaBeta, {"depth": 2}),
+    "descent, bounded": ({"longest_descent": 3}, Descent, {"longest": 3}),
     "mcts": (
         {"algorithm": "mcts"},
         MCTS,
@@ -88,7 +93,7 @@ def test_every_target_is_learned_from_the_other_searches(
 # How a run is played
 
 
-THINKERS: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
+PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
     "ubfm_s": (UBFM, safest, {"completion": True}),
     "ubfm": (UBFM, best, {"completion": True}),
     "descent": (Descent, best, {"completion": True}),
@@ -107,13 +112,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_name_has_its_thinker() -> None:
-    assert {parse_thinker(text).name for text in THINKERS} == set(NAMES)
+def test_every_word_is_tried() -> None:
+    assert {text.partition("(")[0] for text in PLAYED} == set(WORDS)
 
 
-@pytest.mark.parametrize("text", THINKERS)
+@pytest.mark.parametrize("text", PLAYED)
 def test_a_run_is_played_with_any_search(text: str, finished: Path) -> None:
-    kind, decision, attributes = THINKERS[text]
+    kind, decision, attributes = PLAYED[text]
     agent = load_agent(finished, budget=Budget(iterations=4), seed=1, search=text)
     assert type(agent.search) is kind
     assert agent.decision is decision
@@ -127,13 +132,128 @@ def test_ubfm_s_is_the_default(finished: Path) -> None:
     assert (type(agent.search), agent.decision) == (UBFM, safest)
 
 
-@pytest.mark.parametrize("text", ["", "mtcs", "mcts(", "mcts(x)", "alphabeta(1.5)", "descent(1)", "ubfm_s()"])
-def test_what_is_no_way_of_thinking(text: str, tmp_path: Path) -> None:
-    for refuses in (parse_thinker, lambda word: make_thinker(word, TIC_TAC_TOE, Gain())):
-        with pytest.raises(AgentError):
-            refuses(text)
+NO_SEARCH: dict[str, str] = {
+    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts; got ''",
+    "mtcs": "got 'mtcs': did you mean 'mcts'?",
+    "mcts(": "got 'mcts('",
+    "minimax": "got 'minimax'",
+    "mcts(x)": "mcts takes an exploration constant from zero to 1,000,000, such as mcts(0.5); got 'mcts(x)'",
+    "mcts(2000000)": "takes an exploration constant from zero to 1,000,000, such as mcts(0.5); got 'mcts(2000000)'",
+    "alphabeta(1.5)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(1.5)'",
+    "alphabeta(0)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(0)'",
+    "alphabeta(257)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(257)'",
+    "descent(1)": "of the searches alphabeta and mcts alone take a number; got 'descent(1)': write 'descent'",
+    "ubfm_s()": "of the searches alphabeta and mcts alone take a number; got 'ubfm_s()': write 'ubfm_s'",
+}
+
+
+@pytest.mark.parametrize("text", NO_SEARCH)
+def test_what_names_no_search(text: str, tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match=re.escape(NO_SEARCH[text])):
+        parse_search(text)
     with pytest.raises(AgentError):  # before the folder is looked into
         load_agent(tmp_path, search=text)
+
+
+def test_a_word_is_a_text() -> None:
+    with pytest.raises(AgentError, match=r"one of ubfm_s, .*; got 7"):
+        parse_search(7)  # type: ignore[arg-type]
+
+
+# The registry
+
+
+def test_the_names_of_settings_are_those_of_the_registry() -> None:
+    """`config` cannot import the searches, so it has the names for types and the command line."""
+    assert set(get_args(SearchName)) == set(OWN_SETTINGS)
+    assert {*get_args(PlayName), "ubfm_s"} == set(ALGORITHMS)
+    assert {"ubfm_s", *get_args(SearchName)} == set(WORDS)
+    assert set(get_args(DecisionName)) == set(DECISIONS)
+    assert set(get_args(ProverName)) == {name for name, own in OWN_SETTINGS.items() if "resolved_hours" in own}
+
+
+def test_a_search_has_one_class_by_whatever_name() -> None:
+    for algorithm in ALGORITHMS.values():
+        assert algorithm.search is ALGORITHMS[algorithm.settings["algorithm"]].search
+
+
+NOT_DEFAULT: dict[str, Any] = {
+    "longest_descent": 2,
+    "resolved_hours": 1.0,
+    "depth": 2,
+    "exploration_constant": 0.5,
+    "first_play_urgency": True,
+    "rollouts": True,
+    "virtual_loss_batch": 2,
+}
+
+
+def test_every_setting_of_a_search_of_its_own_is_tried() -> None:
+    assert {name for own in OWN_SETTINGS.values() for name in own} == {*NOT_DEFAULT, "completion"}
+
+
+@pytest.mark.parametrize("setting", NOT_DEFAULT)
+@pytest.mark.parametrize("algorithm", get_args(SearchName))
+def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
+    """It reaches the search, or is refused."""
+    value = NOT_DEFAULT[setting]
+    if setting not in OWN_SETTINGS[algorithm]:
+        with pytest.raises(ConfigError, match=rf"search.{setting} must be (none|false), as only .* ha(s|ve) it"):
+            SearchConfig(algorithm=algorithm, **{setting: value})
+        return
+    known = ResolvedStates() if setting == "resolved_hours" else None
+    search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **{setting: value}), Gain(), known)
+    argument = {"longest_descent": "longest", "resolved_hours": "known"}.get(setting, setting)
+    assert getattr(search, argument) == (value if known is None else known)
+
+
+@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts"])
+def test_proven_states_are_not_given_to_a_search_that_does_not_look_into_them(algorithm: SearchName) -> None:
+    with pytest.raises(SearchError, match=f"for Descent and UBFM, got '{algorithm}'"):
+        make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm), Gain(), ResolvedStates())
+
+
+@pytest.mark.parametrize("kind", [Descent, UBFM])
+def test_proven_states_are_not_given_to_a_search_without_completion(kind: type[Search]) -> None:
+    with pytest.raises(SearchError, match="for a search with completion, got one without"):
+        kind(TIC_TAC_TOE, completion=False, known=ResolvedStates())
+
+
+# Matches while training
+
+
+def evaluated_with(search: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Agent]:
+    """The agents that play an evaluation of a run with this `evaluation.search`."""
+    agents = []
+    make = evaluation.Agent
+
+    def noted(*args: Any, **options: Any) -> Agent:
+        agents.append(make(*args, **options))
+        return agents[-1]
+
+    monkeypatch.setattr(evaluation, "Agent", noted)
+    settings = EvaluationConfig(every_matches=2, matches=2, simulations=1, seconds=0.001, search=search)
+    train(TIC_TAC_TOE, dataclasses.replace(config(), evaluation=settings, matches=2), tmp_path / "run")
+    return agents
+
+
+@pytest.mark.parametrize("text", ["ubfm_s", "descent", "alphabeta(1)", "mcts(2.5)"])
+def test_matches_while_training_are_played_with_the_search_asked_for(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, decision, attributes = PLAYED[text]
+    agents = evaluated_with(text, monkeypatch, tmp_path)
+    assert len(agents) == 2
+    for agent in agents:
+        assert (type(agent.search), agent.decision) == (kind, decision)
+        assert {name: getattr(agent.search, name) for name in attributes} == attributes
+
+
+def test_a_run_does_not_begin_with_a_search_that_there_is_not(tmp_path: Path) -> None:
+    settings = dataclasses.replace(config(), evaluation=EvaluationConfig(search="mtcs"))
+    with pytest.raises(ConfigError, match=r"^evaluation.search must name a search: .*did you mean 'mcts'"):
+        train(TIC_TAC_TOE, settings, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 # The evaluator of an agent without a network

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import resource
 from itertools import count
+from typing import get_args
 
 import numpy as np
 import pyspiel
@@ -14,12 +15,13 @@ from oracles.brute_force import BruteForce
 from oracles.evaluators import noise
 
 import athenan_spiel.solving.solver
+from athenan_spiel.config.search import ProverName
 from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
-from athenan_spiel.search import drive
+from athenan_spiel.search import UBFM, drive
 from athenan_spiel.solving.ahead import PATIENCE, WinsAhead
-from athenan_spiel.solving.solver import SEARCHES, Proof, ProofBounds, solve
+from athenan_spiel.solving.solver import Proof, ProofBounds, solve
 
 GAMES = [
     "tic_tac_toe",
@@ -59,9 +61,9 @@ def check_line(proof: Proof, state: pyspiel.State, oracle: BruteForce) -> None:
     assert state.is_terminal()
 
 
-@pytest.mark.parametrize("algorithm", SEARCHES)
+@pytest.mark.parametrize("algorithm", get_args(ProverName))
 @pytest.mark.parametrize("spec", GAMES)
-def test_the_value_and_the_line_are_those_of_perfect_play(spec: str, algorithm: str) -> None:
+def test_the_value_and_the_line_are_those_of_perfect_play(spec: str, algorithm: ProverName) -> None:
     oracle = BruteForce()
     for seed in range(4):
         state = random_state(spec, seed, seed)
@@ -188,7 +190,7 @@ def test_what_cannot_be_proven_is_refused() -> None:
     game = load_game("tic_tac_toe")
     with pytest.raises(SearchError, match="got a terminal one after \\[0, 3, 1, 4, 2\\]"):
         solve(game, state_after("tic_tac_toe", 0, 3, 1, 4, 2))
-    with pytest.raises(ConfigError, match="by ubfm or descent, got 'decent': did you mean 'descent'"):
+    with pytest.raises(ConfigError, match="by descent or ubfm, got 'decent': did you mean 'descent'"):
         solve(game, algorithm="decent")
 
 
@@ -248,7 +250,7 @@ def test_looking_ahead_saves_most_of_the_nodes() -> None:
     state = state_after("hex(board_size=4)", 5, 10, 6)
     game = state.get_game()
     proof = solve(game, state, algorithm="ubfm")
-    search = SEARCHES["ubfm"](game)
+    search = UBFM(game)
     tree = search.new_tree()
     from athenan_spiel.evaluators import ZeroEvaluator
     from athenan_spiel.search import Budget, think
