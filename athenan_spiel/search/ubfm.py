@@ -2,7 +2,7 @@
 
 Each iteration follows the best unresolved actions from the root to the first state that is not in the tree,
 expands it, and carries its value back. Playing the most selected action of the root instead of the best one
-(`decisions.safest`, Algorithm 13) makes it UBFM_s.
+(`choice.safest`, Algorithm 13) makes it UBFM_s.
 """
 
 from __future__ import annotations
