@@ -25,9 +25,9 @@ from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.play.matches import random_openings
 from athenan_spiel.search import make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
+from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import learning_device, require_means
 from athenan_spiel.training.toml_lines import KeyPath
-from athenan_spiel.training.trainer import Trainer
 
 MOST_MATCHES = 1_000_000
 """The matches of an experiment at most; the article's Table 3 has half as many."""
@@ -123,11 +123,12 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
 
 def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
     """Make all that trains; returns the worth of a match, and the memory that the network takes beside a processor."""
-    trainer = Trainer(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
-    shape = trainer.encoder.shape
+    learner = LearnerSide(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
+    make_search(game, config.search, learner.outcome)
+    shape = learner.encoder.shape
     require_means(config, shape)
     on_gpu = learning_device(config.engine) != "cpu"
-    return trainer.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size)
+    return learner.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size)
 
 
 def _require_room(processes: int, needed: int) -> None:

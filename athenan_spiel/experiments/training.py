@@ -41,8 +41,8 @@ from athenan_spiel.training.checkpoints import (
     read_header,
 )
 from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted
+from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
-from athenan_spiel.training.trainer import fraction_done
 
 STAGES = "stages"
 PATIENCE_SECONDS = 15.0

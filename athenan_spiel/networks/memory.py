@@ -2,9 +2,9 @@
 
 The network is made on torch's meta device, where its layers have shapes and no numbers.
 
-A network that plays is there twice: the module, and the engine's copy. One that learns also has a gradient and Adam's
-two moments, of which a checkpoint that is written holds a copy. To that come the numbers that a minibatch leaves in
-each layer for the way back.
+A network that plays is there twice: the module, and the engine's copy. One that learns is there once more, with a
+gradient and Adam's two moments, of which a checkpoint that is written holds a copy. To that come the numbers that a
+minibatch leaves in each layer for the way back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from athenan_spiel.system.machine import free_memory, gigabytes
 NUMBER = 4
 """Bytes of a float32."""
 PLAYING = 2
-LEARNING = 7
+LEARNING = 8
 """How many times there are as many numbers as weights."""
 LEFT_BEHIND = 20
 LEFT_BEHIND_IN_BFLOAT16 = 6

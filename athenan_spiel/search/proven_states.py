@@ -15,7 +15,7 @@ value they had, and asks the evaluator nothing about them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -90,8 +90,11 @@ class ResolvedStates:
 
     def add(self, proofs: Iterable[tuple[Hashable, int, Proof]]) -> None:
         """Keep (key, number of actions played, proof) of each; of two with one key, the later."""
-        for key, ply, proof in proofs:
-            name = digest(key)
+        self.add_arrays(proofs_to_arrays(proofs))
+
+    def add_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """As `add`, of what `proofs_to_arrays` made of the proofs, in another process perhaps."""
+        for name, ply, proof in _rows(arrays):
             table = self._by_ply.get(ply, {})
             if name not in table:
                 if self._count >= self._most:
@@ -106,15 +109,7 @@ class ResolvedStates:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The memory as four arrays over its N states: uint8 [N, 16], int32 [N], int8 [N], float64 [N]."""
-        proofs = [proof for table in self._by_ply.values() for proof in table.values()]
-        names = b"".join(name for table in self._by_ply.values() for name in table)
-        plies = [np.full(len(table), ply, np.int32) for ply, table in self._by_ply.items()]
-        return {
-            "digests": np.frombuffer(names, np.uint8).reshape(-1, DIGEST_BYTES),
-            "plies": np.concatenate([np.empty(0, np.int32), *plies]),
-            "completions": np.array([completion for completion, _ in proofs], np.int8),
-            "values": np.array([value for _, value in proofs], np.float64),
-        }
+        return _to_arrays([(name, ply, proof) for ply, table in self._by_ply.items() for name, proof in table.items()])
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], most: int = MOST_STATES) -> ResolvedStates:
@@ -134,8 +129,29 @@ class ResolvedStates:
         if not np.isfinite(arrays["values"]).all():
             raise CheckpointError("expected finite 'values' of resolved states, got some that are not")
         memory = cls(most)
-        digests, *columns = (arrays[name] for name in names)
-        for row, ply, completion, value in zip(digests, *(column.tolist() for column in columns), strict=True):
-            memory._by_ply.setdefault(ply, {})[row.tobytes()] = (completion, value)
+        for name, ply, proof in _rows(arrays):
+            memory._by_ply.setdefault(ply, {})[name] = proof
         memory._count = sum(map(len, memory._by_ply.values()))
         return memory
+
+
+def proofs_to_arrays(proofs: Iterable[tuple[Hashable, int, Proof]]) -> dict[str, NDArray[Any]]:
+    """(key, number of actions played, proof) of each of N states, in order, as `ResolvedStates.to_arrays` has them."""
+    return _to_arrays([(digest(key), ply, proof) for key, ply, proof in proofs])
+
+
+def _to_arrays(rows: Sequence[tuple[bytes, int, Proof]]) -> dict[str, NDArray[Any]]:
+    return {
+        "digests": np.frombuffer(b"".join(name for name, _, _ in rows), np.uint8).reshape(-1, DIGEST_BYTES),
+        "plies": np.array([ply for _, ply, _ in rows], np.int32),
+        "completions": np.array([completion for _, _, (completion, _) in rows], np.int8),
+        "values": np.array([value for _, _, (_, value) in rows], np.float64),
+    }
+
+
+def _rows(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[bytes, int, Proof]]:
+    """(digest, number of actions played, proof) of each state that the arrays hold."""
+    digests, plies, completions, values = (arrays[name] for name in _COLUMNS)
+    columns = zip(digests, plies.tolist(), completions.tolist(), values.tolist(), strict=True)
+    for row, ply, completion, value in columns:
+        yield row.tobytes(), ply, (completion, value)

@@ -137,7 +137,7 @@ class LearningFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundFinished:
-    """What is to be learned of a round is learned, and the engine has the new weights.
+    """What is to be learned of a round is learned: the next one is played with the new weights.
 
     These are all its matches, but for a round that the time limit ends.
     """

@@ -31,15 +31,17 @@ from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, suited_kind
+from athenan_spiel.training import clock
+from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import fit_names, fit_to, measure
+from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.session import Beginning, Run, Session, now
+from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
-from athenan_spiel.training.trainer import Trainer
 
 FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
 """Settings that a run keeps from its beginning on: the weights and what was learned rest on them."""
@@ -86,15 +88,16 @@ def train(
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
     suited_kind(config.outcome, game)
-    start = now()
+    start = clock.now()
     measured = measure(game)
     game, config, choice = fit_to(game, config, measured, names)
-    trainer = Trainer(game, config)  # what it refuses leaves no folder behind
+    learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
+    actor = Actor(game, config, learner.outcome)
     with run_folder.locked():
         run_folder.require_new()
         run_folder.write_settings(str(game), config)
         beginning = Beginning(start, measured.length, choice)
-        return Session(run_folder, trainer, beginning, listeners, stop, milestones).run()
+        return Session(run_folder, learner, actor, beginning, listeners, stop, milestones).run()
 
 
 def resume(
@@ -139,10 +142,11 @@ def resume(
         if kind is None and is_code(config.outcome):
             raise not_allowed(config.outcome)
         extended = _extended(config, checkpoint, more_matches, more_seconds)
-        trainer = Trainer(load_game(spec), extended, checkpoint, kind)
+        learner = LearnerSide(load_game(spec), extended, checkpoint, kind)
+        actor = Actor(learner.game, extended, learner.outcome)
         if extended != config:
             run_folder.write_settings(spec, extended)
-        return Session(run_folder, trainer, run_folder.newest(), listeners, stop, milestones).run()
+        return Session(run_folder, learner, actor, run_folder.newest(), listeners, stop, milestones).run()
 
 
 def _require_hooks(listeners: Sequence[Listener], stop: Callable[[], bool] | None, milestones: Sequence[float]) -> None:

@@ -1,4 +1,4 @@
-"""What a run needs of the machine, compared with what that has before anything begins.
+"""What a run needs of the machine and of the game, compared with what they have before anything begins.
 
 Settings that another machine took may be too much for this one. They can be read all the same, and an agent plays with
 them as long as its network fits; training refuses them, with the setting's name.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyspiel
 import torch
 
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.engines import make_engine, require_threads
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.learning.learner import uses_bfloat16
 from athenan_spiel.networks import learning_bytes, require_memory
+from athenan_spiel.outcomes import Outcome
+from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.machine import memory
 
 
@@ -43,3 +46,21 @@ def require_means(config: TrainingConfig, shape: Sequence[int]) -> None:
             f"got {config.replay.megabytes!r}"
         )
     make_engine(config.engine, shape)  # says so where its device or its package is missing
+
+
+def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome) -> None:
+    """Raise `ConfigError` for settings that the game or the outcome does not allow."""
+    if config.search.resolved_hours is not None and outcome.path_dependent:
+        raise ConfigError(
+            f"search.resolved_hours must be none with outcome {config.outcome!r}, which depends on the way to a state, "
+            f"got {config.search.resolved_hours!r}"
+        )
+    if config.evaluation.every_matches is not None and game.num_players() == 1:
+        raise ConfigError(
+            f"evaluation.every_matches must be none in a game for one player such as {str(game)!r}, "
+            f"got {config.evaluation.every_matches!r}: the scores of its matches are shown"
+        )
+    try:
+        parse_search(config.evaluation.search).make(game, outcome)
+    except AthenanError as error:
+        raise ConfigError(f"evaluation.search must name a search: {error}") from None

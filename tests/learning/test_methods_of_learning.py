@@ -13,8 +13,9 @@ from training_runs import TINY, state_of
 from athenan_spiel.config import ExplorationConfig, ReplayConfig, TargetsConfig, TrainingConfig
 from athenan_spiel.search.choice import Decision, make_decision
 from athenan_spiel.training import resume, train
+from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.events import Event, LearningFinished, MatchFinished
-from athenan_spiel.training.trainer import Trainer
+from athenan_spiel.training.learner_side import LearnerSide
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 
@@ -107,11 +108,11 @@ def test_moves_are_decided_by_progress_and_the_outcomes_scale(monkeypatch: pytes
         asked.append((config, progress, scale))
         return make_decision(config, progress, scale)
 
-    monkeypatch.setattr("athenan_spiel.training.trainer.make_decision", spy)
-    trainer = Trainer(TIC_TAC_TOE, case(exploration=ExplorationConfig(distribution="softmax")))
-    trainer.new_round(0.3, lambda: None)
-    assert asked == [(trainer.config.exploration, 0.3, trainer.outcome.scale)]
-    assert trainer.outcome.scale > 1
+    monkeypatch.setattr("athenan_spiel.training.actor.make_decision", spy)
+    learner = LearnerSide(TIC_TAC_TOE, case(exploration=ExplorationConfig(distribution="softmax")))
+    Actor(TIC_TAC_TOE, learner.config, learner.outcome).play(learner.published(), None, learner.new_round(), 0.3)
+    assert asked == [(learner.config.exploration, 0.3, learner.outcome.scale)]
+    assert learner.outcome.scale > 1
 
 
 def test_each_method_of_replay_learns_its_own_number_of_states(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import CHUNK, RandomEnds
 from athenan_spiel.outcomes import make_outcome, register_outcome
-from athenan_spiel.training import preset, resume, session, train
+from athenan_spiel.training import preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import CheckpointWritten, Event, RunStarted, WarmUpFinished, WarmUpProgress
 
@@ -234,7 +234,7 @@ def test_its_time_is_not_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return any(isinstance(event, WarmUpFinished) for event in told)
 
     monkeypatch.setattr(Learner, "learn", slow)
-    monkeypatch.setattr(session, "time", clock)
+    monkeypatch.setattr("athenan_spiel.training.clock.time", clock)
     config = dataclasses.replace(WARM, learner=dataclasses.replace(WARM.learner, batch_size=50))
     run = train(GAME, config, tmp_path / "run", listeners=[told.append], stop=stop)
     (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
@@ -262,7 +262,7 @@ def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path, at: int) -> N
 
 
 def test_ctrl_c_ends_it_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     config = dataclasses.replace(WARM, warm_up=WarmUpConfig(states=100 * CHUNK, processes=2))
 
     def listener(event: Event) -> None:

@@ -25,7 +25,8 @@ from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.training import evaluation, load_agent, train
-from athenan_spiel.training.trainer import Trainer
+from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.learner_side import LearnerSide
 
 TIC_TAC_TOE = load("tic_tac_toe")
 
@@ -72,7 +73,17 @@ def test_settings_make_the_search(settings: dict[str, Any], kind: type[Search], 
     assert type(search) is kind
     assert search.outcome is outcome
     assert {name: getattr(search, name) for name in attributes} == attributes
-    assert type(Trainer(TIC_TAC_TOE, config(**settings))._search) is kind
+
+
+@pytest.mark.parametrize(("settings", "kind"), [(settings, kind) for settings, kind, _ in SEARCHES.values()])
+def test_an_actor_searches_as_the_settings_say(
+    settings: dict[str, Any], kind: type[Search], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[Search] = []
+    monkeypatch.setattr("athenan_spiel.training.actor.Round", lambda _, search, *rest, **named: searches.append(search))
+    learner = LearnerSide(TIC_TAC_TOE, config(**settings))
+    Actor(TIC_TAC_TOE, learner.config, learner.outcome).play(learner.published(), None, [1], progress=0.0)
+    assert [type(search) for search in searches] == [kind]
 
 
 @pytest.mark.parametrize("settings", [settings for settings, _, _ in SEARCHES.values()], ids=SEARCHES)

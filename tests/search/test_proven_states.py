@@ -30,7 +30,7 @@ from athenan_spiel.search.walk import Questions
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import read_checkpoint, read_header
 from athenan_spiel.training.events import Event, RoundFinished
-from athenan_spiel.training.trainer import Trainer
+from athenan_spiel.training.learner_side import LearnerSide
 
 PLAY = completed(ordinal(constant_exploitation(0.5)))
 KEPT = dataclasses.replace(TINY, search=SearchConfig(iterations=3, resolved_hours=12.0))
@@ -213,22 +213,22 @@ def test_a_run_that_was_stopped_goes_on_with_its_memory(tmp_path: Path) -> None:
 
 
 def test_the_memory_is_emptied_in_time(tmp_path: Path) -> None:
-    trainer = Trainer(GAME, KEPT)
-    assert trainer.resolved is not None
-    trainer.resolved.add([("a", 1, (1, 1.0))])
-    trainer.forget_resolved(12 * 3600.0 - 1)
-    assert len(trainer.resolved) == 1
-    trainer.forget_resolved(12 * 3600.0)
-    assert (len(trainer.resolved), trainer.counters.resolved_since) == (0, 12 * 3600.0)
-    trainer.resolved.add([("a", 1, (1, 1.0))])
-    trainer.forget_resolved(20 * 3600.0)
-    assert len(trainer.resolved) == 1
-    again = Trainer(GAME, KEPT, trainer.checkpoint())
-    again.forget_resolved(23 * 3600.0)
-    assert again.resolved is not None
-    assert len(again.resolved) == 1
-    again.forget_resolved(24 * 3600.0)
-    assert len(again.resolved) == 0
+    learner = LearnerSide(GAME, KEPT)
+    assert learner.proven is not None
+    learner.proven.add([("a", 1, (1, 1.0))])
+    learner.forget_proven(12 * 3600.0 - 1)
+    assert len(learner.proven) == 1
+    learner.forget_proven(12 * 3600.0)
+    assert (len(learner.proven), learner.counters.resolved_since) == (0, 12 * 3600.0)
+    learner.proven.add([("a", 1, (1, 1.0))])
+    learner.forget_proven(20 * 3600.0)
+    assert len(learner.proven) == 1
+    again = LearnerSide(GAME, KEPT, learner.checkpoint(20 * 3600.0))
+    again.forget_proven(23 * 3600.0)
+    assert again.proven is not None
+    assert len(again.proven) == 1
+    again.forget_proven(24 * 3600.0)
+    assert len(again.proven) == 0
 
 
 @pytest.mark.parametrize(("hours", "kept"), [(12.0, True), (1e-9, False), (None, None)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,9 @@ CONFIG = ath.TrainingConfig(
 @pytest.mark.slow("a match of each of OpenSpiel's games, some of which last hundreds of plies")
 @pytest.mark.parametrize("name", GAMES)
 def test_it_trains(name: str, tmp_path: Path) -> None:
-    run = ath.train(ath.load_game(name), CONFIG, tmp_path / "run")
+    game = ath.load_game(name)
+    config = CONFIG if game.num_players() > 1 else dataclasses.replace(CONFIG, outcome="score")
+    run = ath.train(game, config, tmp_path / "run")
     assert (run.matches, run.reason) == (1, "matches")
     first, last = (load_file(tmp_path / "run" / "checkpoints" / f"{n:06}" / "weights.safetensors") for n in (0, 1))
     assert first.keys() == last.keys()

@@ -13,8 +13,8 @@ from training_runs import TIC_TAC_TOE, TINY, edit_settings, state_of
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.trainer import Trainer
 
 
 def test_more_matches_take_the_place_of_both_limits(tiny_run: Path, tmp_path: Path) -> None:
@@ -88,14 +88,14 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tiny_run: Path) -> None:
     assert checkpoint is not None
     wider = dataclasses.replace(TINY, network=dataclasses.replace(TINY.network, neurons=17))
     with pytest.raises(CheckpointError, match="the checkpoint's weights do not fit") as error:
-        Trainer(TIC_TAC_TOE, wider, checkpoint)
+        LearnerSide(TIC_TAC_TOE, wider, checkpoint)
     assert len(str(error.value).splitlines()) == 1
     for change in ({"matches": {}}, {}):
         header = dataclasses.replace(checkpoint.header, generators=change)
         with pytest.raises(CheckpointError, match="the checkpoint does not fit this run"):
-            Trainer(TIC_TAC_TOE, TINY, dataclasses.replace(checkpoint, header=header))
+            LearnerSide(TIC_TAC_TOE, TINY, dataclasses.replace(checkpoint, header=header))
     sizes = checkpoint.replay["shapes"].copy()
     sizes[:, 1] -= 1  # as many bytes a row, one number less
     foreign = dataclasses.replace(checkpoint, replay=checkpoint.replay | {"shapes": sizes})
     with pytest.raises(CheckpointError, match="its replay holds states of 35 numbers, not of 36"):
-        Trainer(TIC_TAC_TOE, TINY, foreign)
+        LearnerSide(TIC_TAC_TOE, TINY, foreign)

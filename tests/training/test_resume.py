@@ -159,7 +159,7 @@ def interrupt() -> None:
 def test_ctrl_c_saves_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any], kind: type
 ) -> None:
-    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     before = signal.getsignal(signal.SIGINT)
     told: list[Event] = []
 
@@ -196,7 +196,7 @@ def test_learning_that_takes_too_long_after_a_request_is_dropped_and_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, number: int
 ) -> None:
     """The state before the round is saved, whatever was learned of it; here no time at all is given to learning."""
-    monkeypatch.setattr("athenan_spiel.training.session.LEARNING_SECONDS", -1.0)
+    monkeypatch.setattr("athenan_spiel.training.limits.LEARNING_SECONDS", -1.0)
     heard: list[Event] = []
 
     def listener(event: Event) -> None:
@@ -215,7 +215,7 @@ def test_learning_that_takes_too_long_after_a_request_is_dropped_and_done_again(
 def test_an_error_of_a_listeners_own_is_its_own_and_the_run_is_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any], kind: type
 ) -> None:
-    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
     heard: list[Event] = []
 
@@ -237,7 +237,7 @@ def test_an_error_of_a_listeners_own_is_its_own_and_the_run_is_saved(
 def test_a_folder_that_is_gone_is_said_in_one_line_and_not_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any], kind: type, moved: bool
 ) -> None:
-    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     folder = tmp_path / "run"
 
     def listener(event: Event) -> None:
@@ -284,7 +284,7 @@ def test_ctrl_c_twice_during_a_write_destroys_nothing(
         original(descriptor)
 
     monkeypatch.setattr(os, "fsync", interrupted_fsync)
-    monkeypatch.setattr("athenan_spiel.training.session.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         train(GAME, config, tmp_path / "run", listeners=[listener])

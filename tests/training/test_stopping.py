@@ -215,7 +215,7 @@ def test_before_a_run_has_begun_nothing_is_said_of_saving(
     def interrupted(*arguments: object) -> None:
         send(signal.SIGTERM)
 
-    monkeypatch.setattr("athenan_spiel.training.loop.Trainer", interrupted)
+    monkeypatch.setattr("athenan_spiel.training.loop.LearnerSide", interrupted)
     assert main(["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *ATHENAN_TINY]) == 143
     assert capsys.readouterr().err == "athenan train: stopped\n"
     assert not (tmp_path / "run").exists()

@@ -19,9 +19,10 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.checkpoints import CHECKSUM
+from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.loading import game_of
+from athenan_spiel.training.model import make_model
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.trainer import Trainer
 
 
 def test_the_trained_agent_plays(tiny_run: Path) -> None:
@@ -39,7 +40,8 @@ def test_the_trained_agent_is_the_network_of_the_newest_checkpoint(tiny_run: Pat
     checkpoint = RunFolder(tiny_run).load()
     assert checkpoint is not None
     state = TIC_TAC_TOE.new_initial_state()
-    expected = Trainer(TIC_TAC_TOE, TINY, checkpoint).evaluator([state])
+    learner = LearnerSide(TIC_TAC_TOE, TINY, checkpoint)
+    expected = make_model(TIC_TAC_TOE, TINY, learner.outcome, checkpoint.weights).evaluator([state])
     assert np.array_equal(load_agent(tiny_run).evaluator([state]), expected)
 
 

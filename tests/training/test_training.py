@@ -26,7 +26,7 @@ from athenan_spiel.config import (
     TrainingConfig,
 )
 from athenan_spiel.errors import CheckpointError, ConfigError, EvaluatorError, LearningError, UnsupportedGameError
-from athenan_spiel.training import load_agent, preset, resume, session, train
+from athenan_spiel.training import load_agent, preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     CheckpointWritten,
@@ -39,8 +39,10 @@ from athenan_spiel.training.events import (
     RunFinished,
     RunStarted,
 )
+from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.limits import fraction_done
+from athenan_spiel.training.model import make_model
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.trainer import Trainer, fraction_done
 
 ENDLESS = dataclasses.replace(TINY, matches=None)
 
@@ -95,14 +97,15 @@ def test_a_run_on_cuda_goes_on_and_its_agent_plays_without(tmp_path: Path) -> No
 def test_the_trained_network_knows_the_last_matches_better_than_the_first_one(tmp_path: Path) -> None:
     config = dataclasses.replace(TINY, matches=30, learner=dataclasses.replace(TINY.learner, learning_rate=0.01))
     run = train(TIC_TAC_TOE, config, tmp_path / "run")
-    trained = Trainer(TIC_TAC_TOE, config, RunFolder(run.folder).load())
+    trained = LearnerSide(TIC_TAC_TOE, config, RunFolder(run.folder).load())
     (batch,) = trained.replay.sample(batch_size=10**6)
 
-    def error(trainer: Trainer) -> float:
-        values = trainer.engine.infer(batch.observations.reshape(-1, *trainer.encoder.shape))
+    def error(learner: LearnerSide) -> float:
+        model = make_model(TIC_TAC_TOE, config, learner.outcome, learner.published().weights)
+        values = model.evaluator.engine.infer(batch.observations.reshape(-1, *model.encoder.shape))
         return float(np.square(values - batch.values).mean())
 
-    assert error(trained) < 0.7 * error(Trainer(TIC_TAC_TOE, config))
+    assert error(trained) < 0.7 * error(LearnerSide(TIC_TAC_TOE, config))
 
 
 def test_events_come_in_the_promised_order(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_the_folder_holds_a_run(tiny_run: Path) -> None:
     header = read_header(tiny_run / "checkpoints" / "000012")
     assert header.game == str(TIC_TAC_TOE)
     assert header.config == TINY
-    assert header.outcome == Trainer(TIC_TAC_TOE, TINY).outcome.parameters
+    assert header.outcome == LearnerSide(TIC_TAC_TOE, TINY).outcome.parameters
     assert (header.counters.matches, header.counters.rounds) == (12, 4)
 
 
@@ -214,7 +217,7 @@ def test_a_stop_request_drops_the_round_and_saves_what_was_before_it(tmp_path: P
 
 def test_the_time_limit_is_kept_over_resumptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(step=2**-8)
-    monkeypatch.setattr(session, "time", clock)
+    monkeypatch.setattr("athenan_spiel.training.clock.time", clock)
     config = dataclasses.replace(ENDLESS, seconds=0.6, search=SearchConfig(iterations=30))
     run = train(pyspiel.load_game("connect_four"), config, tmp_path / "run")
     assert run.reason == "seconds"
@@ -327,7 +330,7 @@ def test_slow_checkpoints_are_spaced_out(tmp_path: Path, monkeypatch: pytest.Mon
         return original(self, checkpoint)
 
     monkeypatch.setattr(RunFolder, "save", slow)
-    monkeypatch.setattr(session, "time", clock)
+    monkeypatch.setattr("athenan_spiel.training.clock.time", clock)
     events: list[Event] = []
     train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[events.append])
     assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 12]

@@ -1,0 +1,178 @@
+"""An actor: plays the matches of a run and gives a record of each, and learns nothing itself.
+
+Weights, proven states and seeds go in, records of plain arrays and numbers come out, so a process or a network may lie
+between an actor and those who learn. A round is a pure function of what goes in, where moves are limited by iterations
+or evaluations: with new weights after the same `advance`, an actor anywhere gives the same records to the bit.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyspiel
+from numpy.typing import NDArray
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.evaluators import NetworkEvaluator
+from athenan_spiel.learning import Targets, TargetsMethod, make_targets
+from athenan_spiel.outcomes import Outcome
+from athenan_spiel.play.self_play import Match, Round
+from athenan_spiel.search import Budget, make_search
+from athenan_spiel.search.choice import Decision, make_decision
+from athenan_spiel.search.proven_states import Known, proofs_to_arrays
+from athenan_spiel.training.model import Weights, make_model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MatchRecord:
+    """A finished match of self-play, as those who learn from it take it.
+
+    Plain arrays and numbers that share nothing with the tree, so a record may be pickled; its arrays never change.
+    """
+
+    targets: Targets
+    """The learning rows of the match: packed observations, values and weights."""
+    returns: tuple[float, ...]
+    """As OpenSpiel's `state.returns()`."""
+    length: int
+    """Actions played."""
+    iterations: int
+    """Of the search, over the whole match."""
+    evaluations: int
+    """States valued by the network in the match."""
+    proofs: Mapping[str, NDArray[Any]] | None
+    """The states that the match has proven, for `ResolvedStates.add_arrays`; None where they are not kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedWeights:
+    """The weights of a network at one moment.
+
+    Attributes:
+        version: two of one version are the same weights.
+        weights: valid until learning goes on: who wants them longer copies them.
+    """
+
+    version: int
+    weights: Weights
+
+
+class Actor:
+    """Plays rounds of self-play with the weights that it is given.
+
+    Args:
+        game, config: what is played, and how.
+        outcome: what the ends of matches are worth.
+
+    Raises:
+        ConfigError: the network does not fit the game or the memory, or the engine this machine.
+    """
+
+    def __init__(self, game: pyspiel.Game, config: TrainingConfig, outcome: Outcome) -> None:
+        self._config = config
+        self._model = make_model(game, config, outcome)
+        self._targets = make_targets(config.targets, self._model.encoder)
+        self._version: int | None = None
+
+    @property
+    def evaluator(self) -> NetworkEvaluator:
+        """Values states with the weights that were loaded last."""
+        return self._model.evaluator
+
+    def load(self, published: PublishedWeights) -> None:
+        """Play with these weights from now on, in a round that is in progress too."""
+        if published.version != self._version:
+            self._model.load(published.weights)
+            self._version = published.version
+
+    def play(
+        self, published: PublishedWeights, proven: Known | None, seeds: Sequence[int], progress: float
+    ) -> RoundInPlay:
+        """Begin a round.
+
+        Args:
+            proven: the states proven in earlier matches, which stay as they are while the round is played; none: they
+                are not kept.
+            seeds: of the matches, which are played side by side.
+            progress: how much of the run lies behind, in [0, 1], for annealed exploration.
+        """
+        self.load(published)
+        model, search = self._model, self._config.search
+        decision = _Counted(make_decision(self._config.exploration, progress, model.outcome.scale))
+        matches = Round(
+            model.game,
+            make_search(model.game, search, model.outcome, proven),
+            model.evaluator,
+            decision,
+            Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations),
+            seeds,
+            new_store=self._targets.new_store,
+        )
+        return RoundInPlay(matches, decision, self._targets, keep_proofs=proven is not None)
+
+
+class _Counted:
+    """A decision that counts how often it was made, once for each action played."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.count = 0
+        self._decision = decision
+
+    def __call__(self, node: Any, rng: random.Random) -> int:
+        self.count += 1
+        return self._decision(node, rng)
+
+
+class RoundInPlay:
+    """The matches of a round in progress: `advance`, and `take` the records of those that have ended."""
+
+    def __init__(self, matches: Round, decision: _Counted, targets: TargetsMethod, *, keep_proofs: bool) -> None:
+        self._round = matches
+        self._decision = decision
+        self._targets = targets
+        self._keep_proofs = keep_proofs
+
+    @property
+    def plies(self) -> int:
+        """Actions played so far."""
+        return self._decision.count
+
+    @property
+    def alive(self) -> int:
+        """Matches that have not ended."""
+        return self._round.alive
+
+    @property
+    def evaluations(self) -> int:
+        """States valued so far."""
+        return self._round.evaluations
+
+    def advance(self) -> bool:
+        """Play on until the next values are wanted; False once every match has ended.
+
+        Raises:
+            EvaluatorError: a value is not finite.
+        """
+        return self._round.advance()
+
+    def take(self) -> MatchRecord | None:
+        """The record of the match whose turn it is by the order of the seeds, if it has ended; it is given once."""
+        match = self._round.take()
+        return None if match is None else self._record(match)
+
+    def rest(self) -> Iterator[MatchRecord]:
+        """The records of those that have ended out of turn, in the order of their seeds: the others end no more."""
+        return map(self._record, self._round.matches())
+
+    def _record(self, match: Match) -> MatchRecord:
+        return MatchRecord(
+            targets=self._targets.read(match),
+            returns=tuple(match.returns),
+            length=len(match.history),
+            iterations=match.iterations,
+            evaluations=match.evaluations,
+            proofs=proofs_to_arrays(match.tree.proofs()) if self._keep_proofs else None,
+        )

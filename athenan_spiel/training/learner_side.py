@@ -1,0 +1,304 @@
+"""The side of a run that learns: everything that a checkpoint holds, and what changes it.
+
+Seeds and weights go out to an actor, match records come in. A round begins with its seeds (`new_round`); each record is
+learned (`learn`) when it and those before it are there; `end_round` is for what is done once a round. Between two
+rounds `checkpoint` is the whole truth: one who is restored from it goes on as this one would. Until a round has ended
+`drop_round` takes back all that it has changed, and `drop_phase` what the last match has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.encoding.encoder import Encoder
+from athenan_spiel.engines import torch_threads
+from athenan_spiel.errors import CheckpointError
+from athenan_spiel.learning import Replay, make_replay
+from athenan_spiel.learning.augmentation import Augmentation
+from athenan_spiel.learning.learner import Learner
+from athenan_spiel.learning.replay import Batch
+from athenan_spiel.learning.warm_up import RandomEnds
+from athenan_spiel.outcomes import Kind, Outcome, make_outcome, outcome_from_parameters
+from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.training.actor import MatchRecord, PublishedWeights
+from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
+from athenan_spiel.training.events import LearningFinished, MatchFinished
+from athenan_spiel.training.means import learning_device, require_means, require_suited
+from athenan_spiel.training.model import Weights, load_weights, value_network
+from athenan_spiel.training.randomness import Randomness
+
+
+class LearnerSide:
+    """What a run has learned.
+
+    Args:
+        game: the game to learn.
+        config: the run's settings.
+        checkpoint: where to go on; none: a new run.
+        kind: what the outcome is made of, where it is code of one's own and a checkpoint alone names it.
+
+    Attributes:
+        counters: how far the run has come; of `seconds` the loop is told, and tells it here when it saves.
+        proven: the states proven in earlier matches; None where they are not kept.
+
+    Raises:
+        CheckpointError: what the checkpoint holds does not fit the game and the settings.
+        ConfigError: the game has no such outcome, edges or symmetry, or a setting does not suit this machine.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game,
+        config: TrainingConfig,
+        checkpoint: Checkpoint | None = None,
+        kind: Kind | None = None,
+    ) -> None:
+        self.game = game
+        self.config = config
+        self._random = Randomness(config.seed)
+        self.outcome: Outcome
+        if checkpoint is None:
+            self.outcome = make_outcome(config.outcome, game, self._random.outcome, kind)
+        else:
+            self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome, kind)
+        require_suited(config, game, self.outcome)
+        self.encoder = Encoder(game, edges=config.encoding.edges)
+        require_means(config, self.encoder.shape)
+        network = value_network(self.encoder, config, self.outcome, seed=self._random.network)
+        self.learner = Learner(network, config.learner, learning_device(config.engine))
+        generators = self._random.generators
+        self.augmentation = Augmentation(game, self.encoder, config.encoding.symmetries, generators["symmetries"])
+        if not self.augmentation.names:
+            del generators["symmetries"]  # nothing will ever be drawn from it
+        self.replay = make_replay(config.replay, generators["replay"])
+        self.proven = ResolvedStates() if config.search.resolved_hours is not None else None
+        self.counters = Counters()
+        if checkpoint is not None:
+            self._restore(checkpoint)
+        self._version = 0
+        self._new_proofs: list[Mapping[str, NDArray[Any]]] = []
+        self._before_round: _State | None = None
+        self._before_match: _State | None = None
+
+    def published(self) -> PublishedWeights:
+        """The weights as they are now, for an actor."""
+        return PublishedWeights(self._version, self._weights())
+
+    def warm_up(self) -> Generator[Batch, None, None]:
+        """The minibatches of the warm-up that are still to be learned; none once a match is learned."""
+        config, done = self.config.warm_up, self.counters.warm_up_states
+        if config.states is None or done >= config.states or self.counters.matches > 0:
+            return
+        ends = RandomEnds(
+            self.game,
+            self.outcome,
+            self.encoder,
+            states=config.states,
+            seed=self._random.warm_up,
+            processes=config.processes,
+            edges=self.config.encoding.edges,
+        )
+        yield from ends.minibatches(self.config.learner.batch_size, first=done)
+
+    def learn_warm_up(self, batch: Batch) -> float:
+        """Learn the next minibatch of the warm-up; returns its loss.
+
+        Raises:
+            LearningError: the loss is not finite; the weights are then of no use.
+        """
+        self._version += 1
+        loss = self.learner.learn([batch]).loss
+        assert loss is not None, "a minibatch holds a state at least"
+        self._count(warm_up_states=self.counters.warm_up_states + len(batch.values))
+        return loss
+
+    def new_round(self) -> list[int]:
+        """Begin the next round; returns the seeds of its matches."""
+        matches, limit = self.config.matches_at_once, self.config.matches
+        if limit is not None:
+            matches = min(matches, limit - self.counters.matches)
+        self._before_round = self._state()
+        seeds: list[int] = self._random.generators["matches"].integers(2**64, size=matches, dtype=np.uint64).tolist()
+        return seeds
+
+    def learn(self, record: MatchRecord, on_batch: Callable[[], None]) -> tuple[MatchFinished, LearningFinished]:
+        """Put what a match has to teach into the replay and go through one learning phase (Algorithms 3-8).
+
+        Args:
+            on_batch: called before each minibatch; what it raises breaks the phase off, which `drop_phase` takes back.
+
+        Raises:
+            LearningError: the loss is not finite; the weights are then of no use.
+        """
+        assert self._before_round is not None, "a round is in progress"
+        if self.counters.matches == self._before_round.counters.matches:  # but for its seeds nothing has changed
+            self._before_match = dataclasses.replace(self._before_round, generators=self._random.states())
+        else:
+            self._before_match = self._state()
+        self._version += 1
+        if record.proofs is not None:
+            self._new_proofs.append(record.proofs)
+        targets = self.augmentation(record.targets)
+        self.replay.add(targets)
+        batches = self.replay.sample(self.config.learner.batch_size)
+        report = self.learner.learn(_announced(batches, on_batch))
+        number = self.counters.matches + 1
+        self._count(
+            matches=number,
+            evaluations=self.counters.evaluations + record.evaluations,
+            states_learned=self.counters.states_learned + report.states,
+        )
+        played = MatchFinished(
+            matches=number,
+            length=record.length,
+            returns=record.returns,
+            iterations=record.iterations,
+            evaluations=record.evaluations,
+            targets=len(targets),
+        )
+        learned = LearningFinished(
+            matches=number,
+            loss=report.loss,
+            states_learned=report.states,
+            batches=report.batches,
+            learning_seconds=report.seconds,
+        )
+        return played, learned
+
+    def drop_phase(self) -> None:
+        """Forget the match that was learned last, or whose learning was broken off; the others of the round stay."""
+        assert self._before_match is not None, "a match was learned"
+        self._go_back_to(self._before_match)
+        self._before_match = None
+
+    def drop_round(self) -> None:
+        """Forget the round in progress, if there is one, learned or not: the next one will be the same again."""
+        if self._before_round is not None:
+            self._go_back_to(self._before_round)
+            self._before_round = self._before_match = None
+
+    def end_round(self, seconds: float) -> None:
+        """What of the round is to be learned is learned.
+
+        Args:
+            seconds: training time until now.
+        """
+        if self.proven is not None:
+            for proofs in self._new_proofs:
+                self.proven.add_arrays(proofs)
+        self.forget_proven(seconds)
+        self._count(rounds=self.counters.rounds + 1)
+        self._before_round = self._before_match = None
+        self._new_proofs = []
+
+    def forget_proven(self, seconds: float) -> None:
+        """Empty the memory of proven states, if it is time to; to be called between two rounds.
+
+        Args:
+            seconds: training time until now.
+        """
+        hours = self.config.search.resolved_hours
+        if self.proven is None or hours is None or seconds - self.counters.resolved_since < 3600 * hours:
+            return
+        self.proven.clear()
+        self._count(resolved_since=seconds)
+
+    def note_evaluation(self) -> None:
+        """The network as it is now was evaluated against another player."""
+        self._count(evaluated_at=self.counters.matches)
+
+    def checkpoint(self, seconds: float) -> Checkpoint:
+        """The state between two rounds.
+
+        Args:
+            seconds: training time until now.
+        """
+        return Checkpoint(
+            header=self.header(seconds),
+            weights={name: tensor.cpu() for name, tensor in self._weights().items()},
+            optimizer=self.learner.state_dict(),
+            replay=self.replay.to_arrays(),
+            resolved=None if self.proven is None else self.proven.to_arrays(),
+        )
+
+    def header(self, seconds: float) -> Header:
+        """The part of the checkpoint that is not weights, optimiser, replay or proven states."""
+        return Header(
+            game=str(self.game),
+            config=self.config,
+            outcome=dict(self.outcome.parameters),
+            counters=dataclasses.replace(self.counters, seconds=seconds),
+            generators=self._random.states(),
+        )
+
+    def _weights(self) -> Weights:
+        return {name: tensor.detach() for name, tensor in self.learner.network.state_dict().items()}
+
+    def _count(self, **counts: Any) -> None:
+        self.counters = dataclasses.replace(self.counters, **counts)
+
+    def _state(self) -> _State:
+        """A copy of all that learning a match changes."""
+        with torch_threads(1):  # several are slower where other processes are at work, and no faster elsewhere
+            return _State(
+                weights={name: tensor.clone() for name, tensor in self._weights().items()},
+                moments=self.learner.state_dict(),
+                replay=self.replay.copy(),
+                counters=self.counters,
+                generators=self._random.states(),
+                new_proofs=tuple(self._new_proofs),
+            )
+
+    def _go_back_to(self, state: _State) -> None:
+        """Make all that learning a match changes what it was."""
+        self._version += 1
+        with torch_threads(1):
+            self.learner.network.load_state_dict(state.weights)
+            self.learner.load_state_dict(state.moments)
+        self.replay = state.replay.copy()
+        self.counters = state.counters
+        self._random.set_states(state.generators)
+        self._new_proofs = [*state.new_proofs]
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        load_weights(self.learner.network, checkpoint.weights)
+        try:
+            self.learner.load_state_dict(checkpoint.optimizer)
+            self._random.set_states(checkpoint.header.generators)
+        except (RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
+            raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error
+        self.replay = make_replay(self.config.replay, self._random.generators["replay"], checkpoint.replay)
+        if foreign := self.replay.row_sizes() - {self.encoder.size}:
+            raise CheckpointError(
+                f"the checkpoint does not fit this run: its replay holds states of {min(foreign)} numbers, "
+                f"not of {self.encoder.size}"
+            )
+        self.counters = checkpoint.header.counters
+        if self.proven is not None and checkpoint.resolved is not None:
+            self.proven = ResolvedStates.from_arrays(checkpoint.resolved)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _State:
+    """All that learning a match changes, as it was at one moment."""
+
+    weights: Weights
+    moments: dict[str, Any]
+    replay: Replay
+    counters: Counters
+    generators: dict[str, dict[str, Any]]
+    new_proofs: tuple[Mapping[str, NDArray[Any]], ...]
+
+
+def _announced(batches: Iterable[Batch], on_batch: Callable[[], None]) -> Iterator[Batch]:
+    for batch in batches:
+        on_batch()
+        yield batch

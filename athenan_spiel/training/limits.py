@@ -1,0 +1,89 @@
+"""When a run ends, and what is broken off then."""
+
+from __future__ import annotations
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.training.broadcast import Broadcast
+from athenan_spiel.training.clock import RunClock, now
+from athenan_spiel.training.events import EndReason, StopNoticed
+from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.stopping import StopRequests
+
+LEARNING_SECONDS = 2.0
+"""Learning goes on for this long after a request to stop, where all matches of the round have ended, and after the time
+limit. Then the round is dropped, at the time limit the match alone, lest nothing is saved."""
+
+
+class BrokenOffError(Exception):
+    """A stop request, or for what is played the time limit, came while work was done that may be dropped."""
+
+
+class OutOfTimeError(Exception):
+    """The time limit has been passed by so much that the match which is being learned is dropped."""
+
+
+def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float:
+    """How much of a run lies behind by its limits, in [0, 1]; 0 where it has none."""
+    by_matches = matches / config.matches if config.matches is not None else 0.0
+    by_seconds = seconds / config.seconds if config.seconds is not None else 0.0
+    return min(1.0, max(by_matches, by_seconds))
+
+
+class Limits:
+    """The limits of a session: those of the run's settings, and what asks it to stop."""
+
+    def __init__(self, learner: LearnerSide, clock: RunClock, stops: StopRequests, emit: Broadcast) -> None:
+        self._learner = learner
+        self._clock = clock
+        self._stops = stops
+        self._emit = emit
+        self._noticed_at: float | None = None
+
+    def done(self) -> float:
+        """How much of the run lies behind, in [0, 1]."""
+        return fraction_done(self._learner.config, self._learner.counters.matches, self._clock.seconds())
+
+    def reason(self) -> EndReason | None:
+        """Why the run ends now; None if it goes on."""
+        config = self._learner.config
+        if self._stops.requested:
+            return "stopped"
+        if config.matches is not None and self._learner.counters.matches >= config.matches:
+            return "matches"
+        return "seconds" if self.time_is_up() else None
+
+    def time_is_up(self) -> bool:
+        """Whether the run's time limit has passed."""
+        limit = self._learner.config.seconds
+        return limit is not None and self._clock.seconds() >= limit
+
+    def break_off_if_stopped(self) -> None:
+        """Raise `BrokenOffError` if a stop request came."""
+        if self._stops.requested:
+            raise BrokenOffError
+
+    def break_off_if_ended(self) -> None:
+        """Raise `BrokenOffError` if a stop request came or the time limit has passed."""
+        if self._stops.requested or self.time_is_up():
+            raise BrokenOffError
+
+    def break_off_learning(self, in_play: bool) -> None:
+        """Raise where learning must not go on: at a stop request at once if matches are `in_play`, else a bit later.
+
+        Raises:
+            OutOfTimeError: the time limit has long passed.
+            BrokenOffError: a stop request came.
+        """
+        limit = self._learner.config.seconds
+        if limit is not None and self._clock.seconds() > limit + LEARNING_SECONDS:
+            raise OutOfTimeError
+        if not self._stops.requested:
+            return
+        if in_play:
+            raise BrokenOffError
+        moment = now()
+        if self._noticed_at is None:
+            self._noticed_at = moment
+            self._emit(StopNoticed(matches=self._learner.counters.matches))
+        if moment - self._noticed_at > LEARNING_SECONDS:
+            raise BrokenOffError
