@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 import reprlib
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
 
 LONGEST_SHOWN = 200
 """Characters of a value that a message shows."""
@@ -61,7 +63,27 @@ class UnsupportedGameError(AthenanError, ValueError):
 
 
 class ConfigError(AthenanError, ValueError):
-    """A setting is misspelt, out of range, or contradicts another one."""
+    """A setting is misspelt, out of range, or contradicts another one.
+
+    Attributes:
+        path: of the setting, such as "search.iterations"; empty where no single one is at fault.
+        problem: what is wrong with it, without its path and without the file that it comes from.
+        source: the file that it comes from, by the name in the message; empty where it comes from none.
+    """
+
+    def __init__(self, message: str, *, path: str = "", problem: str | None = None, source: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+        self.source = source
+        self.problem = message if problem is None else problem
+
+    @classmethod
+    def at(cls, path: str, problem: str) -> Self:
+        """The error whose message is the path of a setting and what is wrong with it.
+
+        `problem` begins with a verb ("must be at least 1, got 0"), with a colon, or with "=" and the value.
+        """
+        return cls(f"{path}{'' if problem[:1] in (':', '=') else ' '}{problem}", path=path, problem=problem)
 
 
 class BudgetError(AthenanError, ValueError):
@@ -73,7 +95,15 @@ class EvaluatorError(AthenanError, ValueError):
 
 
 class CheckpointError(AthenanError):
-    """A run folder or a checkpoint is missing, damaged, foreign, or of a newer format."""
+    """A run folder or a checkpoint is missing, damaged, foreign, or of a newer format.
+
+    Attributes:
+        path: of the file or folder that the message names; None where it names none.
+    """
+
+    def __init__(self, message: str, *, path: Path | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class AgentError(AthenanError, ValueError):

@@ -7,18 +7,18 @@ without an object for each; that of a child is made when somebody asks for it, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludii_bridge.transport import Position, Siblings
 
-if TYPE_CHECKING:
-    from ludii_bridge.state import LudiiState
+S = TypeVar("S")
+"""A state; `state.LudiiState` in all that is not a test."""
 
 
-class LudiiChildren(Sequence["LudiiState"]):
+class LudiiChildren(Sequence[S], Generic[S]):
     """The states after some legal actions of a state, in their order.
 
     Args:
@@ -29,9 +29,7 @@ class LudiiChildren(Sequence["LudiiState"]):
 
     __slots__ = ("_actions", "_siblings", "_state")
 
-    def __init__(
-        self, state: Callable[[int, Position], LudiiState], siblings: Siblings, actions: Sequence[int]
-    ) -> None:
+    def __init__(self, state: Callable[[int, Position], S], siblings: Siblings, actions: Sequence[int]) -> None:
         self._state = state
         self._siblings = siblings
         self._actions = actions
@@ -40,16 +38,16 @@ class LudiiChildren(Sequence["LudiiState"]):
         return len(self._actions)
 
     @overload
-    def __getitem__(self, index: int) -> LudiiState: ...
+    def __getitem__(self, index: int) -> S: ...
     @overload
-    def __getitem__(self, index: slice) -> LudiiChildren: ...
-    def __getitem__(self, index: int | slice) -> LudiiState | LudiiChildren:
+    def __getitem__(self, index: slice) -> LudiiChildren[S]: ...
+    def __getitem__(self, index: int | slice) -> S | LudiiChildren[S]:
         if isinstance(index, slice):
             return self.some(range(len(self))[index])
         action = self._actions[index]
         return self._state(action, self._siblings[action])
 
-    def some(self, indices: Iterable[int]) -> LudiiChildren:
+    def some(self, indices: Iterable[int]) -> LudiiChildren[S]:
         """Those with these indices, as a sequence of the same kind."""
         return LudiiChildren(self._state, self._siblings, [self._actions[i] for i in indices])
 

@@ -80,8 +80,8 @@ def details(name: str, *, seed: int = 0, clock: Callable[[], float] = time.perf_
     try:
         rules = transport.load(source, ())
     except LudiiError as error:
-        reason = str(error).removeprefix(f"{source.name} ")
-        return Details(source=source, version=version, reasons=(f"it {reason}",))
+        reason = f"it {error.problem}" if error.game else str(error)
+        return Details(source=source, version=version, reasons=(reason,))
     reasons = tuple(unfit(rules.traits))
     found = None if reasons else measure(rules, random.Random(seed), clock)
     return Details(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 _CLOSE = 0.6
 """The likeness, from 0 to 1, from which on a name may have been meant."""
@@ -17,7 +18,25 @@ class LudiiError(RuntimeError):
     """Java, Ludii or a game of it is missing, broken, or unfit; the message is one line and says what to do.
 
     Where Java threw, the Java exception is its `__cause__`.
+
+    Attributes:
+        game: the game whose name the message begins with; empty where it does not.
+        problem: the message without that name.
+        reasons: why the game cannot be played here, each by itself (`reasons`); empty where that is not the error.
     """
+
+    def __init__(
+        self, message: str, *, game: str = "", problem: str | None = None, reasons: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.game = game
+        self.problem = message if problem is None else problem
+        self.reasons = tuple(reasons)
+
+    @classmethod
+    def of(cls, game: str, problem: str, reasons: Sequence[str] = ()) -> Self:
+        """The error whose message is the name of a game and what is wrong with it."""
+        return cls(f"{game} {problem}", game=game, problem=problem, reasons=reasons)
 
 
 def nearest(got: str, known: Iterable[str]) -> str:

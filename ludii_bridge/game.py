@@ -21,6 +21,7 @@ from ludii_bridge.catalogue import choose, find_file
 from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.observer import LudiiObserver
+from ludii_bridge.reasons import joined
 from ludii_bridge.state import LudiiState
 from ludii_bridge.transport import Rules, Traits, unfit
 
@@ -172,7 +173,7 @@ def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
 def _require_fit(traits: Traits) -> None:
     """Raise `LudiiError` with all reasons why a game cannot be played here."""
     if reasons := unfit(traits):
-        raise LudiiError(f"{traits.name} is not supported: {'; '.join(reasons)}")
+        raise LudiiError.of(traits.name, f"is not supported: {joined(reasons)}", reasons)
 
 
 def _length(wanted: int, longest: int) -> int:

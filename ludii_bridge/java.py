@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludii_bridge import jvm
+from ludii_bridge import jvm, reasons
 from ludii_bridge.catalogue import Catalogue, Menu, Source
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
@@ -65,7 +65,7 @@ class JavaTransport:
 
     def _compile(self, source: Source, options: Sequence[str]) -> Any:
         jvm.check_process()
-        return jvm.translated(self._load, f"{source.name} cannot be loaded")(source, options)
+        return jvm.translated(self._load, "cannot be loaded", game=source.name)(source, options)
 
     def _load(self, source: Source, options: Sequence[str]) -> Any:
         chosen = self._jpype.java.util.ArrayList(list(options))
@@ -83,10 +83,10 @@ class JavaTransport:
                     if int(usage.getUsed()) >= _FULL * int(usage.getMax()):
                         raise LudiiError(jvm.OUT_OF_MEMORY) from error
                     if cause := jvm.first_cause(said()):
-                        raise LudiiError(f"{source.name} cannot be loaded: {cause}") from error
+                        raise LudiiError.of(source.name, f"cannot be loaded: {cause}") from error
                 raise
         if game is None:
-            raise LudiiError(f"{source.name} cannot be loaded: Ludii made no game of it")
+            raise LudiiError.of(source.name, "cannot be loaded: Ludii made no game of it")
         return game
 
 
@@ -173,7 +173,7 @@ class JavaRules:
     @property
     def menu(self) -> Menu:
         """What can be chosen in the game."""
-        return jvm.translated(menu_of, f"{self.traits.name} cannot be described")(self.jpype, self.game)
+        return jvm.translated(menu_of, "cannot be described", game=self.traits.name)(self.jpype, self.game)
 
     @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
@@ -203,7 +203,7 @@ class JavaRules:
     def start(self) -> JavaPosition:
         """The position in which matches begin."""
         jvm.check_process()
-        return jvm.translated(self._start, f"{self.traits.name} cannot be started")()
+        return jvm.translated(self._start, "cannot be started", game=self.traits.name)()
 
     def thinker(self, name: str) -> JavaThinker:
         """One of Ludii's AIs for one match."""
@@ -220,13 +220,13 @@ class JavaRules:
 def _faults(game: Any) -> tuple[str, ...]:
     """Why OpenSpiel cannot play `game` as a game of turns and perfect information."""
     if game.hasSubgames():
-        return ("it is a match of several games",)
+        return (reasons.SEVERAL,)
     found = {
-        "it has chance": game.isStochasticGame(),
-        "it hides information": game.hiddenInformation(),
-        "its players move at the same time": game.isSimultaneousMoveGame(),
-        "it is a simulation": game.isSimulationMoveGame(),
-        "it is a puzzle of deduction": game.isDeductionPuzzle(),
+        reasons.CHANCE: game.isStochasticGame(),
+        reasons.HIDDEN: game.hiddenInformation(),
+        reasons.SIMULTANEOUS: game.isSimultaneousMoveGame(),
+        reasons.SIMULATION: game.isSimulationMoveGame(),
+        reasons.DEDUCTION: game.isDeductionPuzzle(),
     }
     return (*(reason for reason, holds in found.items() if holds), *_strangers(game))
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ludii_bridge import jvm
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.position import JavaPosition
 from ludii_bridge.transport import Position
-
-if TYPE_CHECKING:
-    from ludii_bridge.position import JavaPosition
 
 _COUNTING = ("search.mcts.MCTS", "search.flat.FlatMonteCarlo")
 """Classes of AIs that stop after a number of iterations; the others would go on without end."""
@@ -52,7 +50,7 @@ class JavaThinker:
 
     def choose(self, position: Position, seconds: float | None, iterations: int | None) -> int:
         """The number of the legal move that it plays."""
-        return jvm.translated(self._choose, f"{self._name} failed")(cast("JavaPosition", position), seconds, iterations)
+        return jvm.translated(self._choose, f"{self._name} failed")(cast(JavaPosition, position), seconds, iterations)
 
     def _choose(self, position: JavaPosition, seconds: float | None, iterations: int | None) -> int:
         context = self._jpype.JClass("other.context.Context")(position.context)

@@ -115,8 +115,13 @@ def check_process() -> None:
         )
 
 
-def translated(function: Callable[_P, _R], what: str = "Ludii failed") -> Callable[_P, _R]:
-    """`function`, with what Java throws in it turned into a `LudiiError` of one line that begins with `what`."""
+def translated(function: Callable[_P, _R], what: str = "Ludii failed", *, game: str = "") -> Callable[_P, _R]:
+    """`function`, with what Java throws in it turned into a `LudiiError` of one line.
+
+    Args:
+        what: the line begins with this, unless it is about memory.
+        game: and before that with the name of this game, if there is one.
+    """
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -126,7 +131,9 @@ def translated(function: Callable[_P, _R], what: str = "Ludii failed") -> Callab
         except Exception as error:
             jpype = sys.modules.get("jpype")
             if jpype is not None and (isinstance(error, jpype.JException) or _is_lost(error)):
-                raise LudiiError(explain(error, what)) from error
+                problem = explain(error, what)
+                named = game and problem != OUT_OF_MEMORY
+                raise (LudiiError.of(game, problem) if named else LudiiError(problem)) from error
             raise
 
     return call

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.transport import Position
 
-if TYPE_CHECKING:
-    from ludii_bridge.state import LudiiState
+
+class HasPosition(Protocol):
+    """A state, as far as it is observed; `state.LudiiState` is one."""
+
+    @property
+    def position(self) -> Position:
+        """The state in Ludii."""
 
 
 class LudiiObserver:
@@ -33,10 +39,10 @@ class LudiiObserver:
         self.tensor = np.zeros(math.prod(shape), np.float32)
         self.dict: dict[str, NDArray[np.float32]] = {"observation": self.tensor.reshape(shape)}
 
-    def set_from(self, state: LudiiState, player: int) -> None:
+    def set_from(self, state: HasPosition, player: int) -> None:
         """Write the observation of `state`."""
         state.position.observe(self.tensor)
 
-    def string_from(self, state: LudiiState, player: int) -> str:
+    def string_from(self, state: HasPosition, player: int) -> str:
         """The state in words."""
         return str(state)

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import Any, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludii_bridge import jvm
 from ludii_bridge.picture import Stack, draw
-from ludii_bridge.sites import site_type
-from ludii_bridge.transport import TERMINAL, Position, Siblings
+from ludii_bridge.sites import Layout, site_type
+from ludii_bridge.transport import TERMINAL, Position, Siblings, Traits
 
-if TYPE_CHECKING:
-    from ludii_bridge.java import JavaRules
+
+class CompiledGame(Protocol):
+    """What a position asks of its game; `java.JavaRules` is one."""
+
+    game: Any
+    """Ludii's compiled game."""
+    operations: Any
+    """What is done with contexts, in Java: `Operations`."""
+    utilities: Any
+    """context -> the utility of each agent, after a 0."""
+    layout: Layout
+    moves_wear_out: bool
+    components: tuple[tuple[str, int], ...]
+    traits: Traits
+
+    def sites(self, context: Any) -> dict[str, NDArray[np.int32]]:
+        """What stands on each site of a state, by its number."""
+
+    def key(self, context: Any) -> tuple[int, ...]:
+        """What `JavaPosition.key` says."""
 
 
 class JavaPosition(Position):
@@ -32,14 +50,14 @@ class JavaPosition(Position):
     _found: Any = None
     _utilities: tuple[float, ...] | None = None
 
-    def __init__(self, rules: JavaRules, contexts: Any, row: int, facts: int) -> None:
+    def __init__(self, rules: CompiledGame, contexts: Any, row: int, facts: int) -> None:
         self._rules = rules
         self._contexts = contexts
         self._row = row
         self._facts = facts
 
     @classmethod
-    def of(cls, rules: JavaRules, context: Any) -> Self:
+    def of(cls, rules: CompiledGame, context: Any) -> Self:
         """The position of a context."""
         position = cls(rules, None, 0, rules.operations.facts(context))
         position._found = context
@@ -224,7 +242,7 @@ class JavaPosition(Position):
 class JavaSiblings(Siblings):
     """Positions that were made together, of each of which the object is made when it is asked for."""
 
-    def __init__(self, rules: JavaRules, contexts: Any, facts: Sequence[int]) -> None:
+    def __init__(self, rules: CompiledGame, contexts: Any, facts: Sequence[int]) -> None:
         self._rules = rules
         self._contexts = contexts
         self._facts = facts

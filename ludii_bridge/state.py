@@ -13,16 +13,13 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyspiel
 
 from ludii_bridge.children import LudiiChildren
 from ludii_bridge.errors import LudiiError, nearest
 from ludii_bridge.transport import Position
-
-if TYPE_CHECKING:
-    from ludii_bridge.game import LudiiGame
 
 
 class _Past:
@@ -74,7 +71,7 @@ class LudiiState(pyspiel.State):
     """OpenSpiel has no record of them yet."""
     _telling = False
 
-    def __init__(self, game: LudiiGame, position: Position) -> None:
+    def __init__(self, game: pyspiel.Game, position: Position) -> None:
         super().__init__(game)
         self._position: Any = position
 
@@ -88,7 +85,7 @@ class LudiiState(pyspiel.State):
         position = self.position
         return _child(self.get_game(), self._known_past(), position.mover, action, position.child(action))
 
-    def children(self, actions: Sequence[int]) -> LudiiChildren:
+    def children(self, actions: Sequence[int]) -> LudiiChildren[LudiiState]:
         """The states after these legal actions, in their order: as `child` for each, and several times as fast.
 
         Raises:
@@ -292,7 +289,7 @@ class LudiiState(pyspiel.State):
         return _after, (self.get_game(), self.history())
 
 
-def _child(game: LudiiGame, before: _Past | None, player: int, action: int, position: Position) -> LudiiState:
+def _child(game: pyspiel.Game, before: _Past | None, player: int, action: int, position: Position) -> LudiiState:
     """The state of a position after a move that OpenSpiel has no record of."""
     state = LudiiState(game, position)
     state._past = _Past(before, player, action)
@@ -300,9 +297,9 @@ def _child(game: LudiiGame, before: _Past | None, player: int, action: int, posi
     return state
 
 
-def _after(game: LudiiGame, history: list[int]) -> LudiiState:
+def _after(game: pyspiel.Game, history: list[int]) -> LudiiState:
     """The state after a history."""
-    state = game.new_initial_state()
+    state: LudiiState = game.new_initial_state()
     for action in history:
         state.apply_action(action)
     return state

@@ -21,6 +21,7 @@ import pyspiel
 
 from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.reasons import joined
 from ludii_bridge.verdicts import Verdict
 from ludii_bridge.watched import FailedCallError, Watched
 
@@ -125,7 +126,7 @@ def try_game(
             left = functools.partial(_left, clock, begins, seconds / matches) if seconds else lambda: 1.0
             played.append(check(game, rng, left))
     except LudiiError as error:
-        return _stamped(Verdict(name, str(error).removeprefix(f"{name} is not supported: ")))
+        return _stamped(Verdict(name, joined(error.reasons) or str(error)))
     longest = max(played, key=lambda match: match.plies)
     return _stamped(
         Verdict(

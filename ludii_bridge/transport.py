@@ -19,6 +19,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from ludii_bridge.catalogue import Catalogue, Menu, Source
+from ludii_bridge.reasons import for_players
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class Traits:
 def unfit(traits: Traits) -> list[str]:
     """Why a game cannot be an OpenSpiel game here; empty where it can."""
     players = traits.players
-    return [*([] if players in (1, 2) else [f"it is for {players} players, not one or two"]), *traits.faults]
+    return [*([] if players in (1, 2) else [for_players(players)]), *traits.faults]
 
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.reasons import is_of_a_kind, separated
 
 PUBLISHED = Path(__file__).with_name("games.csv")
 """The sweep over the board games that comes with the package."""
@@ -53,7 +54,7 @@ class Verdict:
     @property
     def is_unsuitable(self) -> bool:
         """The game is of a kind that is not supported: with chance, say. Otherwise something went wrong in it."""
-        return self.reason.startswith(("it is ", "it has chance", "it hides ", "its players "))
+        return is_of_a_kind(separated(self.reason)[0])
 
 
 _COLUMNS = [field.name for field in dataclasses.fields(Verdict)]
@@ -181,7 +182,7 @@ def _given(seconds: Sequence[float]) -> str:
 
 
 def _reasons(verdict: Verdict) -> list[str]:
-    return verdict.reason.split("; ") if verdict.is_unsuitable else ["it is of the right kind, but failed"]
+    return separated(verdict.reason) if verdict.is_unsuitable else ["it is of the right kind, but failed"]
 
 
 def _special(verdicts: Sequence[Verdict]) -> str:

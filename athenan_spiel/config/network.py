@@ -52,9 +52,10 @@ class EncodingConfig(Settings):
         known = ("none", "all", *SYMMETRIES)
         for name in names:
             if name not in SYMMETRIES:
-                raise ConfigError(
-                    "encoding.symmetries must be 'none', 'all' or, with commas between, some of "
-                    f"{', '.join(SYMMETRIES)}, got {self.symmetries!r}{nearest(name, known)}"
+                raise ConfigError.at(
+                    "encoding.symmetries",
+                    f"must be 'none', 'all' or, with commas between, some of {', '.join(SYMMETRIES)}, "
+                    f"got {self.symmetries!r}{nearest(name, known)}",
                 )
         self.require(len(set(names)) == len(names), "symmetries", "names of which each is given once")
 

@@ -83,7 +83,7 @@ class SearchConfig(Settings):
         self.require_some(1, "depth", most=DEEPEST)
         self.require_at_most(LONGEST // 3600, "resolved_hours")
         if self.seconds is self.iterations is self.evaluations is None:
-            raise ConfigError("search must be limited by seconds, iterations or evaluations, got none of them")
+            raise ConfigError.at("search", "must be limited by seconds, iterations or evaluations, got none of them")
         self.require(
             self.exploration_constant is None or self.exploration_constant >= 0, "exploration_constant", "zero or more"
         )
@@ -127,9 +127,9 @@ class ExplorationConfig(Settings):
         """The parameter is a probability, given for `constant` and nothing else; softmax alone has a temperature."""
         given = self.exploitation is not None
         if given != (self.schedule == "constant"):
-            raise ConfigError(
-                f"exploration.exploitation must be given for schedule 'constant' and no other, "
-                f"got {self.exploitation!r} with {self.schedule!r}"
+            raise ConfigError.at(
+                "exploration.exploitation",
+                f"must be given for schedule 'constant' and no other, got {self.exploitation!r} with {self.schedule!r}",
             )
         self.require(self.exploitation is None or 0.0 <= self.exploitation <= 1.0, "exploitation", "in [0, 1]")
         self.require_positive("temperature")

@@ -37,7 +37,7 @@ class Settings:
     def require(self, condition: bool, name: str, expected: str) -> None:
         """Raise `ConfigError` naming the setting, what it must be and what it is, unless `condition` holds."""
         if not condition:
-            raise ConfigError(f"{self.table}{name} must be {expected}, got {shown(getattr(self, name))}")
+            raise ConfigError.at(self.table + name, f"must be {expected}, got {shown(getattr(self, name))}")
 
     def require_some(self, least: int, *names: str, most: int = MOST) -> None:
         """`require` that each of these numbers, where it is given, is at least `least` and at most `most`."""
@@ -76,13 +76,14 @@ def _check_type(name: str, hint: Any, value: object) -> None:
         choices = typing.get_args(hint)
         if type(value) is not str or value not in choices:
             listed = ", ".join(map(repr, choices))
-            raise ConfigError(f"{name} must be one of {listed}{or_none}, got {shown(value)}{nearest(value, choices)}")
+            problem = f"must be one of {listed}{or_none}, got {shown(value)}{nearest(value, choices)}"
+            raise ConfigError.at(name, problem)
         return
     kinds = {bool: "true or false", int: "a whole number", float: "a finite number"}
     expected = kinds.get(hint, f"of {hint.__name__}")
     of_kind = type(value) is hint or (hint is float and type(value) is int)
     if not of_kind or (hint is float and not _is_finite(typing.cast(float, value))):
-        raise ConfigError(f"{name} must be {expected}{or_none}, got {shown(value)}")
+        raise ConfigError.at(name, f"must be {expected}{or_none}, got {shown(value)}")
 
 
 def _is_finite(number: float) -> bool:

@@ -83,9 +83,9 @@ class TrainingConfig(Settings):
         self.require_at_most(LONGEST, "checkpoint_seconds")
         self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
         if self.exploration.schedule == "annealed" and self.matches is None and self.seconds is None:
-            raise ConfigError(
-                "exploration.schedule must be 'uniform' or 'constant' in a run without an end, got 'annealed': "
-                "set matches or seconds"
+            raise ConfigError.at(
+                "exploration.schedule",
+                "must be 'uniform' or 'constant' in a run without an end, got 'annealed': set matches or seconds",
             )
 
     def has_milestone_between(self, before: int, now: int) -> bool:

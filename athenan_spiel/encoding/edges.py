@@ -61,9 +61,9 @@ def framed_board(game: pyspiel.Game, shape: tuple[int, ...]) -> NDArray[np.float
     """
     name = game.get_type().short_name
     if name not in OWNED_SIDES:
-        raise ConfigError(
-            f"encoding.edges=true is for games whose sides are the players' ({', '.join(OWNED_SIDES)}), "
-            f"got {name!r}: take false"
+        raise ConfigError.at(
+            "encoding.edges",
+            f"=true is for games whose sides are the players' ({', '.join(OWNED_SIDES)}), got {name!r}: take false",
         )
     sides = OWNED_SIDES[name](game)
     channels, height, width = shape

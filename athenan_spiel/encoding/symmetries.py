@@ -66,9 +66,9 @@ class Symmetries:
         for name in wanted:
             if name in self.refused:
                 others = ", ".join(map(repr, self.names[1:])) or "'none'"
-                raise ConfigError(
-                    f"encoding.symmetries: {name!r} is no symmetry of the game, since {self.refused[name]}: "
-                    f"take {others}"
+                raise ConfigError.at(
+                    "encoding.symmetries",
+                    f": {name!r} is no symmetry of the game, since {self.refused[name]}: take {others}",
                 )
         return tuple(self.names.index(name) for name in wanted)
 

@@ -30,14 +30,17 @@ def make_engine(config: EngineConfig, shape: Sequence[int]) -> Engine:
         return TorchEngine(shape, config.precision, threads)
     if name == "cuda":
         if not torch.cuda.is_available():
-            raise ConfigError("engine.name='cuda' needs a CUDA device, and torch finds none: take 'auto' or 'openvino'")
+            raise ConfigError.at(
+                "engine.name", "='cuda' needs a CUDA device, and torch finds none: take 'auto' or 'openvino'"
+            )
         from athenan_spiel.engines.cuda_engine import CudaEngine
 
         return CudaEngine(shape, config.precision)
     try:
         from athenan_spiel.engines.openvino_engine import OpenVinoEngine
     except ImportError as error:
-        raise ConfigError(
-            f"engine.name={config.name!r} needs the package openvino, got {str(error)!r}: install it or take 'torch'"
+        raise ConfigError.at(
+            "engine.name",
+            f"={config.name!r} needs the package openvino, got {str(error)!r}: install it or take 'torch'",
         ) from None
     return OpenVinoEngine(shape, config.precision, threads or half_of_the_cores())

@@ -141,7 +141,9 @@ class OpenVinoEngine:
             default = self._core.get_property("CPU", "INFERENCE_PRECISION_HINT")
             return "bfloat16" if default == openvino.Type.bf16 else "float32"
         if precision == "bfloat16" and "BF16" not in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
-            raise ConfigError("engine.precision='bfloat16' needs a processor that has it: take 'auto' or 'float32'")
+            raise ConfigError.at(
+                "engine.precision", "='bfloat16' needs a processor that has it: take 'auto' or 'float32'"
+            )
         return precision
 
 

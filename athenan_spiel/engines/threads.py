@@ -21,9 +21,10 @@ def most_threads() -> int:
 def require_threads(setting: str, count: int | None) -> None:
     """Raise `ConfigError` naming the setting if it asks for more threads than this machine takes."""
     if count is not None and count > most_threads():
-        raise ConfigError(
-            f"{setting} must be at most {most_threads()} on this machine, {MOST_PER_CORE} for each of its {cores()} "
-            f"cores, got {count!r}"
+        raise ConfigError.at(
+            setting,
+            f"must be at most {most_threads()} on this machine, {MOST_PER_CORE} for each of its {cores()} cores, "
+            f"got {count!r}",
         )
 
 

@@ -52,7 +52,7 @@ def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: 
     experiment = file.experiment
     for variant in experiment.variants:
         if is_code(variant.training.outcome) and variant.training.outcome not in allow_code:
-            raise file.variant_error(variant.name, str(not_allowed(variant.training.outcome)))
+            raise file.variant_error(variant.name, not_allowed(variant.training.outcome))
     games = {spec: _game(file, spec) for spec in experiment.games}
     for i, spec in enumerate(games):
         for other in list(games)[:i]:
@@ -71,7 +71,7 @@ def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: 
                 make_search(games[spec], variant.play.search(), outcomes[spec, variant.training])
                 budget_of(variant.play.search())
             except AthenanError as error:
-                raise file.variant_error(variant.name, f"{error} (at {spec})") from None
+                raise file.variant_error(variant.name, error, f" (at {spec})") from None
     _require_room(min(processes, len(Plan(experiment).trainings())), needed)
 
 

@@ -22,13 +22,12 @@ drops the others that it had from elsewhere. Some settings may be said in place 
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from athenan_spiel.config import NONE, TrainingConfig
-from athenan_spiel.errors import ConfigError, nearest, printable, shown
+from athenan_spiel.errors import AthenanError, ConfigError, nearest, printable, shown
 from athenan_spiel.experiments.overrides import Overrides
 from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 from athenan_spiel.system.files import parse_toml, read_toml
@@ -74,21 +73,28 @@ class ExperimentFile:
         try:
             table = parse_toml(text)
         except ValueError as error:
-            raise ConfigError(f"{source} is not valid TOML: {error}") from None
+            raise ConfigError(f"{source} is not valid TOML: {error}", source=source) from None
         self._table = self.overrides.applied(table)
         self.experiment = self._experiment()
 
     def error(self, path: KeyPath, problem: str) -> ConfigError:
         """What is wrong with the key `path`, with the file and the line: its own, or that of the table around it."""
         if path in self.overrides.paths():
-            return ConfigError(f"{self.source}: {problem}")
-        known = (path[:length] for length in range(len(path), 0, -1))
-        line = next((number for part in known if (number := line_of(self.text, part)) is not None), None)
-        return ConfigError(f"{self.source}{f', line {line}' if line is not None else ''}: {problem}")
+            place = self.source
+        else:
+            known = (path[:length] for length in range(len(path), 0, -1))
+            line = next((number for part in known if (number := line_of(self.text, part)) is not None), None)
+            place = f"{self.source}{f', line {line}' if line is not None else ''}"
+        return ConfigError(f"{place}: {problem}", path=".".join(path), problem=problem, source=self.source)
 
-    def variant_error(self, variant: str, message: str) -> ConfigError:
-        """What is wrong with a setting of a variant, whose name the message begins with."""
-        setting = tuple(re.split("[=:]", message.split(maxsplit=1)[0])[0].split("."))
+    def variant_error(self, variant: str, error: AthenanError, where: str = "") -> ConfigError:
+        """What is wrong with a variant, with the file and the line of the setting that the error names.
+
+        Args:
+            where: what the message ends with.
+        """
+        message = f"{error}{where}"
+        setting = tuple(error.path.split(".")) if isinstance(error, ConfigError) else ("",)
         for place in (("variants", variant, *setting), ("training", *setting), setting):
             if _is_set(self._table, place):
                 return self.error(place, f"variant {variant!r}: {message}")
@@ -156,7 +162,8 @@ class ExperimentFile:
         merged = _with_differences(training, {key: value for key, value in table.items() if key not in OF_VARIANT})
         config = self._read_training(merged, name, path)
         if config.seconds is config.matches is None:
-            raise self.variant_error(name, "training must end: give training.seconds or training.matches, got neither")
+            endless = ConfigError.at("training", "must end: give training.seconds or training.matches, got neither")
+            raise self.variant_error(name, endless)
         return Variant(
             name=name,
             training=config,
@@ -199,8 +206,8 @@ class ExperimentFile:
             raise self.error((*table, *error.path), f"{_dotted(table)}.{error}") from None
         except ConfigError as error:
             if variant:
-                raise self.variant_error(variant, str(error)) from None
-            raise self.error((*path, *str(error).split(maxsplit=1)[0].split(".")), f"training.{error}") from None
+                raise self.variant_error(variant, error) from None
+            raise self.error((*path, *error.path.split(".")), f"training.{error}") from None
         if config.seed != 0:
             raise self.error((*path, "seed"), f"{_dotted(path)}.seed is not for here: give seed outside of all tables")
         return config
@@ -214,7 +221,7 @@ class ExperimentFile:
         except SettingError as error:
             raise self.error(error.path, str(error)) from None
         except ConfigError as error:
-            key = str(error).split(maxsplit=1)[0].split("=")[0].split(".")[-1]
+            key = error.path.removeprefix(kind.table)
             raise self.error((*path, key), f"{_dotted(path[:-1])}{'.' if path[:-1] else ''}{error}") from None
 
     def _known_keys(self, path: KeyPath, table: Mapping[str, Any], known: Sequence[str]) -> None:

@@ -96,13 +96,15 @@ class PlayConfig(Settings):
                 self.require(getattr(self, name) is None, name, "none, as 'minimax' looks one action ahead")
             self.require(self.decision == "best", "decision", "'best' for 'minimax'")
         elif self.seconds is self.iterations is self.evaluations is None:
-            raise ConfigError(
-                f"play.algorithm={self.algorithm!r} needs play.seconds, iterations or evaluations, got none of them"
+            raise ConfigError.at(
+                "play.algorithm",
+                f"={self.algorithm!r} needs play.seconds, iterations or evaluations, got none of them",
             )
         try:
             self.search()
         except ConfigError as error:
-            raise ConfigError(str(error).replace("search.", "play.")) from None
+            name = error.path.removeprefix(SearchConfig.table)
+            raise ConfigError.at(self.table + name, error.problem) from None
 
     def search(self) -> SearchConfig:
         """The settings of the search."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import AthenanError, CheckpointError, shown
+from athenan_spiel.errors import AthenanError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.system.files import (
     UNFINISHED,
@@ -75,7 +75,7 @@ class TrainingTask:
         try:
             return self._run(report, stop)
         except AthenanError as error:
-            if str(self.folder) in str(error):
+            if _names_its_file(error):
                 raise
             raise type(error)(f"{error} (in {self.folder})") from None
 
@@ -118,10 +118,14 @@ def require_same_training(path: Path, found: tuple[str, TrainingConfig], wanted:
     """
     if found[0] != wanted[0]:
         raise CheckpointError(
-            f"{path} is of the game {shown(found[0])}, where the experiment has {wanted[0]!r}: remove it to train again"
+            f"{path} is of the game {shown(found[0])}, where the experiment has {wanted[0]!r}: "
+            "remove it to train again",
+            path=path,
         )
     if _without_threads(found[1]) != _without_threads(wanted[1]):
-        raise CheckpointError(f"{path} has other settings of training than the experiment: remove it to train again")
+        raise CheckpointError(
+            f"{path} has other settings of training than the experiment: remove it to train again", path=path
+        )
 
 
 def _without_threads(config: TrainingConfig) -> TrainingConfig:
@@ -131,6 +135,13 @@ def _without_threads(config: TrainingConfig) -> TrainingConfig:
         engine=dataclasses.replace(config.engine, threads=None),
         warm_up=dataclasses.replace(config.warm_up, processes=None),
     )
+
+
+def _names_its_file(error: AthenanError) -> bool:
+    """Whether the message says which file or folder is at fault."""
+    if isinstance(error, CheckpointError):
+        return error.path is not None
+    return isinstance(error, ConfigError) and bool(error.source)
 
 
 def _wait_until_free(folder: Path) -> None:

@@ -114,8 +114,9 @@ def make_layers(shape: Sequence[int], config: NetworkConfig) -> tuple[str, list[
         what = f"MLP of {count} x {config.neurons} neurons"
         return what, [nn.Flatten(), *dense(math.prod(shape), config.neurons, count)]
     if len(shape) != 3:
-        raise ConfigError(
-            f"network.architecture={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'"
+        raise ConfigError.at(
+            "network.architecture",
+            f"={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'",
         )
     if name == "c":
         what = f"C-network of {count} x {config.filters} convolutions ({padded} padded), {config.neurons} neurons"
@@ -132,9 +133,10 @@ def _c_network(shape: Sequence[int], config: NetworkConfig, count: int, padded: 
     channels, height, width = shape
     loss = 2 * (count - padded)
     if min(height, width) <= loss:
-        raise ConfigError(
-            f"network: {count} convolutions without padding need a board of {loss + 1} x {loss + 1} at least, "
-            f"got {height} x {width}: take fewer layers, 'r1' or 'auto'"
+        raise ConfigError.at(
+            "network",
+            f": {count} convolutions without padding need a board of {loss + 1} x {loss + 1} at least, "
+            f"got {height} x {width}: take fewer layers, 'r1' or 'auto'",
         )
     layers: list[nn.Module] = []
     for index in range(count):

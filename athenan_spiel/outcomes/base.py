@@ -10,6 +10,8 @@ import pyspiel
 
 from athenan_spiel.outcomes.sample import Sample
 
+SETTING = "outcome"
+"""The path of the setting that names an outcome, with which messages about one begin."""
 Parameter = float | int | bool | str
 """What a constant of an outcome may be, as a checkpoint keeps it in JSON."""
 
@@ -36,7 +38,7 @@ class Outcome(ABC):
 
     @classmethod
     def why_none(cls, game: pyspiel.Game) -> str | None:
-        """Why the game has no such worth, where that is known before a match of it is played."""
+        """Why the game has no such worth, where that is known before a match is played; it begins with the name."""
         return None
 
     @classmethod

@@ -18,7 +18,7 @@ from typing import Any, cast
 import pyspiel
 
 from athenan_spiel.errors import ConfigError, shown
-from athenan_spiel.outcomes.base import Outcome, Parameter
+from athenan_spiel.outcomes.base import SETTING, Outcome, Parameter
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
 
@@ -77,10 +77,10 @@ def found_by_path(path: str) -> Kind:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever the module's own code raises
         hint = ": run this where the module is, or set PYTHONPATH" if isinstance(error, ModuleNotFoundError) else ""
-        raise ConfigError(f"outcome {path!r} cannot be imported, {_one_line(error)}{hint}") from error
+        raise ConfigError.at(SETTING, f"{path!r} cannot be imported, {_one_line(error)}{hint}") from error
     kind = getattr(module, name, None)
     if kind is None:
-        raise ConfigError(f"outcome {path!r} cannot be imported: {module_name!r} has no {name!r}")
+        raise ConfigError.at(SETTING, f"{path!r} cannot be imported: {module_name!r} has no {name!r}")
     return checked_kind(path, kind)
 
 
@@ -91,7 +91,8 @@ def checked_kind(name: str, kind: Any) -> Kind:
         ConfigError: it is neither a subclass of `Outcome` nor a function.
     """
     if not callable(kind) or (isinstance(kind, type) and not issubclass(kind, Outcome)):
-        raise ConfigError(f"outcome {name!r} must be a function of a state or a subclass of Outcome, got {shown(kind)}")
+        problem = f"{name!r} must be a function of a state or a subclass of Outcome, got {shown(kind)}"
+        raise ConfigError.at(SETTING, problem)
     return cast(Kind, kind)
 
 
@@ -111,9 +112,10 @@ def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
             if not isinstance(value, Parameter):
                 raise ConfigError(f"expected {constant} to be a number, True or False, or text, got {value!r}")
     except ConfigError as error:
-        raise ConfigError(f"outcome {name!r}: {error}") from error
+        raise ConfigError.at(SETTING, f"{name!r}: {error}") from error
     except Exception as error:  # whatever its own code raises
-        raise ConfigError(f"outcome {name!r} fails on a random match of {str(game)!r}, {_one_line(error)}") from error
+        problem = f"{name!r} fails on a random match of {str(game)!r}, {_one_line(error)}"
+        raise ConfigError.at(SETTING, problem) from error
     _require_order(name, list(zip(worths, sample.ends, strict=True)))
     return outcome
 
@@ -127,9 +129,10 @@ def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
         low, low_end = min(by_gain[more], key=lambda pair: pair[0])
         high, high_end = max(by_gain[less], key=lambda pair: pair[0])
         if low <= high:
-            raise ConfigError(
-                f"outcome {name!r} breaks Definition 21: it gives {low!r} to {_RESULTS[more]}, {_match(low_end)},\n"
-                f"and {high!r} to {_RESULTS[less]}, {_match(high_end)}; add gain(state) times a larger number"
+            raise ConfigError.at(
+                SETTING,
+                f"{name!r} breaks Definition 21: it gives {low!r} to {_RESULTS[more]}, {_match(low_end)},\n"
+                f"and {high!r} to {_RESULTS[less]}, {_match(high_end)}; add gain(state) times a larger number",
             )
 
 

@@ -35,6 +35,6 @@ class Presence(Outcome):
         if measured("pieces", game):
             return None
         return (
-            f"outcome 'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: "
+            f"'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: "
             "take 'additive_depth'"
         )

@@ -15,7 +15,7 @@ import pyspiel
 
 from athenan_spiel.errors import ConfigError, nearest, shown
 from athenan_spiel.games.measures import has_measure
-from athenan_spiel.outcomes.base import Outcome, Parameter, parameter_names
+from athenan_spiel.outcomes.base import SETTING, Outcome, Parameter, parameter_names
 from athenan_spiel.outcomes.classic import Gain, ScaledGain
 from athenan_spiel.outcomes.depth import AdditiveDepth, MultiplicativeDepth
 from athenan_spiel.outcomes.mobility import Mobility
@@ -63,9 +63,10 @@ def suited_kind(name: str, game: pyspiel.Game, kind: Kind | None = None) -> Kind
     """
     kind = kind or kind_called(name)
     if game.num_players() == 1 and name in BUILT_IN and name != Score.name:
-        raise ConfigError(f"outcome must be 'score' in a game for one player such as {str(game)!r}, got {name!r}")
+        problem = f"must be 'score' in a game for one player such as {str(game)!r}, got {name!r}"
+        raise ConfigError.at(SETTING, problem)
     if name in BUILT_IN and (reason := cast(type[Outcome], kind).why_none(game)):
-        raise ConfigError(reason)
+        raise ConfigError.at(SETTING, reason)
     return kind
 
 
@@ -141,15 +142,16 @@ def allowed_kind(name: str, given: Given) -> Kind | None:
     if isinstance(given, tuple):
         return kind_called(name) if is_code(name) and name in given else None
     if name in BUILT_IN:
-        raise ConfigError(f"outcome {name!r} is one of this package's own and takes no code, got {shown(given)}")
+        raise ConfigError.at(SETTING, f"{name!r} is one of this package's own and takes no code, got {shown(given)}")
     return checked_kind(name, given)
 
 
 def not_allowed(name: str) -> ConfigError:
     """The error for code that a file names and the user does not."""
-    return ConfigError(
-        f"outcome {shown(name)} is code that a file names, and that alone imports nothing: if you trust it, "
-        f"name it yourself, by --allow-code {name[:100]} or in Python by outcome={shown(name)}"
+    return ConfigError.at(
+        SETTING,
+        f"{shown(name)} is code that a file names, and that alone imports nothing: if you trust it, "
+        f"name it yourself, by --allow-code {name[:100]} or in Python by outcome={shown(name)}",
     )
 
 
@@ -205,9 +207,10 @@ def kind_called(name: str) -> Kind:
         return found_by_path(name)
     known = {**BUILT_IN, **_REGISTERED}
     if name not in known:
-        raise ConfigError(
-            f'outcome must be one of {", ".join(known)}, or "module:name" for one of your own, got {shown(name)}'
-            f"{nearest(name, known)}"
+        raise ConfigError.at(
+            SETTING,
+            f'must be one of {", ".join(known)}, or "module:name" for one of your own, got {shown(name)}'
+            f"{nearest(name, known)}",
         )
     return known[name]
 

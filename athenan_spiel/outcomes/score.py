@@ -9,7 +9,7 @@ import pyspiel
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games.measures import measured, score, why_not
-from athenan_spiel.outcomes.base import Outcome
+from athenan_spiel.outcomes.base import SETTING, Outcome
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
 
@@ -58,10 +58,10 @@ class Score(Outcome):
             game.num_players() == 1 or not sample.ends or any(abs(worth) not in (0.0, 1.0) for worth in sample.returns)
         )
         if not counted and not carried:
-            raise ConfigError(_no_score(game))
+            raise ConfigError.at(SETTING, _no_score(game))
         return cls(counted=counted).scaled(sample)
 
 
 def _no_score(game: pyspiel.Game) -> str:
     others = "" if hasattr(game, "measure") else ", and any whose returns() carry one"
-    return f"outcome 'score' needs a game with a score; {why_not('score', game)}{others}: take 'additive_depth'"
+    return f"'score' needs a game with a score; {why_not('score', game)}{others}: take 'additive_depth'"

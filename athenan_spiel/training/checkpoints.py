@@ -201,7 +201,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if not any(os.path.lexists(path / name) for name in (OPTIMIZER, REPLAY)):
         raise CheckpointError(
             f"checkpoint {path} keeps the network alone, as in a finished experiment or a milestone: it can be played, "
-            "but not resumed"
+            "but not resumed",
+            path=path,
         )
     weights = _weights(path, state)
     with _understood(path, state, OPTIMIZER, MOST_OPTIMIZER) as file:
@@ -223,7 +224,7 @@ def most_replay(config: TrainingConfig) -> int:
 
 def damaged(path: Path, problem: str) -> CheckpointError:
     """The error for a checkpoint that cannot be read."""
-    return CheckpointError(f"checkpoint {path} is damaged: {problem}")
+    return CheckpointError(f"checkpoint {path} is damaged: {problem}", path=path)
 
 
 def _of_type(kind: type[T], value: object) -> T:
@@ -244,12 +245,15 @@ def _read_state(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise damaged(path, f"{STATE} is not valid JSON ({len(text)} bytes: {error}); it may be truncated") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise CheckpointError(f"{path / STATE} was not written by athenan_spiel: expected format {FORMAT!r}")
+        raise CheckpointError(
+            f"{path / STATE} was not written by athenan_spiel: expected format {FORMAT!r}", path=path / STATE
+        )
     version = state.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise CheckpointError(
             f"checkpoint {path} has format version {shown(version)}, and this athenan_spiel "
-            f"({athenan_spiel.__version__}) reads up to {VERSION}: install a newer athenan_spiel"
+            f"({athenan_spiel.__version__}) reads up to {VERSION}: install a newer athenan_spiel",
+            path=path,
         )
     found = state.pop(CHECKSUM, None)
     if (version >= 3 or found is not None) and found != _checksum(state):

@@ -41,9 +41,9 @@ def require_means(config: TrainingConfig, shape: Sequence[int]) -> None:
     require_memory(needed, "to learn", device)
     most = memory()
     if most is not None and config.replay.megabytes > most / 1e6:
-        raise ConfigError(
-            f"replay.megabytes must be at most {most / 1e6:,.0f}, the memory of this machine, "
-            f"got {config.replay.megabytes!r}"
+        raise ConfigError.at(
+            "replay.megabytes",
+            f"must be at most {most / 1e6:,.0f}, the memory of this machine, got {config.replay.megabytes!r}",
         )
     make_engine(config.engine, shape)  # says so where its device or its package is missing
 
@@ -51,14 +51,16 @@ def require_means(config: TrainingConfig, shape: Sequence[int]) -> None:
 def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome) -> None:
     """Raise `ConfigError` for settings that the game or the outcome does not allow."""
     if config.search.resolved_hours is not None and outcome.path_dependent:
-        raise ConfigError(
-            f"search.resolved_hours must be none with outcome {config.outcome!r}, which depends on the way to a state, "
-            f"got {config.search.resolved_hours!r}"
+        raise ConfigError.at(
+            "search.resolved_hours",
+            f"must be none with outcome {config.outcome!r}, which depends on the way to a state, "
+            f"got {config.search.resolved_hours!r}",
         )
     if config.evaluation.every_matches is not None and game.num_players() == 1:
-        raise ConfigError(
-            f"evaluation.every_matches must be none in a game for one player such as {str(game)!r}, "
-            f"got {config.evaluation.every_matches!r}: the scores of its matches are shown"
+        raise ConfigError.at(
+            "evaluation.every_matches",
+            f"must be none in a game for one player such as {str(game)!r}, "
+            f"got {config.evaluation.every_matches!r}: the scores of its matches are shown",
         )
     try:
         parse_search(config.evaluation.search).make(game, outcome)

@@ -55,5 +55,7 @@ def preset(name: str) -> TrainingConfig:
         ConfigError: there are none of that name.
     """
     if not isinstance(name, str) or name not in PRESETS:
-        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, got {shown(name)}{nearest(name, PRESETS)}")
+        raise ConfigError.at(
+            "preset", f"must be one of {', '.join(PRESETS)}, got {shown(name)}{nearest(name, PRESETS)}"
+        )
     return PRESETS[name]

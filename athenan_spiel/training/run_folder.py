@@ -71,11 +71,14 @@ class RunFolder:
             CheckpointError: there is no such folder, or it is not a run.
         """
         if not self.path.is_dir():
-            raise CheckpointError(f"expected the folder of a run, got {str(self.path)!r}, which is no folder")
+            raise CheckpointError(
+                f"expected the folder of a run, got {str(self.path)!r}, which is no folder", path=self.path
+            )
         if not (self.path / CONFIG).is_file():
             raise CheckpointError(
                 f"expected the folder of a run, got {str(self.path)!r}, which has no {CONFIG}: "
-                "name a folder that training has made"
+                "name a folder that training has made",
+                path=self.path,
             )
         return self
 
@@ -88,11 +91,14 @@ class RunFolder:
         if not self.path.is_dir():
             return
         if (self.path / CONFIG).exists():
-            raise CheckpointError(f"{str(self.path)!r} holds a run already: resume it, or choose another folder")
+            raise CheckpointError(
+                f"{str(self.path)!r} holds a run already: resume it, or choose another folder", path=self.path
+            )
         if others := [item.name for item in self.path.iterdir() if item.name != LOCK and not _is_unfinished(item)]:
             raise CheckpointError(
                 f"expected a new or empty folder for the run, got {str(self.path)!r}, "
-                f"which holds {sorted(others)[0]!r}: choose another"
+                f"which holds {sorted(others)[0]!r}: choose another",
+                path=self.path,
             )
 
     @contextlib.contextmanager
@@ -113,7 +119,9 @@ class RunFolder:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise CheckpointError(
-                    f"another process is training in {str(self.path)!r}: wait for it, stop it, or choose another folder"
+                    f"another process is training in {str(self.path)!r}: "
+                    "wait for it, stop it, or choose another folder",
+                    path=self.path,
                 ) from None
             for leftover in [*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*")]:
                 remove(leftover)
@@ -139,7 +147,8 @@ class RunFolder:
         if not kept:
             raise CheckpointError(
                 f"the run's folder {str(self.path)!r} is gone, moved or deleted while the run was in it: "
-                "what was learned since its last checkpoint is lost"
+                "what was learned since its last checkpoint is lost",
+                path=self.path,
             )
 
     def settings(self) -> tuple[str, TrainingConfig]:
@@ -153,7 +162,7 @@ class RunFolder:
         try:
             text = read_toml(path)
         except (OSError, UnicodeDecodeError) as error:
-            raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
+            raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', error)}", path=path) from None
         game, config = read_text(text, str(path))
         return require_game(game, str(path)), config
 
@@ -166,7 +175,8 @@ class RunFolder:
         try:
             replace_durably(self.path / CONFIG, settings_to_toml(game, config).encode())
         except OSError as error:
-            raise CheckpointError(f"{self.path / CONFIG} could not be written: {error.strerror}") from None
+            path = self.path / CONFIG
+            raise CheckpointError(f"{path} could not be written: {error.strerror}", path=path) from None
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints, oldest first. What is a link, or has a name that no checkpoint is given, is none."""
@@ -196,7 +206,8 @@ class RunFolder:
             whole = next(filter(_is_whole, reversed(paths[:-1])), None)
             if whole is None:
                 raise
-            raise CheckpointError(f"{error}\n{whole} is whole: remove {paths[-1].name} to go on from there") from None
+            problem = f"{error}\n{whole} is whole: remove {paths[-1].name} to go on from there"
+            raise CheckpointError(problem, path=paths[-1]) from None
 
     def checkpoint(self, matches: int | None = None) -> Path:
         """The checkpoint after so many matches, by default the newest.
@@ -206,15 +217,20 @@ class RunFolder:
         """
         paths = self.checkpoints()
         if not paths:
-            raise CheckpointError(f"the run in {str(self.path)!r} has no checkpoint yet: resume it, then try again")
+            raise CheckpointError(
+                f"the run in {str(self.path)!r} has no checkpoint yet: resume it, then try again", path=self.path
+            )
         if matches is None:
             return paths[-1]
         found = {int(path.name): path for path in paths}
         if matches not in found:
             listed = ", ".join(map(str, [*found][-LISTED:]))
             older = f"{len(found) - LISTED} older ones, " if len(found) > LISTED else ""
-            where = f"a checkpoint in {str(self.path)!r}"
-            raise CheckpointError(f"expected the number of {where}, got {shown(matches)}: there are {older}{listed}")
+            raise CheckpointError(
+                f"expected the number of a checkpoint in {str(self.path)!r}, got {shown(matches)}: "
+                f"there are {older}{listed}",
+                path=self.path,
+            )
         return found[matches]
 
     def save(self, checkpoint: Checkpoint) -> Path:
@@ -268,14 +284,17 @@ class RunFolder:
     def _not_usable(self, error: OSError) -> CheckpointError:
         """What is wrong with the folder, or with a file in it."""
         where = f", {error.filename}" if error.filename not in (None, str(self.path)) else ""
-        return CheckpointError(f"the run folder {str(self.path)!r} cannot be written{where}: {error.strerror}")
+        return CheckpointError(
+            f"the run folder {str(self.path)!r} cannot be written{where}: {error.strerror}", path=self.path
+        )
 
     def _not_written(self, error: OSError) -> CheckpointError:
         newest = self.newest()
         kept = f"{newest} is kept" if newest is not None else "there is no earlier one"
         return CheckpointError(
             f"no checkpoint could be written to {self.checkpoints_path}: {error.strerror or error}; {kept}: "
-            "make room and resume"
+            "make room and resume",
+            path=self.checkpoints_path,
         )
 
 

@@ -30,6 +30,7 @@ class SettingError(Exception):
     def __init__(self, path: KeyPath, problem: str) -> None:
         super().__init__(f"{'.'.join(path)} {problem}")
         self.path = path
+        self.problem = problem
 
 
 def settings_to_toml(game: str, config: TrainingConfig) -> str:
@@ -70,7 +71,8 @@ def require_game(game: str | None, source: str) -> str:
         ConfigError: there is none.
     """
     if game is None:
-        raise ConfigError(f"{source}: game must be an OpenSpiel game string such as 'connect_four', got None")
+        problem = "must be an OpenSpiel game string such as 'connect_four', got None"
+        raise ConfigError(f"{source}: game {problem}", path="game", problem=problem, source=source)
     return game
 
 
@@ -83,7 +85,7 @@ def read_text(text: str, source: str) -> tuple[str | None, TrainingConfig]:
     try:
         table = parse_toml(text)
     except ValueError as error:
-        raise ConfigError(f"{source} is not valid TOML: {error}") from None
+        raise ConfigError(f"{source} is not valid TOML: {error}", source=source) from None
     with errors_with_lines(text, source):
         game = table.pop("game", None)
         if game is not None and (not isinstance(game, str) or not game):
@@ -97,11 +99,12 @@ def errors_with_lines(text: str, source: str) -> Iterator[None]:
     try:
         yield
     except SettingError as error:
-        raise ConfigError(f"{source}{_at_line(text, error.path)}: {error}") from None
+        place = f"{source}{_at_line(text, error.path)}"
+        dotted = ".".join(error.path)
+        raise ConfigError(f"{place}: {error}", path=dotted, problem=error.problem, source=source) from None
     except ConfigError as error:
-        # Out of range: the messages of `config` begin with the setting's name.
-        path = tuple(str(error).split(maxsplit=1)[0].split("."))
-        raise ConfigError(f"{source}{_at_line(text, path)}: {error}") from None
+        place = f"{source}{_at_line(text, tuple(error.path.split('.')))}"
+        raise ConfigError(f"{place}: {error}", path=error.path, problem=error.problem, source=source) from None
 
 
 def config_to_dict(config: TrainingConfig) -> dict[str, Any]:
@@ -118,7 +121,7 @@ def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
     try:
         config: TrainingConfig = read_settings(TrainingConfig, table, ())
     except SettingError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError.at(".".join(error.path), error.problem) from None
     return config
 
 

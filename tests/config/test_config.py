@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import pickle
 import typing
 from collections.abc import Callable
 
@@ -332,3 +333,49 @@ def test_what_is_no_text_and_no_settings_is_refused() -> None:
         settings_to_toml(None, TrainingConfig())  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^config must be a TrainingConfig, got 'x'$"):
         settings_to_toml("tic_tac_toe", "x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "problem"),
+    [
+        (lambda: SearchConfig(iterations=0), "search.iterations", "must be more than zero, got 0"),
+        (lambda: TrainingConfig(matches=0), "matches", "must be at least 1, got 0"),
+        (lambda: SearchConfig(algorithm="mtcs"), "search.algorithm", "must be one of 'descent', "),
+        (lambda: LearnerConfig(l2="much"), "learner.l2", "must be a finite number, got 'much'"),
+        (lambda: SearchConfig(iterations=None), "search", "must be limited by seconds, iterations or "),
+        (lambda: EncodingConfig(symmetries="rotate"), "encoding.symmetries", "must be 'none', 'all' or, "),
+        (lambda: preset("quik"), "preset", "must be one of quick, paper, got 'quik': did you mean 'quick'?"),
+        (lambda: config_from_dict({"search": {"rounds": 1}}), "search.rounds", "is not a setting: "),
+        (lambda: config_from_dict({"search": 1}), "search", "must be a table, [search], got 1"),
+    ],
+)
+def test_an_error_has_the_path_of_the_setting_and_the_problem(
+    make: Callable[[], object], path: str, problem: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        make()
+    error = raised.value
+    assert (error.path, error.source) == (path, "")
+    assert error.problem.startswith(problem)
+    assert str(error) == f"{path} {error.problem}"
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.path, again.problem) == (str(error), path, error.problem)
+
+
+def test_an_error_of_a_text_has_the_path_the_problem_and_the_file() -> None:
+    for text, path in (("[search]\niterations = 0", "search.iterations"), ("[search]\nrounds = 0", "search.rounds")):
+        with pytest.raises(ConfigError) as raised:
+            read_text(text, "mine.toml")
+        error = raised.value
+        assert (error.path, error.source) == (path, "mine.toml")
+        assert str(error) == f"mine.toml, line 2: {path} {error.problem}"
+
+
+def test_an_error_of_no_setting_is_its_message() -> None:
+    error = ConfigError("expected --first or --second, got both")
+    assert (error.path, error.source, error.problem) == ("", "", str(error))
+
+
+def test_a_problem_may_go_on_with_the_value() -> None:
+    assert str(ConfigError.at("engine.name", "='cuda' needs a CUDA device")) == "engine.name='cuda' needs a CUDA device"
+    assert str(ConfigError.at("encoding.symmetries", ": no")) == "encoding.symmetries: no"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ludii_bridge import reasons
 from ludii_bridge.catalogue import Catalogue, Menu, Source
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.transport import Position, Traits
@@ -55,7 +56,7 @@ class FakeTransport:
     def load(self, source: Source, options: Sequence[str]) -> FakeRules:
         self.loads += 1
         if source.name == "Broken":
-            raise LudiiError("Broken cannot be loaded: a bracket is missing")
+            raise LudiiError.of("Broken", "cannot be loaded: a bracket is missing")
         return FakeRules(source.name, tuple(options))
 
 
@@ -65,7 +66,7 @@ class FakeRules:
         self.options = options
         self.line = 2 if "Line/2" in options else 3
         self.longest = 1250
-        faults = ("it has chance",) if name.startswith("Dice") else ()
+        faults = (reasons.CHANCE,) if name.startswith("Dice") else ()
         self.traits = Traits(
             name=name,
             players={"Alone": 1, "Three": 3}.get(name, 2),
