@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import tyro
 
@@ -36,8 +36,9 @@ class TrainArguments:
 
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """An OpenSpiel game string, such as connect_four or "hex(board_size=7)"; `athenan games` lists them."""
-    preset: Literal["quick", "paper"] = "quick"
-    """Settings to start from: minutes on two cores, or the article's own. Options below change single ones."""
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
+    """Settings to start from: minutes on two cores, or a set-up of the papers; `athenan train --preset` lists them.
+    Options below change single ones."""
     config: str | None = None
     """A TOML file of settings to start from instead, such as another run's config.toml (its game does not count)."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
@@ -57,6 +58,9 @@ class TrainArguments:
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan train` with these words; returns the exit code."""
+    if words and words[-1] == "--preset":
+        _list_presets()
+        return DONE
     default = TrainArguments(game=tyro.MISSING, settings=_start(words))
     arguments = parse(TrainArguments, words, "athenan train", default)
     config = _limited(arguments.settings, words)
@@ -138,9 +142,9 @@ def _start(words: Sequence[str]) -> TrainingConfig:
     """The settings that the options change: those of --config, else of --preset."""
     name, file = option_value(words, "--preset"), option_value(words, "--config")
     if file is None:
-        from athenan_spiel.training.presets import PRESETS
+        from athenan_spiel.training.presets import preset
 
-        return PRESETS.get(name or "quick", TrainingConfig())  # a wrong name is the parser's to complain of
+        return preset("quick" if name is None else name)
     if name is not None:
         raise ConfigError("expected --preset or --config to start from, got both")
     from athenan_spiel.system.files import read_toml
@@ -153,6 +157,14 @@ def _start(words: Sequence[str]) -> TrainingConfig:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{printable(file)} is not valid TOML: {error}") from None
     return read_text(text, file)[1]
+
+
+def _list_presets() -> None:
+    from athenan_spiel.training.presets import ALL
+
+    width = max(map(len, ALL))
+    for name, preset in ALL.items():
+        print(f"{name:{width}}  {preset.about}")
 
 
 def _to_fit(words: Sequence[str], arguments: TrainArguments) -> list[str]:

@@ -99,6 +99,10 @@ class LearnerConfig(Settings):
     """B. The article: 128 (Section 3.3.1), 3000 (Section 8.4.3)."""
     learning_rate: float = 1e-3
     """Adam's step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""
+    beta2: float = 0.999
+    """Adam's β₂, the decay of the second moment. The article: 0.999 (Section 3.3.1), 0.99 (Sections 11.4 and 12.4)."""
+    epsilon: float = 1e-7
+    """Adam's ε. The article: 10⁻⁷ (Section 3.3.1), 10⁻⁵ (Section 10.3), 10⁻⁸ (Section 12.4)."""
     l2: float = 1e-3
     """Weight of the L2 regularisation. The article: 0.001."""
     precision: Precision = "auto"
@@ -109,8 +113,10 @@ class LearnerConfig(Settings):
     64 for each core."""
 
     def check(self) -> None:
-        """Each step goes somewhere."""
+        """A minibatch has a state, a step has a size, and the moments decay."""
         self.require_some(1, "threads", most=MOST_THREADS)
         self.require_some(1, "batch_size", most=LARGEST_BATCH)
-        self.require_positive("learning_rate")
+        self.require_positive("learning_rate", "epsilon")
+        self.require_at_most(1, "epsilon")
+        self.require(0 <= self.beta2 < 1, "beta2", "zero or more, and less than 1")
         self.require(self.l2 >= 0, "l2", "zero or more")

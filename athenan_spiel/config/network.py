@@ -76,6 +76,8 @@ class NetworkConfig(Settings):
     """Convolutions of `c` (papers: 3), residual blocks of `r1` (2), `r2` and `r3` (8), hidden layers of `mlp` (3)."""
     neurons: int = 100
     """Neurons of a hidden dense layer. The article: 100 (Section 3.3.1)."""
+    dense_layers: int | None = None
+    """Hidden dense layers behind the convolutions of `c` and `r1` (papers: 1) and of `r2` (2; Section 9.3.1: 1)."""
     squeeze_excitation: int | None = None
     """Ratio of the squeeze-and-excitation layer that ends each residual block; none: there is no such layer.
     The article: 16 (Sections 10.3 and 12.4)."""
@@ -84,11 +86,13 @@ class NetworkConfig(Settings):
     The article: 4453, as its neurons (Section 10.3)."""
 
     def check(self) -> None:
-        """There is something of everything, and nothing that the architecture does not have."""
+        """Each size is at least 1, and nothing is set that the architecture does not have."""
         self.require_some(1, "filters", "neurons", "squeeze_excitation", "pointwise_filters", most=WIDEST)
-        self.require_some(1, "layers", most=DEEPEST)
+        self.require_some(1, "layers", "dense_layers", most=DEEPEST)
         if self.architecture not in ("r1", "r2", "r3"):
             self.require(self.squeeze_excitation is None, "squeeze_excitation", "none, unless for 'r1', 'r2' or 'r3'")
+        if self.architecture in ("r3", "mlp"):
+            self.require(self.dense_layers is None, "dense_layers", "none, unless for 'c', 'r1' or 'r2'")
         if self.architecture != "r3":
             self.require(self.pointwise_filters is None, "pointwise_filters", "none, as only 'r3' has them")
 

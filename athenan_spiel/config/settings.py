@@ -15,6 +15,8 @@ NONE = "none"
 
 MOST = 1_000_000_000
 """Of anything counted, where nothing less is said: no run plays as many matches, no move takes as many iterations."""
+MOST_OPENING_PLIES = 1_000
+"""Random actions at the beginning of a match."""
 LONGEST = 100 * 365 * 24 * 3600
 """A hundred years, in seconds: of any time, so that times can be added and written whatever was asked for."""
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
 from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
 from athenan_spiel.config.search import MOST_AT_ONCE, ExplorationConfig, SearchConfig
-from athenan_spiel.config.settings import LONGEST, Settings
+from athenan_spiel.config.settings import LONGEST, MOST_OPENING_PLIES, Settings
 from athenan_spiel.errors import ConfigError
 
 MOST_EVALUATION_MATCHES = 100_000
@@ -31,10 +31,13 @@ class EvaluationConfig(Settings):
     """Thinking time a move of the trained agent."""
     search: str = "ubfm_s"
     """What the trained agent plays with, as in its word: ubfm_s, ubfm, descent, alphabeta, alphabeta(3), mcts(0.5)."""
+    opening_plies: int = 2
+    """Random actions at the beginning of a match; each opening is played with both colours."""
 
     def check(self) -> None:
         """Both colours are played."""
         self.require_some(1, "every_matches", "simulations")
+        self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
         self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
         self.require_at_most(MOST_EVALUATION_MATCHES, "matches")
         self.require_time("seconds")

@@ -29,8 +29,8 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import learning_device, require_means
 from athenan_spiel.training.toml_lines import KeyPath
 
-MOST_MATCHES = 1_000_000
-"""The matches of an experiment at most; the article's Table 3 has half as many."""
+MOST_MATCHES = 2_000_000
+"""The matches of an experiment at most; the article's Tables 2, 3 and 4 have up to 1,304,640."""
 PROCESS_BYTES = 250_000_000
 """What a process takes that trains or plays, without its network: torch, OpenSpiel and Python, as measured."""
 COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from athenan_spiel.config import SearchConfig, Settings, TrainingConfig
 from athenan_spiel.config.search import DecisionName, PlayName
+from athenan_spiel.config.settings import MOST_OPENING_PLIES
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.algorithms import ALGORITHMS
 
@@ -19,7 +20,6 @@ Opponents = Literal["all", "repetition"]
 
 MOST_STAGES = 1_000
 MOST_PAIRING_MATCHES = 10_000
-MOST_OPENING_PLIES = 1_000
 MOST_RESAMPLES = 1_000_000
 
 

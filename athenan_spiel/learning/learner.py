@@ -37,9 +37,8 @@ from athenan_spiel.learning.replay import Batch
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
-BETAS = (0.9, 0.999)
-EPSILON = 1e-7
-"""β₁, β₂ and ε of Adam (the article, Section 3.3.1)."""
+BETA1 = 0.9
+"""β₁ of Adam (the article, Section 3.3.1); β₂ and ε are settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +73,8 @@ class Learner:
         self._optimizer = torch.optim.Adam(
             [{"params": weights, "weight_decay": 2 * config.l2}, {"params": biases, "weight_decay": 0.0}],
             lr=config.learning_rate,
-            betas=BETAS,
-            eps=EPSILON,
+            betas=(BETA1, config.beta2),
+            eps=config.epsilon,
             fused=True,
         )
 

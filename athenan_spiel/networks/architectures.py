@@ -35,6 +35,8 @@ from athenan_spiel.networks.layers import GlobalSumPooling, Output, ResidualBloc
 
 DEFAULT_LAYERS = {"c": 3, "r1": 2, "r2": 8, "r3": 8, "mlp": 3}
 """Convolutions, residual blocks or hidden layers where the configuration leaves them open."""
+DEFAULT_DENSE_LAYERS = {"c": 1, "r1": 1, "r2": 2}
+"""Hidden dense layers behind the convolutions where the configuration leaves them open."""
 
 OUTPUT_GAIN = 0.1
 """First values should be small, so that no untrained guess outweighs a real result, and not all equal."""
@@ -111,6 +113,11 @@ def make_layers(shape: Sequence[int], config: NetworkConfig) -> tuple[str, list[
             padded = _padded_convolutions(min(shape[1:]), config.layers or DEFAULT_LAYERS["c"])
     count = config.layers or DEFAULT_LAYERS[name]
     if name == "mlp":
+        if config.dense_layers is not None:
+            raise ConfigError(
+                f"network.dense_layers must be none for an observation that is no stack of boards, got "
+                f"{config.dense_layers!r}: its network has dense layers alone, as many as network.layers says"
+            )
         what = f"MLP of {count} x {config.neurons} neurons"
         return what, [nn.Flatten(), *dense(math.prod(shape), config.neurons, count)]
     if len(shape) != 3:
@@ -119,7 +126,8 @@ def make_layers(shape: Sequence[int], config: NetworkConfig) -> tuple[str, list[
             f"={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'",
         )
     if name == "c":
-        what = f"C-network of {count} x {config.filters} convolutions ({padded} padded), {config.neurons} neurons"
+        convolutions = f"{count} x {config.filters} convolutions ({padded} padded)"
+        what = f"C-network of {convolutions}, {_neurons(name, config)}"
         return what, _c_network(shape, config, count, padded)
     return _residual_network(name, shape, config, count)
 
@@ -143,7 +151,17 @@ def _c_network(shape: Sequence[int], config: NetworkConfig, count: int, padded: 
         layers += [convolution(channels, config.filters, padding=int(index < padded)), nn.ReLU()]
         channels = config.filters
     flat = channels * (height - loss) * (width - loss)
-    return [*layers, nn.Flatten(), *dense(flat, config.neurons, 1)]
+    return [*layers, nn.Flatten(), *dense(flat, config.neurons, _dense_layers("c", config))]
+
+
+def _dense_layers(name: str, config: NetworkConfig) -> int:
+    return config.dense_layers or DEFAULT_DENSE_LAYERS[name]
+
+
+def _neurons(name: str, config: NetworkConfig) -> str:
+    """The hidden dense layers in words; their number where it is not the usual one."""
+    usual = config.dense_layers in (None, DEFAULT_DENSE_LAYERS[name])
+    return f"{config.neurons} neurons" if usual else f"{config.dense_layers} x {config.neurons} neurons"
 
 
 def _residual_network(
@@ -160,12 +178,10 @@ def _residual_network(
         pointwise = config.pointwise_filters or neurons
         what += f", {pointwise} pointwise filters"
         head = [convolution(filters, pointwise, kernel=1), nn.ReLU(), *dense_of_sums(pointwise, neurons)]
-    elif name == "r2":
-        head = [nn.Flatten(), *dense(filters * height * width, neurons, 2)]
-    else:
-        flat = filters * height * width
-        head = [convolution(filters, filters, kernel=1), nn.Flatten(), *dense(flat, neurons, 1)]
-    return f"{what}, {neurons} neurons", [*tower, *head]
+        return f"{what}, {neurons} neurons", [*tower, *head]
+    head = [convolution(filters, filters, kernel=1)] if name == "r1" else []
+    head += [nn.Flatten(), *dense(filters * height * width, neurons, _dense_layers(name, config))]
+    return f"{what}, {_neurons(name, config)}", [*tower, *head]
 
 
 def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:

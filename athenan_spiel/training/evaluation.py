@@ -46,6 +46,7 @@ def evaluate(
         lambda player: Agent(game, search, evaluator, decision=decision, budget=budget, rng=random.Random(next(seeds))),
         lambda player: mcts_bot(game, settings.simulations, next(seeds)),
         settings.matches,
+        opening_plies=settings.opening_plies,
         seed=next(seeds),
     )
     return EvaluationFinished(

@@ -29,7 +29,7 @@ from athenan_spiel.config import (
 from athenan_spiel.config.network import DEEPEST
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.training import PRESETS, preset, settings_from_toml, settings_to_toml
+from athenan_spiel.training import settings_from_toml, settings_to_toml
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict, read_text
 
 positive = st.floats(min_value=1e-9, max_value=1e9)
@@ -296,27 +296,6 @@ def test_the_bounds_themselves_are_taken() -> None:
 def test_annealing_needs_an_end() -> None:
     with pytest.raises(ConfigError, match="in a run without an end, got 'annealed'"):
         TrainingConfig(exploration=ExplorationConfig(schedule="annealed"))
-
-
-def test_the_paper_preset_has_the_settings_of_section_8_4() -> None:
-    paper = preset("paper")
-    assert paper.matches_at_once == 1
-    assert (paper.search.seconds, paper.search.iterations, paper.search.evaluations) == (3.0, None, None)
-    assert (paper.network.architecture, paper.network.filters, paper.network.layers) == ("r2", 132, 8)
-    assert (paper.replay.matches, paper.replay.duplication, paper.learner.batch_size) == (100, 3.0, 3000)
-    assert (paper.learner.learning_rate, paper.learner.l2) == (1e-4, 1e-3)
-    assert paper.exploration.schedule == "uniform"
-
-
-def test_every_preset_can_be_written_and_changed() -> None:
-    for config in PRESETS.values():
-        assert settings_from_toml(settings_to_toml("hex", config))[1] == config
-        assert dataclasses.replace(config, matches=3).matches == 3
-
-
-def test_a_misspelt_preset_suggests_the_nearest() -> None:
-    with pytest.raises(ConfigError, match="preset must be one of quick, paper, got 'quik': did you mean 'quick'"):
-        preset("quik")
 
 
 def test_the_package_names_only_what_it_has() -> None:

@@ -63,8 +63,8 @@ def test_numbers_beyond_use_are_refused_with_the_bound(old: str, new: str, messa
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (Overrides(repetitions=400), "it comes to 2,569,600 matches, more than the 1,000,000 of an experiment at most"),
-        (Overrides(stages=1000, pairing_matches=1000), "it comes to 15,996,000 matches, more than the 1,000,000"),
+        (Overrides(repetitions=400), "it comes to 2,569,600 matches, more than the 2,000,000 of an experiment at most"),
+        (Overrides(stages=1000, pairing_matches=1000), "it comes to 15,996,000 matches, more than the 2,000,000"),
     ],
 )
 def test_more_matches_than_anybody_plays_are_refused_before_anything_is_made(

@@ -20,6 +20,7 @@ from athenan_spiel.experiments import (
 from athenan_spiel.experiments.plan import Plan, slug
 from athenan_spiel.training.presets import PAPER, QUICK
 
+FULL = Path(__file__).resolve().parents[2] / "examples" / "experiments" / "full"
 READY = sorted((Path(__file__).resolve().parents[2] / "examples" / "experiments").glob("*.toml"))
 MNK = "mnk(m=3,n=4,k=3)"
 
@@ -351,3 +352,17 @@ def test_depth_one_minimax_is_one_iteration_without_completion() -> None:
     search = PlayConfig().search()
     assert (search.algorithm, search.iterations, search.completion) == ("ubfm", 1, False)
     assert ProtocolConfig().matches == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "trainings", "matches"), [(2, 1728, 1304640), (3, 1728, 1304640), (4, 1872, 1190928)]
+)
+def test_the_articles_tables_at_full_scale(table: int, trainings: int, matches: int) -> None:
+    """What may be said of them without Ludii's jar; tests/ludii makes them ready."""
+    experiment = read_experiment(FULL / f"table_{table}.toml").experiment
+    assert len(experiment.games) == 9
+    assert {variant.training.seconds for variant in experiment.variants} == {48 * 3600.0}
+    assert {variant.training.search.seconds for variant in experiment.variants} == {2.0}
+    assert {variant.play.algorithm for variant in experiment.variants} == {"minimax"}
+    plan = Plan(experiment)
+    assert (len(plan.trainings()), plan.match_count()) == (trainings, matches)

@@ -77,10 +77,11 @@ def assert_same_weights(one: Learner, other: Learner) -> None:
         assert torch.equal(got, expected)
 
 
-def test_steps_are_adams_on_the_mean_squared_error_with_keras_l2() -> None:
+@pytest.mark.parametrize(("beta2", "epsilon"), [(0.999, 1e-7), (0.9, 1e-2)])
+def test_steps_are_adams_on_the_mean_squared_error_with_keras_l2(beta2: float, epsilon: float) -> None:
     """Ten steps by hand: gradient of MSE + l2 · Σ w² without biases, then the update of Kingma and Ba."""
     rate, l2, scale = 0.01, 0.05, 3.0
-    learner = make_learner(scale, learning_rate=rate, l2=l2)
+    learner = make_learner(scale, learning_rate=rate, l2=l2, beta2=beta2, epsilon=epsilon)
     network = copy.deepcopy(network_of(learner))
     parameters = list(network.parameters())
     first, second = [torch.zeros_like(p) for p in parameters], [torch.zeros_like(p) for p in parameters]
@@ -93,8 +94,8 @@ def test_steps_are_adams_on_the_mean_squared_error_with_keras_l2() -> None:
         with torch.no_grad():
             for p, g, m, v in zip(parameters, gradients, first, second, strict=True):
                 m += (1 - 0.9) * (g - m)
-                v += (1 - 0.999) * (g * g - v)
-                p.sub_(rate * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-7))
+                v += (1 - beta2) * (g * g - v)
+                p.sub_(rate * (m / (1 - 0.9**t)) / ((v / (1 - beta2**t)).sqrt() + epsilon))
     learner.learn(batches)
     for got, expected in zip(weights_of(learner), parameters, strict=True):
         torch.testing.assert_close(got, expected.detach(), rtol=1e-4, atol=1e-5)

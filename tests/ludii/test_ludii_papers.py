@@ -9,6 +9,7 @@ import pytest
 from training_runs import TINY
 
 import athenan_spiel as ath
+from athenan_spiel.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("ludii")
 
@@ -72,3 +73,9 @@ def test_morpion_solitaire_is_for_one_player_and_trained_by_its_score(tmp_path: 
         state.apply_action(state.legal_actions()[0])
     assert state.returns() == [4]
     ath.train(game, dataclasses.replace(SHORT, outcome="score"), tmp_path / "run")
+
+
+@pytest.mark.parametrize("table", [2, 3, 4])
+def test_the_articles_tables_at_full_scale_can_be_begun(table: int) -> None:
+    path = DESCRIPTIONS.parent / "experiments" / "full" / f"table_{table}.toml"
+    assert main(["experiment", str(path), "--check"]) == 0

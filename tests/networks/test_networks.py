@@ -9,6 +9,7 @@ from torch import nn
 from athenan_spiel.config import NetworkConfig, NetworkName
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import GlobalSumPooling, ResidualBlock, SqueezeExcitation, ValueNetwork, make_network
+from athenan_spiel.training import preset
 
 HEX_11 = (10, 11, 11)
 CONNECT_FOUR = (4, 6, 7)
@@ -87,27 +88,43 @@ def test_the_residual_networks_are_the_tables() -> None:
     assert pointwise.kernel_size == (1, 1)
 
 
+@pytest.mark.parametrize("architecture", ["c", "r1", "r2"])
+def test_there_are_as_many_dense_layers_as_are_asked_for(architecture: NetworkName) -> None:
+    def dense_layers(count: int | None) -> int:
+        config = NetworkConfig(architecture=architecture, filters=4, layers=1, neurons=5, dense_layers=count)
+        made = make_network(CONNECT_FOUR, config, bounded=True, seed=0)
+        assert made(some_positions(CONNECT_FOUR, 3)).shape == (3,)
+        assert (f"{count} x 5 neurons" in made.description) == (count not in (None, usual))
+        return kinds(made).count("Linear")
+
+    usual = 2 if architecture == "r2" else 1
+    assert [dense_layers(count) for count in (None, 1, 2, 3)] == [usual, 1, 2, 3]
+
+
+def test_what_has_dense_layers_alone_takes_their_number_as_layers() -> None:
+    with pytest.raises(ConfigError, match=r"dense_layers must be none for an observation that is no stack"):
+        make_network(FLAT, NetworkConfig(dense_layers=2), bounded=True, seed=0)
+
+
 @pytest.mark.parametrize(
     ("shape", "config", "weights"),
     [
         # Section 10.3, Othello, with 4 planes
         (
             (4, 8, 8),
-            NetworkConfig(
-                architecture="r3", filters=373, layers=8, neurons=4453, squeeze_excitation=16, pointwise_filters=4453
-            ),
+            preset("othello").network,
             41_695_147,
         ),
         # Section 11.4, Arimaa, with 10 planes
         (
             (10, 8, 8),
-            NetworkConfig(architecture="r3", filters=263, layers=4, neurons=2217, pointwise_filters=2217),
+            preset("arimaa").network,
             10_511_017,
         ),
         # Section 12.4, Morpion Solitaire, with 5 planes of 16 x 16
         (
             (5, 16, 16),
-            NetworkConfig(architecture="r2", filters=186, layers=8, neurons=104, squeeze_excitation=16),
+            preset("morpion_solitaire").network,
             9_989_285,
         ),
     ],

@@ -350,6 +350,21 @@ def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
     assert state_of(run.checkpoint) == state_of(plain.checkpoint)
 
 
+def test_the_matches_of_an_evaluation_begin_as_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from athenan_spiel.training import evaluation as module
+
+    plies, play_series = set(), module.play_series
+
+    def watched(*args: Any, opening_plies: int, **options: Any) -> Any:
+        plies.add(opening_plies)
+        return play_series(*args, opening_plies=opening_plies, **options)
+
+    monkeypatch.setattr(module, "play_series", watched)
+    evaluation = EvaluationConfig(every_matches=6, matches=2, simulations=1, seconds=0.01, opening_plies=3)
+    train(TIC_TAC_TOE, dataclasses.replace(TINY, evaluation=evaluation), tmp_path / "run")
+    assert plies == {3}
+
+
 def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A match may be long: that it ends is not waited for."""
     from athenan_spiel.play import matches
