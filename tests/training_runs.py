@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from athenan_spiel.config import (
     TrainingConfig,
 )
 from athenan_spiel.training.checkpoints import Checkpoint, read_checkpoint
+from athenan_spiel.training.events import Event
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 TINY = TrainingConfig(
@@ -64,3 +66,20 @@ def edit_settings(folder: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
+
+
+def of_type(events: list[Event], kind: type) -> list[Any]:
+    """Those of `events` that are of this kind."""
+    return [event for event in events if isinstance(event, kind)]
+
+
+def after(calls: int) -> Callable[[], bool]:
+    """A stop request that comes when it was looked at more than `calls` times."""
+    count = 0
+
+    def stop() -> bool:
+        nonlocal count
+        count += 1
+        return count > calls
+
+    return stop

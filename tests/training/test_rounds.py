@@ -9,8 +9,7 @@ from typing import Any
 import pyspiel
 import pytest
 from clocks import Clock
-from test_training import after, of_type
-from training_runs import TINY, state_of
+from training_runs import TINY, after, of_type, state_of
 
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.play.self_play import Round

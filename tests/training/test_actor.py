@@ -1,0 +1,192 @@
+"""An actor gives records of plain arrays and numbers, the same ones to the bit in whatever process it plays."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import pickle
+import types
+from concurrent.futures import ProcessPoolExecutor
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from clocks import HANG_SECONDS
+from training_runs import TINY, comparable
+
+from athenan_spiel.config import EncodingConfig, ExplorationConfig, SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.encoding.compact import CompactRows
+from athenan_spiel.learning import Targets
+from athenan_spiel.play.self_play import Match
+from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay
+from athenan_spiel.training.learner_side import LearnerSide
+
+SPEC = "connect_four(rows=4,columns=4,x_in_row=3)"
+GAME = pyspiel.load_game(SPEC)
+KEPT = dataclasses.replace(TINY, matches_at_once=5, search=SearchConfig(iterations=3, resolved_hours=12.0))
+CASES: dict[str, TrainingConfig] = {
+    "tree": KEPT,
+    "coefficients": dataclasses.replace(TINY, targets=TargetsConfig(coefficients=True, leaves=True)),
+    "root": dataclasses.replace(TINY, targets=TargetsConfig(method="root")),
+    "terminal, annealed": dataclasses.replace(
+        TINY, targets=TargetsConfig(method="terminal"), exploration=ExplorationConfig(schedule="annealed")
+    ),
+}
+
+
+def plain(value: Any) -> Any:
+    """What must be the same of two records, as comparable values."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def published_twice(learner: LearnerSide) -> list[PublishedWeights]:
+    """The weights of `learner`, and others that are given out after the first record."""
+    weights = {name: tensor.clone() for name, tensor in learner.published().weights.items()}
+    return [PublishedWeights(1, weights), PublishedWeights(2, {name: -2 * each for name, each in weights.items()})]
+
+
+def played(
+    config: TrainingConfig, published: list[PublishedWeights], seeds: list[int], *rest: Any
+) -> list[MatchRecord]:
+    """A round of an actor, which gets the next weights after each record as long as there are any."""
+    outcome, proven = rest
+    actor = Actor(pyspiel.load_game(SPEC), config, outcome)
+    playing = actor.play(published[0], proven, seeds, progress=0.5)
+    records: list[MatchRecord] = []
+    going = True
+    while going:
+        going = playing.advance()
+        while (record := playing.take()) is not None:
+            records.append(record)
+            actor.load(published[min(len(records), len(published) - 1)])
+    assert [*playing.rest()] == []
+    assert playing.alive == 0
+    assert playing.plies == sum(record.length for record in records)
+    assert playing.evaluations == sum(record.evaluations for record in records)
+    return records
+
+
+def played_elsewhere(order: bytes) -> bytes:
+    """As `played`, of what comes as bytes and goes as bytes."""
+    return pickle.dumps(played(*pickle.loads(order)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_round_in_another_process_gives_the_same_records_to_the_bit(case: str) -> None:
+    config = CASES[case]
+    learner = LearnerSide(GAME, config)
+    order = (config, published_twice(learner), learner.new_round(), learner.outcome, learner.proven)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as processes:
+        answer = processes.submit(played_elsewhere, pickle.dumps(order)).result(timeout=HANG_SECONDS)
+    records = played(*order)
+    assert len(records) == config.matches_at_once
+    assert plain(pickle.loads(answer)) == plain(records)
+    assert (records[0].proofs is None) == (learner.proven is None)
+
+
+def test_the_weights_of_a_round_matter_and_those_that_come_in_between_too() -> None:
+    config = dataclasses.replace(KEPT, seed=2)  # the first match ends before some others
+    learner = LearnerSide(GAME, config)
+    first, second = published_twice(learner)
+    seeds = learner.new_round()
+    rounds = [played(config, given, seeds, learner.outcome, None) for given in ([first], [first, second], [second])]
+    evaluations = [[record.evaluations for record in records] for records in rounds]
+    assert evaluations[0][0] == evaluations[1][0], "the first match had ended before"
+    assert len({*map(tuple, evaluations)}) == 3
+
+
+def test_proven_states_are_looked_into_and_stay_as_they_are() -> None:
+    learner = LearnerSide(GAME, KEPT)
+    published, seeds, proven = published_twice(learner), learner.new_round(), ResolvedStates()
+    records = played(KEPT, published, seeds, learner.outcome, proven)
+    assert len(proven) == 0
+    for record in records:
+        assert record.proofs is not None
+        proven.add_arrays(record.proofs)
+    known = plain(proven.to_arrays())
+    again = played(KEPT, published, seeds, learner.outcome, proven)
+    assert sum(r.evaluations for r in again) < sum(r.evaluations for r in records)
+    assert plain(proven.to_arrays()) == known
+
+
+class Noting(pickle.Pickler):
+    """Notes of which kinds everything is that is pickled, what Python has of its own apart."""
+
+    def __init__(self) -> None:
+        super().__init__(BytesIO())
+        self.kinds: set[type] = set()
+
+    def reducer_override(self, value: Any) -> Any:
+        self.kinds.add(type(value))
+        return NotImplemented
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_record_shares_nothing_with_the_tree(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    matches: list[Match] = []
+    make = RoundInPlay._record
+
+    def noted(playing: RoundInPlay, match: Match) -> MatchRecord:
+        matches.append(match)
+        return make(playing, match)
+
+    monkeypatch.setattr(RoundInPlay, "_record", noted)
+    learner = LearnerSide(GAME, CASES[case])
+    records = played(CASES[case], published_twice(learner), learner.new_round(), learner.outcome, learner.proven)
+    before = plain(records)
+    noting = Noting()
+    noting.dump(records)
+    pythons_own = (type, types.FunctionType, types.BuiltinFunctionType, np.dtype)
+    kinds = {kind for kind in noting.kinds if not issubclass(kind, pythons_own)}
+    assert kinds == {MatchRecord, Targets, CompactRows, np.ndarray}
+    for match in matches:
+        for node in match.tree.nodes:
+            node.values[:] = [0.0] * len(node.values)
+            node.value = 0.0
+        match.values[:] = []
+    assert plain(records) == before
+
+
+def test_a_pickled_record_is_learned_as_the_record_itself() -> None:
+    config = dataclasses.replace(KEPT, encoding=EncodingConfig(symmetries="all"))
+    here, there = (LearnerSide(GAME, config) for _ in range(2))
+    for _ in range(2):
+        seeds = here.new_round()
+        assert there.new_round() == seeds
+        for record in played(config, published_twice(here), seeds, here.outcome, here.proven):
+            told = here.learn(record, lambda: None)
+            assert there.learn(pickle.loads(pickle.dumps(record)), lambda: None)[0] == told[0]
+        here.end_round(1.0)
+        there.end_round(1.0)
+    assert comparable(here.checkpoint(1.0)) == comparable(there.checkpoint(1.0))
+
+
+def test_weights_of_a_version_are_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = LearnerSide(GAME, TINY)
+    actor = Actor(GAME, TINY, learner.outcome)
+    loads: list[None] = []
+    load = actor.evaluator.load
+    monkeypatch.setattr(actor.evaluator, "load", lambda network: (loads.append(None), load(network)))
+    for count, _ in enumerate((1, 2), 1):
+        for _ in range(2):
+            actor.load(learner.published())
+        assert len(loads) == count
+        seeds = learner.new_round()
+        (record, *_) = played(TINY, [learner.published()], seeds, learner.outcome, None)
+        learner.learn(record, lambda: None)
+    learned = {name: tensor.clone() for name, tensor in learner.published().weights.items()}
+    actor.load(learner.published())
+    learner.drop_round()
+    actor.load(learner.published())
+    assert len(loads) == 4, "what is taken back is another version"
+    assert any(not np.array_equal(learned[name], tensor) for name, tensor in learner.published().weights.items())
