@@ -23,7 +23,7 @@ from athenan_spiel.search.tree import Tree
 
 
 class Played(Protocol):
-    """What is asked of a finished match; see `selfplay.Match`."""
+    """What is asked of a finished match; see `play.self_play.Match`."""
 
     @property
     def tree(self) -> Tree:

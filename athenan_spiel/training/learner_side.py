@@ -26,6 +26,7 @@ from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
+from athenan_spiel.networks import ValueNetwork
 from athenan_spiel.outcomes import Kind, Outcome, make_outcome, outcome_from_parameters
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.training.actor import MatchRecord, PublishedWeights
@@ -73,7 +74,7 @@ class LearnerSide:
         self.encoder = Encoder(game, edges=config.encoding.edges)
         require_means(config, self.encoder.shape)
         network = value_network(self.encoder, config, self.outcome, seed=self._random.network)
-        self.learner = Learner(network, config.learner, learning_device(config.engine))
+        self._learner = Learner(network, config.learner, learning_device(config.engine))
         generators = self._random.generators
         self.augmentation = Augmentation(game, self.encoder, config.encoding.symmetries, generators["symmetries"])
         if not self.augmentation.names:
@@ -87,6 +88,11 @@ class LearnerSide:
         self._new_proofs: list[Mapping[str, NDArray[Any]]] = []
         self._before_round: _State | None = None
         self._before_match: _State | None = None
+
+    @property
+    def network(self) -> ValueNetwork:
+        """The network that learns; nobody else's."""
+        return self._learner.network
 
     def published(self) -> PublishedWeights:
         """The weights as they are now, for an actor."""
@@ -115,7 +121,7 @@ class LearnerSide:
             LearningError: the loss is not finite; the weights are then of no use.
         """
         self._version += 1
-        loss = self.learner.learn([batch]).loss
+        loss = self._learner.learn([batch]).loss
         assert loss is not None, "a minibatch holds a state at least"
         self._count(warm_up_states=self.counters.warm_up_states + len(batch.values))
         return loss
@@ -149,7 +155,7 @@ class LearnerSide:
         targets = self.augmentation(record.targets)
         self.replay.add(targets)
         batches = self.replay.sample(self.config.learner.batch_size)
-        report = self.learner.learn(_announced(batches, on_batch))
+        report = self._learner.learn(_announced(batches, on_batch))
         number = self.counters.matches + 1
         self._count(
             matches=number,
@@ -224,7 +230,7 @@ class LearnerSide:
         return Checkpoint(
             header=self.header(seconds),
             weights={name: tensor.cpu() for name, tensor in self._weights().items()},
-            optimizer=self.learner.state_dict(),
+            optimizer=self._learner.state_dict(),
             replay=self.replay.to_arrays(),
             resolved=None if self.proven is None else self.proven.to_arrays(),
         )
@@ -240,7 +246,7 @@ class LearnerSide:
         )
 
     def _weights(self) -> Weights:
-        return {name: tensor.detach() for name, tensor in self.learner.network.state_dict().items()}
+        return {name: tensor.detach() for name, tensor in self.network.state_dict().items()}
 
     def _count(self, **counts: Any) -> None:
         self.counters = dataclasses.replace(self.counters, **counts)
@@ -250,7 +256,7 @@ class LearnerSide:
         with torch_threads(1):  # several are slower where other processes are at work, and no faster elsewhere
             return _State(
                 weights={name: tensor.clone() for name, tensor in self._weights().items()},
-                moments=self.learner.state_dict(),
+                moments=self._learner.state_dict(),
                 replay=self.replay.copy(),
                 counters=self.counters,
                 generators=self._random.states(),
@@ -261,17 +267,17 @@ class LearnerSide:
         """Make all that learning a match changes what it was."""
         self._version += 1
         with torch_threads(1):
-            self.learner.network.load_state_dict(state.weights)
-            self.learner.load_state_dict(state.moments)
+            self.network.load_state_dict(state.weights)
+            self._learner.load_state_dict(state.moments)
         self.replay = state.replay.copy()
         self.counters = state.counters
         self._random.set_states(state.generators)
         self._new_proofs = [*state.new_proofs]
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        load_weights(self.learner.network, checkpoint.weights)
+        load_weights(self.network, checkpoint.weights)
         try:
-            self.learner.load_state_dict(checkpoint.optimizer)
+            self._learner.load_state_dict(checkpoint.optimizer)
             self._random.set_states(checkpoint.header.generators)
         except (RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
             raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error

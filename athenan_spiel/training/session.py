@@ -183,7 +183,7 @@ class Session:
             game=str(learner.game),
             config=learner.config,
             folder=self._folder.path,
-            network=learner.learner.network.description,
+            network=learner.network.description,
             engine=self._actor.evaluator.engine.name,
             outcome=learner.config.outcome + (f" ({constants})" if constants else ""),
             symmetries=learner.augmentation.names,
