@@ -9,8 +9,11 @@ import pyspiel
 
 from agents.parameters import ThinkingParameters, read_parameters
 from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search.algorithms import DEFAULT, parse_search
+from athenan_spiel.search.drive import Budget, Clock
+from athenan_spiel.search.walk import Questions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,24 @@ class AthenanBot(pyspiel.Bot):
     def __reduce__(self) -> tuple[type[AthenanBot], tuple[Agent]]:
         """For `pickle`."""
         return type(self), (self.agent,)
+
+    @property
+    def budget(self) -> Budget:
+        """How long it thinks about a move."""
+        return self.agent.budget
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Who answers its questions."""
+        return self.agent.evaluator
+
+    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
+        """`step` for a driver that answers the questions itself; see `athenan_spiel.play.player.AskingPlayer`."""
+        return self.agent.thinks(state, clock)
+
+    def for_match(self, number: int) -> AthenanBot:
+        """This bot for one match of a series; see `athenan_spiel.play.player.MatchPlayer`."""
+        return AthenanBot(self.agent.for_match(number))
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`."""

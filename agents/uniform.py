@@ -10,6 +10,7 @@ import pyspiel
 from agents.parameters import read_parameters
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games import require_open_state
+from athenan_spiel.play.player import seed_of_match
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,11 @@ class RandomBot(pyspiel.Bot):
         twin = type(self)(*self._made_of)
         twin._bot = self._bot.clone()
         return twin
+
+    def for_match(self, number: int) -> RandomBot:
+        """This bot for one match of a series; see `athenan_spiel.play.player.MatchPlayer`."""
+        game, player, seed = self._made_of
+        return RandomBot(game, player, seed_of_match(seed, number))
 
     def _require_turn(self, state: pyspiel.State) -> None:
         game, player, _ = self._made_of

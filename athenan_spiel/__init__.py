@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     )
     from athenan_spiel.outcomes import Outcome, gain, register_outcome
     from athenan_spiel.play.agent import Agent
-    from athenan_spiel.play.matches import MatchResult, Series, play_match, play_series
+    from athenan_spiel.play.match import MatchResult, play_match
+    from athenan_spiel.play.series import Series, play_series
     from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, SearchResult, think
     from athenan_spiel.solving.solver import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, load_agent, preset, resume, train

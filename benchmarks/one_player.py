@@ -20,7 +20,7 @@ from statistics import mean
 import agents
 import athenan_spiel as ath
 from athenan_spiel.arena import Scores
-from athenan_spiel.play.matches import play_by_itself
+from athenan_spiel.play.series import play_by_itself
 
 GAME = "morpion_solitaire"
 AGENT_SEED, OPENINGS_SEED = 1, 2

@@ -27,7 +27,8 @@ from athenan_spiel.engines.base import Deferred, Pending, Values
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.networks import make_network
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.play.self_play import Round, without_garbage_collection
+from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.play.self_play import Round
 from athenan_spiel.search.choice import completed, ordinal, uniform_exploitation
 
 GAMES = ("hex(board_size=11)", "breakthrough", "connect_four")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
 from athenan_spiel.cli.main import main
+from athenan_spiel.play import series
+from athenan_spiel.play.match import Match
 
 ATHENAN = [sys.executable, "-m", "athenan_spiel"]
 TINY = ["--matches-at-once", "2", "--search.iterations", "1", "--network.filters", "4", "--network.neurons", "8"]
@@ -24,3 +27,16 @@ def complaint(capsys: Out, *words: str) -> str:
     assert 1 <= len(lines) <= 2, captured.err
     assert lines[0].startswith("athenan")
     return captured.err
+
+
+def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseException) -> None:
+    """Let `failure`, which is no player's, end the match of that number."""
+    begin, begun = series._match, []
+
+    def failing(*arguments: Any, **options: Any) -> Match:
+        if len(begun) == number - 1:
+            raise failure
+        begun.append(begin(*arguments, **options))
+        return begun[-1]
+
+    monkeypatch.setattr(series, "_match", failing)

@@ -7,7 +7,7 @@ from typing import Any
 
 from athenan_spiel.arena.intervals import Interval, points_interval
 from athenan_spiel.arena.ratings import elo_difference
-from athenan_spiel.play.matches import Series, Tally
+from athenan_spiel.play.series import Series, Tally
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 from scipy import special
 
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.play.matches import Series
+from athenan_spiel.play.series import Series
 
 
 @dataclass(frozen=True)

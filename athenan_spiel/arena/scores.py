@@ -11,7 +11,7 @@ import numpy as np
 
 from athenan_spiel.arena.intervals import Interval, quantile
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.play.matches import MatchResult
+from athenan_spiel.play.match import MatchResult
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def _report(
 
 def _checked_opening_plies(game: pyspiel.Game, arguments: EvalArguments) -> int:
     """How long the openings are, in a game that has so many of them."""
-    from athenan_spiel.play.matches import lone_openings, series_openings
+    from athenan_spiel.play.openings import lone_openings, series_openings
 
     if arguments.matches > MOST_MATCHES:
         raise ConfigError(f"matches must be at most {MOST_MATCHES}, got {shown(arguments.matches)}")
@@ -151,7 +151,7 @@ def _play(
 ) -> None:
     """Add to `found` a comparison with each opponent; that of a series which fails or is stopped, too."""
     from athenan_spiel.arena import Comparison
-    from athenan_spiel.play.matches import Series, play_series
+    from athenan_spiel.play.series import Series, play_series
 
     contender, *opponents = contestants
     with _bar() as bar:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from athenan_spiel.arena import Scores
     from athenan_spiel.cli.contestant import Contestant
-    from athenan_spiel.play.matches import MatchResult
+    from athenan_spiel.play.match import MatchResult
 
 
 def play_alone(
@@ -30,7 +30,7 @@ def play_alone(
 ) -> None:
     """Add to `found` each agent's scores over the same openings; those of an agent that fails or is stopped, too."""
     from athenan_spiel.arena import Scores
-    from athenan_spiel.play.matches import play_by_itself
+    from athenan_spiel.play.series import play_by_itself
 
     with _bar() as bar:
         for agent in agents:

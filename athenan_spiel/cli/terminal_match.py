@@ -15,7 +15,7 @@ from agents import AthenanBot, HumanBot
 from agents.human import Command
 from athenan_spiel.cli.start import move_names
 from athenan_spiel.games.marks import mark_of
-from athenan_spiel.play.matches import MatchResult, play_match
+from athenan_spiel.play.match import MatchResult, play_match
 
 if TYPE_CHECKING:
     from athenan_spiel.play.agent import Agent

@@ -22,7 +22,7 @@ from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
 from athenan_spiel.games import load_game
 from athenan_spiel.networks import learning_bytes
 from athenan_spiel.outcomes import Outcome, is_code, not_allowed
-from athenan_spiel.play.matches import random_openings
+from athenan_spiel.play.openings import random_openings
 from athenan_spiel.search import make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide

@@ -27,7 +27,7 @@ from typing import Any
 import athenan_spiel
 from athenan_spiel.errors import ExperimentError, shown
 from athenan_spiel.experiments.file import ExperimentFile
-from athenan_spiel.experiments.plan import Pairing, Plan, Player
+from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.system.files import (
     open_to_append,
@@ -238,7 +238,7 @@ KEYS = ("game", *(f"{name}_{side}" for side in "ab" for name in ("variant", "rep
 
 def pairing_of(row: Row) -> Pairing:
     """The pairing that a match belongs to."""
-    a, b = (Player(row[f"variant_{x}"], row[f"repetition_{x}"], row[f"stage_{x}"]) for x in "ab")
+    a, b = (Entrant(row[f"variant_{x}"], row[f"repetition_{x}"], row[f"stage_{x}"]) for x in "ab")
     return Pairing(row["game"], a, b)
 
 

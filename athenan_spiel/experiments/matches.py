@@ -19,7 +19,7 @@ from athenan_spiel.experiments.training import require_same_training
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import allowed_kind, outcome_from_parameters
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.matches import Series, play_series
+from athenan_spiel.play.series import Series, play_series
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.algorithms import DECISIONS
 from athenan_spiel.training.checkpoints import read_header, read_weights

@@ -40,7 +40,7 @@ class Training:
 
 
 @dataclass(frozen=True, order=True)
-class Player:
+class Entrant:
     """A network and how it plays: a variant's, of one repetition, at one stage (from 1)."""
 
     variant: str
@@ -53,8 +53,8 @@ class Pairing:
     """Two players that meet at a game, `ProtocolConfig.matches` times."""
 
     game: str
-    a: Player
-    b: Player
+    a: Entrant
+    b: Entrant
 
 
 class Plan:
@@ -133,11 +133,11 @@ class Plan:
         """The matches of all pairings."""
         return self.pairing_count() * self.experiment.protocol.matches
 
-    def finals(self, game: str) -> list[Player]:
+    def finals(self, game: str) -> list[Entrant]:
         """The players of `game` with the networks of the last stage."""
         repetitions = range(1, self.experiment.repetitions + 1)
         names = [variant.name for variant in self.experiment.variants_of(game)]
-        return [Player(name, r, self.experiment.protocol.stages) for r in repetitions for name in names]
+        return [Entrant(name, r, self.experiment.protocol.stages) for r in repetitions for name in names]
 
     def _final(self, game: str) -> Iterator[Pairing]:
         everyone = self.experiment.protocol.opponents == "all"

@@ -23,7 +23,7 @@ from athenan_spiel.experiments.check import check
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.folder import ExperimentFolder, Row, pairing_of
 from athenan_spiel.experiments.matches import MatchesTask, MatchUp
-from athenan_spiel.experiments.plan import Pairing, Plan, Player, Training
+from athenan_spiel.experiments.plan import Entrant, Pairing, Plan, Training
 from athenan_spiel.experiments.plots import plot_files, require_matplotlib
 from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import Points
@@ -58,7 +58,7 @@ class Paths:
     plan: Plan
     folder: Path
 
-    def network(self, game: str, player: Player) -> Path:
+    def network(self, game: str, player: Entrant) -> Path:
         """The folder of the player's saved network."""
         training = self.plan.training(game, player.variant, player.repetition)
         return stage_path(self.folder / training.folder, player.stage)

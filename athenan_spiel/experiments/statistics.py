@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.arena.intervals import Interval
 from athenan_spiel.experiments.folder import Row, pairing_of
-from athenan_spiel.experiments.plan import Plan, Player, seed_of
+from athenan_spiel.experiments.plan import Entrant, Plan, seed_of
 
 MEAN = "mean"
 """Stands for the mean over games, where otherwise a game is named."""
@@ -83,22 +83,22 @@ class Points:
 
     def __init__(self, plan: Plan, rows: Iterable[Row]) -> None:
         self.plan = plan
-        self._points: dict[tuple[str, Player, Player], list[float]] = {}
+        self._points: dict[tuple[str, Entrant, Entrant], list[float]] = {}
         for row in rows:
             pairing = pairing_of(row)
             self._points.setdefault((pairing.game, pairing.a, pairing.b), []).append(row["points_a"])
             self._points.setdefault((pairing.game, pairing.b, pairing.a), []).append(1 - row["points_a"])
 
-    def share(self, game: str, player: Player, opponent: Player) -> float:
+    def share(self, game: str, player: Entrant, opponent: Entrant) -> float:
         """The player's share of the points against the opponent; NaN if they have not met."""
         points = self._points.get((game, player, opponent))
         return sum(points) / len(points) if points else np.nan
 
-    def matches(self, game: str, player: Player, opponent: Player) -> int:
+    def matches(self, game: str, player: Entrant, opponent: Entrant) -> int:
         """How many they have played."""
         return len(self._points.get((game, player, opponent), ()))
 
-    def matrix(self, game: str, players: Sequence[Player]) -> NDArray[np.float64]:
+    def matrix(self, game: str, players: Sequence[Entrant]) -> NDArray[np.float64]:
         """Each one's share against each other, [n, n]; NaN where they have not met, as on the diagonal."""
         return np.array([[self.share(game, a, b) for b in players] for a in players])
 
@@ -229,11 +229,11 @@ def _stage_samples(points: Points, game: str, stage: int) -> tuple[dict[str, NDA
     for variant in plan.experiment.variants_of(game):
         shares = []
         for repetition in range(1, plan.experiment.repetitions + 1):
-            player = Player(variant.name, repetition, stage)
+            player = Entrant(variant.name, repetition, stage)
             opponents = [final for final in finals if final.repetition == repetition]
             shares.append(np.mean([0.5 if player == o else points.share(game, player, o) for o in opponents]))
         counts[variant.name] = sum(
-            points.matches(game, Player(variant.name, final.repetition, stage), final) for final in finals
+            points.matches(game, Entrant(variant.name, final.repetition, stage), final) for final in finals
         )
         weights = _draws(plan, "curve", game, variant.name)
         samples[variant.name] = _weighted_mean(np.array(shares), weights)
@@ -248,7 +248,7 @@ def _weighted_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
     return means
 
 
-def _weights(plan: Plan, game: str, players: Sequence[Player], everyone: bool) -> NDArray[np.float64]:
+def _weights(plan: Plan, game: str, players: Sequence[Entrant], everyone: bool) -> NDArray[np.float64]:
     """How often each player counts, [1 + B, n]: once, then as often as its repetition was drawn."""
     drawn = {
         name: _draws(plan, "final", game, plan.trained_as(name) if everyone else "")

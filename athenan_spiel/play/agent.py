@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import numbers
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyspiel
 
@@ -18,11 +18,13 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state
+from athenan_spiel.play.player import seed_of_match
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, safest_alone
-from athenan_spiel.search.drive import Budget, SearchResult, think
+from athenan_spiel.search.drive import Budget, Clock, SearchResult, answered, thought
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
+from athenan_spiel.search.walk import Questions
 
 if TYPE_CHECKING:
     from athenan_spiel.encoding.encoder import Encoder
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Agent:
-    """Plays `game` by thinking about each of its moves; a `matches.Player`, for either colour or alone.
+    """Plays `game` by thinking about each of its moves; a `player.Player`, for either colour or alone.
 
     `pickle` and `copy.deepcopy` keep its settings, the weights of its network and the state of its `rng`, and not the
     memory of the match: what comes back begins a match as this one would. `clone` keeps the memory, too.
@@ -103,6 +105,19 @@ class Agent:
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
         """Nothing is to be done: `step` sees from the state itself what the others have played."""
 
+    def for_match(self, number: int) -> Self:
+        """This agent for one match of a series, as `player.MatchPlayer` has it.
+
+        The first match is played with a copy of `rng`, each other one with a generator that is seeded from it.
+        """
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.rng = copy.deepcopy(self.rng)
+        if number:
+            twin.rng = random.Random(seed_of_match(twin.rng.getrandbits(64), number))
+        twin.restart()
+        return twin
+
     def think(self, state: pyspiel.State) -> SearchResult:
         """Search from `state` until the budget is spent, on top of what this match's tree already holds.
 
@@ -110,10 +125,13 @@ class Agent:
             SearchError: `state` is terminal, or none of the agent's game.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
         """
+        return answered(self._thought(state, None), self.evaluator)
+
+    def _thought(self, state: pyspiel.State, clock: Clock | None) -> Questions[SearchResult]:
         require_open_state(self.game, state)
         if not self._continues(state):
             self.restart()
-        result = think(self.search, state, self.budget, self.evaluator, tree=self.tree, rng=self.rng)
+        result = yield from thought(self.search, self.tree, state, self.budget, self.rng, clock)
         # A clone: callers, C++ ones too, go on to play in the state that they have passed.
         self._last = state.clone()
         self._action = None
@@ -128,9 +146,13 @@ class Agent:
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
             AgentError: the decision is not the index of an action.
         """
+        return answered(self.thinks(state), self.evaluator)
+
+    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
+        """`step` for a driver that answers the questions itself; see `player.AskingPlayer`."""
         require_open_state(self.game, state)
         if self._action is None or not self._is_last(state):
-            node = self.think(state).node
+            node = (yield from self._thought(state, clock)).node
             self._action = int(node.actions[self._decided(node)])
         return self._action
 

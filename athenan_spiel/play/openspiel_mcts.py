@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Self
 
 import pyspiel
 
@@ -11,6 +12,7 @@ from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.given import require_open_state
+from athenan_spiel.play.player import seed_of_match
 
 UCT_CONSTANT = 2.0
 """Exploration constant; this and the next two are those of OpenSpiel's MCTS example in Python."""
@@ -57,6 +59,11 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Callable[[str, int, int], pyspiel.Bot], tuple[str, int, int]]:
         """For `pickle`."""
         return _mcts_bot_for, self._made_of
+
+    def for_match(self, number: int) -> Self:
+        """This bot for one match of a series, as `player.MatchPlayer` has it."""
+        _, simulations, seed = self._made_of
+        return type(self)(self._game, simulations, seed_of_match(seed, number))
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`.

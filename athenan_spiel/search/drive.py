@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,9 @@ from athenan_spiel.search.choice import completed_best_action, safest_action
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, T, principal_variation
+
+Clock = Callable[[], float]
+"""Seconds from some moment on, such as a match's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +109,19 @@ class SearchResult:
 
 
 def search_under(
-    search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random
+    search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random, clock: Clock | None = None
 ) -> Questions[tuple[Node, int, int]]:
-    """Iterate from `state` until the budget is spent or nothing can change: (node, iterations, evaluations)."""
-    start = time.perf_counter()
+    """Iterate from `state` until the budget is spent or nothing can change: (node, iterations, evaluations).
+
+    Under a limit in seconds each iteration that asked for nothing is followed by an empty question: a state whose best
+    line has ended would else be searched to the end of its seconds, and other matches could not go on meanwhile.
+
+    Args:
+        clock: by which the seconds count; the machine's by default.
+    """
+    clock = clock or time.perf_counter
+    timed = budget.seconds is not None
+    start = clock() if timed else 0.0
     iterations = evaluations = unasked = 0
     root = tree.table.get(tree.key(state))
     while root is None or not search.finished(root):
@@ -122,7 +135,7 @@ def search_under(
                 if (
                     search.interruptible
                     and iterations > 0
-                    and budget.spent(time.perf_counter() - start, iterations, evaluations + unasked)
+                    and budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked)
                 ):
                     iteration.close()
                     break
@@ -130,10 +143,22 @@ def search_under(
             root = finished.value
             iterations += 1
         unasked += evaluations == before and not tree.completion
-        if budget.spent(time.perf_counter() - start, iterations, evaluations + unasked):
+        if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked):
             break
+        if timed and evaluations == before:
+            yield []
     assert root is not None
     return root, iterations, evaluations
+
+
+def thought(
+    search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random, clock: Clock | None = None
+) -> Questions[SearchResult]:
+    """`search_under`, and what it has found: `think`, for a driver that answers the questions itself."""
+    clock = clock or time.perf_counter
+    start = clock()
+    node, iterations, evaluations = yield from search_under(search, tree, state, budget, rng, clock)
+    return make_result(node, rng, iterations, evaluations, clock() - start)
 
 
 def think(
@@ -168,12 +193,10 @@ def think(
         search.require_own(tree)
     tree = tree if tree is not None else search.new_tree()
     rng = rng or random.Random(0)
-    start = time.perf_counter()
-    node, iterations, evaluations = _answered(search_under(search, tree, state, budget, rng), evaluator)
-    return make_result(node, rng, iterations, evaluations, time.perf_counter() - start)
+    return answered(thought(search, tree, state, budget, rng), evaluator)
 
 
-def _answered(questions: Questions[T], evaluator: Evaluator) -> T:
+def answered(questions: Questions[T], evaluator: Evaluator) -> T:
     """What the generator returns when `evaluator` answers all it asks."""
     try:
         question = next(questions)

@@ -12,8 +12,8 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.matches import play_series
 from athenan_spiel.play.openspiel_mcts import mcts_bot
+from athenan_spiel.play.series import play_series
 from athenan_spiel.search import Budget
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.training.events import EvaluationFinished

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.play.self_play import without_garbage_collection
+from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock

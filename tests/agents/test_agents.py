@@ -29,7 +29,7 @@ from athenan_spiel.errors import (
 )
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.matches import play_match
+from athenan_spiel.play.match import play_match
 from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.training import train
 

@@ -8,7 +8,7 @@ import pytest
 import agents
 from agents.human import LISTED, Command, HumanBot, in_columns, move_called
 from athenan_spiel.errors import AthenanError, MatchAbandonedError
-from athenan_spiel.play.matches import play_match
+from athenan_spiel.play.match import play_match
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 

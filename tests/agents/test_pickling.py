@@ -26,7 +26,7 @@ from athenan_spiel.evaluators import NetworkEvaluator, ZeroEvaluator
 from athenan_spiel.games.transpositions import history_key
 from athenan_spiel.networks import make_network
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.matches import play_match
+from athenan_spiel.play.match import play_match
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent
 
 WORDS = ["RUN@20i", "RUN#12:alphabeta(2)", "RUN:mcts(0.5)@20i", "RUN:descent@9i", "alphabeta(2)", "mcts:20", "random"]

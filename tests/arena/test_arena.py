@@ -20,21 +20,22 @@ from athenan_spiel.arena import (
     share_interval,
 )
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.play.matches import MatchResult, Series
+from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.openspiel_mcts import mcts_bot
+from athenan_spiel.play.series import Series
 
 Groups = list[list[float]]
 
 
 def series_of(*points: tuple[float, float]) -> Series:
     """A pair of matches for each pair of points, each pair with an opening of its own."""
-    series = Series()
+    results = []
     for opening, pair in enumerate(points):
         for colour, worth in enumerate(pair):
             gain = 2 * worth - 1
-            result = MatchResult((opening,), 1, (gain, -gain) if colour == 0 else (-gain, gain), (0.5, 0.25))
-            series = series.extended(result, colour)
-    return series
+            returns = (gain, -gain) if colour == 0 else (-gain, gain)
+            results.append(MatchResult((opening,), 1, returns, (0.5, 0.25)))
+    return Series(tuple(results), (0, 1) * len(points))
 
 
 def independent(share: float, drawn: float, pairs: int) -> Callable[[np.random.Generator], Groups]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyspiel
 import pytest
-from command_line import TINY, Out, complaint
+from command_line import TINY, Out, complaint, fails_in_match
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import AgentError
@@ -64,20 +64,6 @@ def test_eval_prints_a_table(capsys: Out) -> None:
     assert "mcts:50 at tic_tac_toe()" in out
     assert re.search(r"│ random +│ +10 │", out)
     assert "95% interval" in out
-
-
-def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseException) -> None:
-    """Let `failure`, which is no player's, end the match of that number."""
-    import athenan_spiel.play.matches as matches
-
-    play, played = matches._Match.play, []
-
-    def failing(match: matches._Match) -> None:
-        if len(played) == number - 1:
-            raise failure
-        played.append(play(match))
-
-    monkeypatch.setattr(matches._Match, "play", failing)
 
 
 TWO_SERIES = ["eval", "random", "--against", "random", "mcts:2", "--game", "tic_tac_toe", "--matches", "4"]

@@ -26,7 +26,7 @@ from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
 from athenan_spiel.experiments.folder import ExperimentFolder, differences
 from athenan_spiel.experiments.matches import player_of
-from athenan_spiel.experiments.plan import Pairing, Plan, Player
+from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import Paths, matchup_of, shared_cores
 from athenan_spiel.experiments.training import TrainingTask, stage_path
 from athenan_spiel.experiments.workers import do_tasks
@@ -109,7 +109,7 @@ def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
         'search.algorithm = "ubfm"', 'search.algorithm = "ubfm"\nplay = {algorithm = "ubfm", iterations = 2}'
     )
     plan = Plan(file.experiment)
-    pairing = Pairing("tic_tac_toe", Player("descent", 2, 1), Player("ubfm", 1, 2))
+    pairing = Pairing("tic_tac_toe", Entrant("descent", 2, 1), Entrant("ubfm", 1, 2))
     matchup = matchup_of(plan, Paths(plan, Path("x")), pairing)
     assert matchup.network_a == Path("x/trainings/tic_tac_toe/descent/2/stages/1")
     assert matchup.network_b == Path("x/trainings/tic_tac_toe/ubfm/1/stages/2")
@@ -128,7 +128,7 @@ def test_no_pairing_comes_twice_and_none_is_of_one_network() -> None:
     assert len({(p.game, frozenset((p.a, p.b))) for p in pairings}) == len(pairings) == MATCHES // 4
     assert all(p.a != p.b for p in pairings)
     first = pairings[0]
-    assert first == Pairing("tic_tac_toe", Player("descent", 1, 2), Player("ubfm", 1, 2))
+    assert first == Pairing("tic_tac_toe", Entrant("descent", 1, 2), Entrant("ubfm", 1, 2))
 
 
 def test_final_networks_may_meet_their_own_repetition_alone() -> None:

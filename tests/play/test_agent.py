@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from athenan_spiel.errors import EvaluatorError, SearchError
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.matches import play_match, play_series
+from athenan_spiel.play.match import play_match
+from athenan_spiel.play.series import play_series
 from athenan_spiel.search import UBFM, Budget, Descent
 from athenan_spiel.search.choice import best
 

@@ -10,9 +10,12 @@ import pyspiel
 import pytest
 from clocks import Clock
 
-import athenan_spiel.play.matches
 from athenan_spiel.errors import AgentError, ConfigError
-from athenan_spiel.play.matches import MatchResult, Player, Series, Tally, play_match, play_series, random_openings
+from athenan_spiel.play import driver
+from athenan_spiel.play.match import MatchResult, play_match
+from athenan_spiel.play.openings import random_openings
+from athenan_spiel.play.player import Player
+from athenan_spiel.play.series import Series, Tally, play_series
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 
@@ -81,7 +84,7 @@ def test_a_player_cannot_change_the_match_through_the_states_it_is_shown() -> No
 
 
 def test_thinking_time_is_counted_by_player(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(athenan_spiel.play.matches, "time", Clock(step=1.0))  # it is looked at before and after a move
+    monkeypatch.setattr(driver, "time", Clock(step=1.0))  # it is looked at before and after a move
     result = play_match(TIC_TAC_TOE, (Script([0, 1, 2]), Script([3, 4])))
     assert result.seconds == (3.0, 2.0)
 
@@ -154,7 +157,7 @@ def test_a_series_counts_from_the_contenders_side() -> None:
 
 def test_a_series_groups_points_by_opening_and_adds_up_time() -> None:
     draw, win = MatchResult((1, 5), 1, (0.0, 0.0), (1.0, 2.0)), MatchResult((2, 5), 1, (-1.0, 1.0), (4.0, 8.0))
-    series = Series().extended(draw, 0).extended(draw, 1).extended(win, 1)
+    series = Series((draw, draw, win), (0, 1, 1))
     assert series.points_by_opening == {(1,): [0.5, 0.5], (2,): [1.0]}
     assert series.seconds == (1.0 + 2.0 + 8.0, 2.0 + 1.0 + 4.0)
     assert series.tally == Tally(wins=1, draws=2)

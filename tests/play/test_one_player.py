@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from command_line import fails_in_match
 from oracles.brute_force import BruteForce
 from oracles.evaluators import noise
 from training_runs import TINY
@@ -28,7 +29,8 @@ from athenan_spiel.games import load_game
 from athenan_spiel.games.conditions import OBSERVED_BY_ENCODING
 from athenan_spiel.outcomes import Score, gain
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.matches import MatchResult, play_by_itself, play_series
+from athenan_spiel.play.match import MatchResult
+from athenan_spiel.play.series import play_by_itself, play_series
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.choice import safest, safest_alone
 from athenan_spiel.search.node import Node
@@ -288,17 +290,7 @@ def test_eval_compares_scores(trained: str, capsys: pytest.CaptureFixture[str]) 
 def test_an_agent_that_fails_takes_no_score_with_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import athenan_spiel.play.matches as matches
-
-    play, played = matches.play_match, []
-
-    def failing(*arguments: object, **options: object) -> MatchResult:
-        if len(played) == 3:
-            raise AgentError("an illegal move")
-        played.append(play(*arguments, **options))  # type: ignore[arg-type]
-        return played[-1]
-
-    monkeypatch.setattr(matches, "play_match", failing)
+    fails_in_match(monkeypatch, 4, AgentError("an illegal move"))
     words = ["eval", "random", "--against", "random", "--game", "morpion_solitaire", "--matches", "2", "--json"]
     assert main(words) == 2
     captured = capsys.readouterr()

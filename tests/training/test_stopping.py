@@ -21,6 +21,7 @@ from training_runs import TIC_TAC_TOE, TINY
 from athenan_spiel.cli.console import quoted
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.search.walk import Questions
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Event, Listener, RoundFinished
 from athenan_spiel.training.stopping import SIGNALS, StopRequests
@@ -191,18 +192,18 @@ def test_a_path_is_a_word_of_the_shell() -> None:
 
 
 def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
-    from athenan_spiel.play import matches
+    from athenan_spiel.play.match import Match
 
-    play, played = matches._Match.play, 0
+    moves, played = Match._moves, 0
 
-    def counted(match: matches._Match) -> None:
+    def counted(match: Match) -> Questions[None]:
         nonlocal played
         played += 1
         if played == 3:
             send(signal.SIGTERM)
-        play(match)
+        yield from moves(match)
 
-    monkeypatch.setattr(matches._Match, "play", counted)
+    monkeypatch.setattr(Match, "_moves", counted)
     assert main(["eval", "random", "--against", "random", "--game", "tic_tac_toe", "--matches", "8", "--json"]) == 143
     captured = capsys.readouterr()
     assert '"matches": 2' in captured.out

@@ -251,14 +251,14 @@ def test_the_matches_of_an_evaluation_begin_as_it_is_said(tmp_path: Path, monkey
 
 def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A match may be long: that it ends is not waited for."""
-    from athenan_spiel.play import matches
+    from athenan_spiel.play.match import Match, MatchResult
 
-    ended: list[matches._Match] = []
-    play, asked = matches._Match.play, 0
+    ended: list[MatchResult] = []
+    result, asked = Match._result, 0
 
-    def counted(match: matches._Match) -> None:
-        play(match)
-        ended.append(match)
+    def counted(match: Match, *forfeit: Any) -> MatchResult:
+        ended.append(result(match, *forfeit))
+        return ended[-1]
 
     def stop() -> bool:
         nonlocal asked
@@ -271,7 +271,7 @@ def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, mo
         nonlocal evaluating
         evaluating = int(isinstance(event, RoundFinished))
 
-    monkeypatch.setattr(matches._Match, "play", counted)
+    monkeypatch.setattr(Match, "_result", counted)
     config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
     run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener], stop=stop)
     assert (run.reason, run.matches, len(ended)) == ("stopped", 3, 0)
