@@ -8,7 +8,7 @@ import pytest
 from fake_game import FakeGame, Recorder, score
 
 from athenan_spiel.search import MCTS, Budget, think
-from athenan_spiel.search.mcts import MCTSNode
+from athenan_spiel.search.mcts_tree import MCTSNode
 from athenan_spiel.search.tree import Tree
 
 
@@ -29,9 +29,9 @@ def counts_after(search: MCTS, state: object, iterations: int, seed: int = 0) ->
 def check_sums(tree: Tree) -> None:
     for node in tree.table.values():
         assert isinstance(node, MCTSNode)
-        assert node.playouts == 1 + sum(node.visits.values())
+        assert node.simulations == 1 + sum(node.visits.values())
         assert node.total == pytest.approx(node.own + sum(node.totals))
-        assert node.value == pytest.approx(node.total / node.playouts)
+        assert node.value == pytest.approx(node.total / node.simulations)
         assert set(node.untried) == set(range(len(node.actions))) - set(node.visits)
         for i, n in node.visits.items():
             assert node.values[i] == pytest.approx(node.totals[i] / n)

@@ -15,6 +15,13 @@ from athenan_spiel.games.faults import parameter_fault
 from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.spec import Spec
 
+PLAYERS = (0, 1)
+"""Who may be to move."""
+_OTHERS = {
+    int(pyspiel.PlayerId.CHANCE): "chance moves",
+    int(pyspiel.PlayerId.SIMULTANEOUS): "all players move at once",
+}
+
 
 def given_game(game: pyspiel.Game | str) -> pyspiel.Game:
     """The game that is meant by `game`: itself, or what `load_game` makes of the string.
@@ -57,10 +64,16 @@ def require_choice(state: pyspiel.State) -> None:
     """Raise `SearchError` unless `state` is one, of whatever game, in which a player is to choose an action."""
     if not hasattr(state, "legal_actions"):
         raise SearchError(f"expected a state of a game, got {shown(state)}")
+    if state.is_terminal() or state.current_player() not in PLAYERS:
+        raise no_choice(state)
+
+
+def no_choice(state: pyspiel.State) -> SearchError:
+    """What is to be raised for a state in which none of `PLAYERS` is to choose an action."""
     if state.is_terminal():
-        raise SearchError(
+        return SearchError(
             f"expected a state with an action to choose, got a terminal one after {shown(state.history())}"
         )
-    if state.current_player() < 0:
-        who = "chance moves" if state.is_chance_node() else "all players move at once"
-        raise SearchError(f"expected a state in which one player is to move, got one where {who}")
+    mover = state.current_player()
+    who = _OTHERS.get(mover, f"the mover is {mover!r}")
+    return SearchError(f"expected a state in which one player is to move, got one where {who}")

@@ -25,23 +25,22 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Mapping
+from typing import Unpack, cast
 
 import pyspiel
 
 from athenan_spiel.arguments import require_whole
 from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.errors import SearchError, shown
-from athenan_spiel.games.transpositions import Key
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
-from athenan_spiel.search.base import Search
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
+from athenan_spiel.search.node import Kind, Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, expand
 
 
-class AlphaBeta(Search):
+class AlphaBeta(MinimaxSearch):
     """Iterative-deepening alpha-beta; the file's docstring numbers what it promises.
 
     Args:
@@ -55,18 +54,17 @@ class AlphaBeta(Search):
     """
 
     tree_type = AlphaBetaTree
+    looks_into_known = False
     interruptible = True
 
     def __init__(
         self,
         game: pyspiel.Game | str,
         *,
-        outcome: Callable[[pyspiel.State], float] | None = None,
-        completion: bool = True,
-        key: Key | None = None,
         depth: int | None = None,
+        **options: Unpack[ProvingOptions],
     ) -> None:
-        super().__init__(game, outcome=outcome, completion=completion, key=key)
+        super().__init__(game, **options)
         if depth is not None:
             require_whole("the depth of alpha-beta", depth, SearchError)
             if not 1 <= depth <= DEEPEST:
@@ -90,20 +88,21 @@ class AlphaBeta(Search):
         Where the pair of `state` is final from searches of earlier states, the first depth is that which showed it: at
         a lesser one the actions' values would not tell which of them has that pair.
         """
+        grown = cast(AlphaBetaTree, tree)
         if root is None:
             key = tree.key(state)
-            root = tree.table.get(key) or (yield from expand(tree, key, state))
+            root = tree.table.get(key) or (yield from expand(grown, key, state))
         node = cast(AlphaBetaNode, root)
         first = node.depth if node.is_final else 1
         depth = node.iterated + 1 if node.iterated else first
-        yield from _DepthSearch(tree, node).search_root(state, min(depth, self.depth), rng)
+        yield from _DepthSearch(grown, node).search_root(state, min(depth, self.depth), rng)
         return node
 
 
 class _DepthSearch:
     """One iteration: an alpha-beta search to one depth."""
 
-    def __init__(self, tree: Tree, root: AlphaBetaNode) -> None:
+    def __init__(self, tree: AlphaBetaTree, root: AlphaBetaNode) -> None:
         self._tree = tree
         self._root = root
 
@@ -113,14 +112,14 @@ class _DepthSearch:
         The window's end stays below the best pair, by the least that floats can tell, so an equal one is no bound.
         """
         root = self._root
-        won = 1 if root.maximises else -1
+        won, maximises = root.kind.won, root.kind is Kind.MAXIMISER
         alpha, beta = LEAST, GREATEST
         claims: dict[int, Claim] = {}
         for i in root.order():
             claims[i] = pair, _ = yield from self._action(root, i, state, depth, alpha, beta)
             if pair[0] == won:
                 break
-            if root.maximises:
+            if maximises:
                 alpha = max(alpha, (pair[0], math.nextafter(pair[1], -math.inf)))
             else:
                 beta = min(beta, (pair[0], math.nextafter(pair[1], math.inf)))
@@ -128,8 +127,7 @@ class _DepthSearch:
 
     def _conclude(self, depth: int, claims: Mapping[int, Claim], rng: random.Random) -> None:
         root = self._root
-        extreme = max if root.maximises else min
-        best = extreme(pair for pair, _ in claims.values())
+        best = root.kind.best(pair for pair, _ in claims.values())
         equals = [i for i, (pair, _) in claims.items() if pair == best]
         root.best = equals[0] if len(equals) == 1 else rng.choice(equals)
         root.visits = {root.best: depth}
@@ -174,7 +172,7 @@ class _DepthSearch:
         not below `beta`. A win or a loss is always exact in c: the window never lies beyond one, as nothing is
         searched on beside it.
         """
-        maximises, won = node.maximises, 1 if node.maximises else -1
+        maximises, won = node.kind is Kind.MAXIMISER, node.kind.won
         low, high = alpha, beta
         best = LEAST if maximises else GREATEST
         chosen, all_closed = -1, True

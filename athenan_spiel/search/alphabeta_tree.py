@@ -12,9 +12,9 @@ from typing import Self, cast
 
 import pyspiel
 
-from athenan_spiel.search.node import Node
-from athenan_spiel.search.proven_states import Proof
-from athenan_spiel.search.tree import NO_PROOFS, Tree
+from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
+from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.proven_states import ProvenValue
 
 Pair = tuple[int, float]
 """(c, v), compared in this order."""
@@ -41,8 +41,8 @@ class AlphaBetaNode(Node):
 
     __slots__ = ("best", "bounds", "ceiling", "depth", "estimates", "final", "floor", "iterated", "settled")
 
-    def __init__(self, actions: Sequence[int], values: list[float], *, maximises: bool) -> None:
-        super().__init__(actions, values, maximises=maximises)
+    def __init__(self, actions: Sequence[int], values: list[float], kind: Kind) -> None:
+        super().__init__(actions, values, kind)
         self.estimates = array("d", values)
         self.final = bytearray(len(values))
         self.floor = LEAST
@@ -68,7 +68,9 @@ class AlphaBetaNode(Node):
     def order(self) -> list[int]:
         """The actions as they are to be tried: the last search's best, then by (c, v)."""
         ranked = sorted(
-            range(len(self.values)), key=lambda i: (self.completions[i], self.values[i]), reverse=self.maximises
+            range(len(self.values)),
+            key=lambda i: (self.completions[i], self.values[i]),
+            reverse=self.kind is Kind.MAXIMISER,
         )
         if self.best >= 0:
             ranked.remove(self.best)
@@ -93,9 +95,8 @@ class AlphaBetaNode(Node):
 
     def _horizon(self) -> Claim:
         """A search to depth 1: no window is needed, as all is there."""
-        best = max if self.maximises else min
         pairs = [self.shallow(i) for i in range(len(self.estimates))]
-        return best(pairs), all(self.final)
+        return self.kind.best(pairs), all(self.final)
 
     def shallow(self, i: int) -> Pair:
         """The pair of the i-th action at the horizon."""
@@ -121,7 +122,7 @@ class AlphaBetaNode(Node):
         self.bounds[depth] = max(lower, at_least), min(upper, at_most)
 
 
-class AlphaBetaTree(Tree):
+class AlphaBetaTree(MinimaxTree):
     """A tree of `AlphaBetaNode`s."""
 
     node_type = AlphaBetaNode
@@ -134,9 +135,9 @@ class AlphaBetaTree(Tree):
         children: Sequence[pyspiel.State],
         ended: Sequence[bool],
         estimates: list[float],
-        proofs: Mapping[int, Proof] = NO_PROOFS,
+        proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> AlphaBetaNode:
-        """As `Tree.add`; what is terminal is final."""
+        """As `MinimaxTree.add`; what is terminal is final."""
         node = cast(AlphaBetaNode, super().add(key, state, actions, children, ended, estimates, proofs))
         if len(estimates) < len(children):
             node.final = bytearray(ended)

@@ -6,7 +6,7 @@ import inspect
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import pyspiel
 
@@ -18,9 +18,15 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.outcomes.own import OwnFunction
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.walk import Questions
+
+
+class SearchOptions(TypedDict, total=False):
+    """What every search may be given beside the game."""
+
+    outcome: Callable[[pyspiel.State], float] | None
+    key: Key | None
 
 
 class Search(ABC):
@@ -33,45 +39,37 @@ class Search(ABC):
         game: the game whose states it will be given, or its string.
         outcome: f_t, the worth of a terminal state for player 0; the gain by default. A plain function is held to
             finite numbers.
-        completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         key: states with equal keys share a node; by default what `transpositions` knows to be sound, and the history
             where the outcome is `path_dependent`.
-        known: states proven otherwise, as in earlier matches, which its trees look into; for Descent and UBFM with
-            completion.
 
     Attributes:
         tree_type: the trees that it grows.
+        completion: it proves states, and never goes into what is proven (Section 5).
         interruptible: an iteration may be long, and may be given up after any answer once a first one has ended: the
             root is then as the last whole iteration left it.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        SearchError: another argument is not of its kind, or states are `known` to a search without completion.
+        SearchError: another argument is not of its kind.
     """
 
-    tree_type: ClassVar[type[Tree]] = Tree
+    tree_type: ClassVar[type[Tree]]
     interruptible: ClassVar[bool] = False
+    completion = False
 
     def __init__(
         self,
         game: pyspiel.Game | str,
         *,
         outcome: Callable[[pyspiel.State], float] | None = None,
-        completion: bool = True,
         key: Key | None = None,
-        known: Known | None = None,
     ) -> None:
         require_callable("outcome", outcome, SearchError, or_none=True)
-        require_kind("completion", completion, bool, SearchError)
         require_callable("key", key, SearchError, or_none=True)
-        if known is not None and not completion:
-            raise SearchError("states proven otherwise are for a search with completion, got one without")
         self.game = game = given_game(game)
         self.outcome = OwnFunction(outcome) if inspect.isfunction(outcome) else outcome or Gain()
-        self.completion = completion
         self._has_own_key = key is not None
         self.key = key or self._default_key()
-        self.known = known
 
     def _default_key(self) -> Key:
         separate = getattr(self.outcome, "path_dependent", False)
@@ -99,14 +97,11 @@ class Search(ABC):
             raise LearningError(
                 f"expected an outcome with finite values to learn, got {self.outcome!r}: it is for play alone"
             )
-        return self.tree_type(
-            outcome=self.outcome,
-            key=self.key,
-            completion=self.completion,
-            store=store,
-            known=self.known,
-            game=self.game,
-        )
+        return self._new_tree(store)
+
+    @abstractmethod
+    def _new_tree(self, store: Store | None) -> Tree:
+        """An empty tree of `tree_type`."""
 
     def require_own(self, tree: Tree) -> None:
         """Raise `SearchError` unless this search may grow `tree`: its own `new_tree` gives such a one."""

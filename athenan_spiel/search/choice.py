@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Kind, Node
 
 Decision = Callable[[Node, random.Random], int]
 Rule = Callable[[Node, Sequence[int], random.Random], int]
@@ -46,13 +46,13 @@ def _draw(candidates: Sequence[int], rng: random.Random) -> int:
 
 def best_action(node: Node, rng: random.Random) -> int:
     """Algorithms 1 and 9, without completion: the mover's best by v(s, a), then at random (Remark 11)."""
-    best = max if node.maximises else min
+    best = node.kind.best
     return _draw(_narrow(range(len(node.values)), node.values.__getitem__, best), rng)
 
 
 def completed_best_action(node: Node, rng: random.Random) -> int:
     """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
-    best = max if node.maximises else min
+    best = node.kind.best
     candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
     candidates = _narrow(candidates, node.values.__getitem__, best)
     return _draw(_narrow(candidates, node.count, max), rng)
@@ -64,7 +64,7 @@ def completed_best_action_dual(node: Node, rng: random.Random) -> int:
     Completions of unresolved actions are all 0 (clause 2), so the order (c, v, -n) begins with v here.
     """
     values = node.values
-    best = max if node.maximises else min
+    best = node.kind.best
     if node.unresolved == len(values):
         extreme = best(values)
         if values.count(extreme) == 1:
@@ -78,7 +78,7 @@ def completed_best_action_dual(node: Node, rng: random.Random) -> int:
 
 def safest_action(node: Node, rng: random.Random) -> int:
     """Algorithm 13: the mover's best by c(s, a), then the most visited, then by v(s, a), then at random."""
-    best = max if node.maximises else min
+    best = node.kind.best
     candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
     candidates = _narrow(candidates, node.count, max)
     return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
@@ -90,7 +90,7 @@ def securest_action(node: Node, rng: random.Random) -> int:
     With nothing won, a proven draw is thus played before what is still open: the order is (c, r, n, v) for player 0,
     and the smallest (c, -r, -n, v) for player 1.
     """
-    best = max if node.maximises else min
+    best = node.kind.best
     candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
     candidates = _narrow(candidates, node.resolutions.__getitem__, max)
     candidates = _narrow(candidates, node.count, max)
@@ -119,7 +119,7 @@ def _by_worth(node: Node, candidates: Sequence[int], rng: random.Random) -> list
     """The candidates from the mover's best value to its worst, equal ones in random order."""
     shuffled = list(candidates)
     rng.shuffle(shuffled)
-    shuffled.sort(key=node.values.__getitem__, reverse=node.maximises)
+    shuffled.sort(key=node.values.__getitem__, reverse=node.kind is Kind.MAXIMISER)
     return shuffled
 
 
@@ -159,7 +159,7 @@ def softmax(exploitation: Exploitation, temperature: float) -> Rule:
             return greedy(node, candidates, rng)
         tau = temperature * (1 - parameter) / parameter
         values = [node.values[i] for i in candidates]
-        best = max(values) if node.maximises else min(values)
+        best = node.kind.best(values)
         return rng.choices(candidates, [_boltzmann(abs(best - v) if v != best else 0.0, tau) for v in values])[0]
 
     return rule
@@ -214,8 +214,7 @@ def completed(rule: Rule) -> Decision:
     """
 
     def decision(node: Node, rng: random.Random) -> int:
-        won = 1 if node.maximises else -1
-        winning = [i for i, c in enumerate(node.completions) if c == won]
+        winning = [i for i, c in enumerate(node.completions) if c == node.kind.won]
         if winning:
             return _by_worth(node, winning, rng)[0]
         open_ = [i for i, c in enumerate(node.completions) if c == 0]

@@ -13,42 +13,39 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable
+from typing import Unpack, cast
 
 import pyspiel
 
 from athenan_spiel.arguments import require_whole
 from athenan_spiel.errors import SearchError, shown
-from athenan_spiel.games.transpositions import Key
-from athenan_spiel.search.base import Search
+from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
+from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, Walk
 
 
-class Descent(Search):
+class Descent(MinimaxSearch):
     """Descent minimax with completion and resolution stop.
 
     Args:
-        game, outcome, completion, key, known: as for every search.
+        game, outcome, completion, key, known: as for every `MinimaxSearch`.
         longest: states that an iteration expands at most; none: it goes on to a terminal or resolved one.
 
     Raises:
-        SearchError: `longest` is no whole number of at least 1, or as for every search.
+        SearchError: `longest` is no whole number of at least 1, or as for every
+            `MinimaxSearch`.
     """
 
     def __init__(
         self,
         game: pyspiel.Game | str,
         *,
-        outcome: Callable[[pyspiel.State], float] | None = None,
-        completion: bool = True,
-        key: Key | None = None,
-        known: Known | None = None,
         longest: int | None = None,
+        **options: Unpack[MinimaxOptions],
     ) -> None:
-        super().__init__(game, outcome=outcome, completion=completion, key=key, known=known)
+        super().__init__(game, **options)
         if longest is not None:
             require_whole("the longest descent", longest, SearchError)
             if longest < 1:
@@ -59,7 +56,7 @@ class Descent(Search):
         self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
     ) -> Questions[Node]:
         """One `descent_iteration`: expand state after state along the best line, until a terminal or resolved one."""
-        walk = Walk(tree, state, rng, root)
+        walk = Walk(cast(MinimaxTree, tree), state, rng, root)
         for _ in itertools.count() if self.longest is None else range(self.longest):
             if not walk.reaches_leaf():
                 break

@@ -4,10 +4,12 @@ A `Node` is an expanded state s. For each action a of s it keeps what the search
 came back from it: v(s, a), c(s, a), r(s, a) and n(s, a), in the symbols of the article's Table 1. What holds of every
 node:
 
-1. Values and completions are the first player's. In a node where player 0 is to move the best is the largest.
+1. Values and completions are the first player's. The best of them is what the node's kind says: to a maximiser the
+   largest.
 2. c(s, a) is not 0 only if r(s, a) is 1: a win or a loss is known only when it is proven.
 3. r(s, a) = 1 is a proof: c(s, a) is then the game-theoretic gain of a(s). It is never taken back.
-4. (c(s), v(s)) is the best (c(s, a), v(s, a)) in lexicographic order; r(s) is 1 if |c(s)| = 1 or all r(s, a) are.
+4. (c(s), v(s)) is what the kind's backup makes of those of the actions: of a maximiser and of a minimiser the best
+   (c(s, a), v(s, a)) in lexicographic order; r(s) is 1 if |c(s)| = 1 or all r(s, a) are.
 5. v(s, a) may be older than v(a(s)), where another path has been through a(s) since (Remark 13).
 """
 
@@ -15,8 +17,62 @@ from __future__ import annotations
 
 import copy
 from array import array
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, Self
+
+import pyspiel
+
+from athenan_spiel.games.given import PLAYERS, no_choice
+
+
+def back_up_best(node: Node) -> None:
+    """(c(s), v(s)) ← best (c(s, a), v(s, a)), then backup_resolution of Algorithm 11."""
+    best = node.kind.best
+    if node.unresolved == len(node.values):
+        node.value = best(node.values)
+        return
+    node.completion = completion = best(node.completions)
+    node.value = best([v for v, c in zip(node.values, node.completions, strict=True) if c == completion])
+    node.resolved = completion != 0 or node.unresolved == 0
+
+
+class Kind(Enum):
+    """Whose node it is: what is best to who chooses there, and how its value comes from those of its actions.
+
+    A node where chance moves would be one more kind, with another backup.
+
+    Attributes:
+        best, worst: `max` and `min`, or the other way round.
+        won: the completion that is a win of who chooses.
+        backup: sets v(s), c(s) and r(s) of a node.
+    """
+
+    MAXIMISER = (max, min, 1, back_up_best)
+    MINIMISER = (min, max, -1, back_up_best)
+
+    def __init__(
+        self, best: Callable[..., Any], worst: Callable[..., Any], won: int, backup: Callable[[Node], None]
+    ) -> None:
+        self.best = best
+        self.worst = worst
+        self.won = won
+        self.backup = backup
+
+
+_OF_PLAYERS = dict(zip(PLAYERS, Kind, strict=True))
+
+
+def kind_of(state: pyspiel.State) -> Kind:
+    """The kind of the node of `state`: whoever grows a tree asks here who moves, and nowhere else.
+
+    Raises:
+        SearchError: neither player 0 nor player 1 is to choose an action in it.
+    """
+    kind = _OF_PLAYERS.get(state.current_player())
+    if kind is None:
+        raise no_choice(state)
+    return kind
 
 
 class Node:
@@ -27,7 +83,7 @@ class Node:
         "children",
         "completion",
         "completions",
-        "maximises",
+        "kind",
         "observation",
         "resolutions",
         "resolved",
@@ -37,14 +93,14 @@ class Node:
         "visits",
     )
 
-    def __init__(self, actions: Sequence[int], values: list[float], *, maximises: bool) -> None:
+    def __init__(self, actions: Sequence[int], values: list[float], kind: Kind) -> None:
         self.actions = array("q", actions)
         self.values = values
         self.completions = array("b", bytes(len(values)))
         self.resolutions = bytearray(len(values))
         self.visits: dict[int, int] = {}
         self.children: dict[int, Node] = {}
-        self.maximises = maximises
+        self.kind = kind
         self.value = 0.0
         self.completion = 0
         self.resolved = False
@@ -66,14 +122,8 @@ class Node:
             self.resolve(i, child.completion)
 
     def backup(self) -> None:
-        """(c(s), v(s)) ← best (c(s, a), v(s, a)), then backup_resolution of Algorithm 11."""
-        best = max if self.maximises else min
-        if self.unresolved == len(self.values):
-            self.value = best(self.values)
-            return
-        self.completion = completion = best(self.completions)
-        self.value = best([v for v, c in zip(self.values, self.completions, strict=True) if c == completion])
-        self.resolved = completion != 0 or self.unresolved == 0
+        """v(s), c(s), r(s) ← what they are by those of the actions."""
+        self.kind.backup(self)
 
     def count(self, i: int) -> int:
         """n(s, a) of the i-th action."""

@@ -36,16 +36,16 @@ _COLUMNS: Kinds = {
     "completions": (np.int8, 1),
     "values": (np.float64, 1),
 }
-Proof = tuple[int, float]
+ProvenValue = tuple[int, float]
 """(c(s), v(s)) of a resolved state."""
 
 
 class Known(Protocol):
-    """Who may know of states that a search has not been to that they are proven; `search.ahead` is another."""
+    """Who may know of states that a search has not been to that they are proven, as `solving.ahead` does, too."""
 
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
-    ) -> Mapping[int, Proof]:
+    ) -> Mapping[int, ProvenValue]:
         """The proofs of those of `states`, the children of a state, that are known; see `ResolvedStates.known`."""
 
 
@@ -63,7 +63,7 @@ class ResolvedStates:
 
     def __init__(self, most: int = MOST_STATES) -> None:
         self._most = most
-        self._by_ply: dict[int, dict[bytes, Proof]] = {}
+        self._by_ply: dict[int, dict[bytes, ProvenValue]] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class ResolvedStates:
 
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
-    ) -> dict[int, Proof]:
+    ) -> dict[int, ProvenValue]:
         """The proofs of those of `states` that are known, by index.
 
         Args:
@@ -88,7 +88,7 @@ class ResolvedStates:
                 found[i] = proof
         return found
 
-    def add(self, proofs: Iterable[tuple[Hashable, int, Proof]]) -> None:
+    def add(self, proofs: Iterable[tuple[Hashable, int, ProvenValue]]) -> None:
         """Keep (key, number of actions played, proof) of each; of two with one key, the later."""
         self.add_arrays(proofs_to_arrays(proofs))
 
@@ -135,12 +135,12 @@ class ResolvedStates:
         return memory
 
 
-def proofs_to_arrays(proofs: Iterable[tuple[Hashable, int, Proof]]) -> dict[str, NDArray[Any]]:
+def proofs_to_arrays(proofs: Iterable[tuple[Hashable, int, ProvenValue]]) -> dict[str, NDArray[Any]]:
     """(key, number of actions played, proof) of each of N states, in order, as `ResolvedStates.to_arrays` has them."""
     return _to_arrays([(digest(key), ply, proof) for key, ply, proof in proofs])
 
 
-def _to_arrays(rows: Sequence[tuple[bytes, int, Proof]]) -> dict[str, NDArray[Any]]:
+def _to_arrays(rows: Sequence[tuple[bytes, int, ProvenValue]]) -> dict[str, NDArray[Any]]:
     return {
         "digests": np.frombuffer(b"".join(name for name, _, _ in rows), np.uint8).reshape(-1, DIGEST_BYTES),
         "plies": np.array([ply for _, ply, _ in rows], np.int32),
@@ -149,7 +149,7 @@ def _to_arrays(rows: Sequence[tuple[bytes, int, Proof]]) -> dict[str, NDArray[An
     }
 
 
-def _rows(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[bytes, int, Proof]]:
+def _rows(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[bytes, int, ProvenValue]]:
     """(digest, number of actions played, proof) of each state that the arrays hold."""
     digests, plies, completions, values = (arrays[name] for name in _COLUMNS)
     columns = zip(digests, plies.tolist(), completions.tolist(), values.tolist(), strict=True)

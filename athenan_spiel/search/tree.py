@@ -1,26 +1,20 @@
-"""The partial game tree that a search grows: the table of nodes is the set S together with T of the article's Table 1.
+"""What every tree is that a search grows: the table of nodes, which is the set S with T of the article's Table 1.
 
-It lives for a whole match (Remark 1). What holds of every node is in `node`; which action a walk through it takes is in
-`choice`.
+It lives for a whole match (Remark 1). What holds of every node is in `node`. How a state enters is each tree's own
+matter: in `minimax_tree` with all its children, in `mcts_tree` alone.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import ClassVar, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Hashable, Iterator
+from typing import NamedTuple, Protocol, Self
 
 import pyspiel
 
 from athenan_spiel.games.transpositions import Key, end_text
-from athenan_spiel.outcomes import gain
-from athenan_spiel.search.choice import best_action, completed_best_action_dual
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.proven_states import Known, Proof
-
-NO_PROOFS: Mapping[int, Proof] = MappingProxyType({})
-"""What is known of the children where nothing is."""
+from athenan_spiel.search.proven_states import ProvenValue
 
 
 class Store(Protocol):
@@ -60,11 +54,8 @@ class Tree:
         key: states with equal keys share a node; see `transpositions`.
         completion: False leaves everything unresolved, terminal states too (Algorithm 9).
         store: takes the observation of every state of S; the nodes and `terminals` keep its index.
-        known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
         game: whose states it holds, for those who ask; the tree itself does not.
     """
-
-    node_type: ClassVar[type[Node]] = Node
 
     def __init__(
         self,
@@ -73,16 +64,13 @@ class Tree:
         key: Key,
         completion: bool = True,
         store: Store | None = None,
-        known: Known | None = None,
         game: pyspiel.Game | None = None,
     ) -> None:
         self.game = game
         self.outcome = outcome
         self.key = key
         self.completion = completion
-        self.select = completed_best_action_dual if completion else best_action
         self.store = store
-        self.known = known
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
         self.leaves: dict[Hashable, Leaf] = {}
@@ -94,13 +82,13 @@ class Tree:
         """Every expanded node, in order of expansion."""
         return self.table.values()
 
-    def proofs(self) -> Iterator[tuple[Hashable, int, Proof]]:
+    def proofs(self) -> Iterator[tuple[Hashable, int, ProvenValue]]:
         """(key, number of actions played, (c(s), v(s))) of each resolved node, for `ResolvedStates.add`."""
         for (key, node), ply in zip(self.table.items(), self._plies, strict=True):
             if node.resolved:
                 yield key, ply, (node.completion, node.value)
 
-    def copy(self) -> Tree:
+    def copy(self) -> Self:
         """A tree that grows on its own from here, and shares no node with this one; the store is the same.
 
         Not `copy.deepcopy`, which recurses once for each ply.
@@ -116,69 +104,13 @@ class Tree:
         twin._plies = self._plies.copy()
         return twin
 
-    def add(
-        self,
-        key: Hashable,
-        state: pyspiel.State,
-        actions: Sequence[int],
-        children: Sequence[pyspiel.State],
-        ended: Sequence[bool],
-        estimates: list[float],
-        proofs: Mapping[int, Proof] = NO_PROOFS,
-    ) -> Node:
-        """S ← S ∪ {s}: make the node of `state`.
-
-        Args:
-            key, state, actions, children: of the state; all its actions, and where they lead.
-            ended: which children are terminal.
-            estimates: the values of those children that are neither terminal nor in `proofs`, in order.
-            proofs: of the children that are `known`, by index.
-        """
-        maximises = state.current_player() == 0
-        if len(estimates) == len(children):
-            node = self.node_type(actions, estimates, maximises=maximises)
-        else:
-            node = self._add_with_ends(actions, children, ended, estimates, proofs, maximises)
+    def _enter(self, key: Hashable, state: pyspiel.State, node: Node) -> None:
+        """S ← S ∪ {s}: put the node of `state` where it belongs, with the observation of the state."""
         self.table[key] = node
+        self._plies.append(state.move_number())
         if self.store is not None:
             leaf = self.leaves.pop(key, None)
             node.observation = self.store.append(state) if leaf is None else leaf.observation
-            if self.store.leaves:
-                self._add_leaves(self.store, node, children, ended)
-        self._plies.append(state.move_number())
-        node.backup()
-        return node
-
-    def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:
-        """Store those of `children`, not terminal, that the tree has not met yet."""
-        for i, child in enumerate(children):
-            if not ended[i]:
-                key = self.key(child)
-                if key not in self.table and key not in self.leaves:
-                    self.leaves[key] = Leaf(store.append(child), node, i)
-
-    def _add_with_ends(
-        self,
-        actions: Sequence[int],
-        children: Sequence[pyspiel.State],
-        ended: Sequence[bool],
-        estimates: list[float],
-        proofs: Mapping[int, Proof],
-        maximises: bool,
-    ) -> Node:
-        remaining = iter(estimates)
-        ends = {i: children[i] for i, end in enumerate(ended) if end}
-        values = [
-            self.terminal_value(ends[i]) if end else proofs[i][1] if i in proofs else next(remaining)
-            for i, end in enumerate(ended)
-        ]
-        node = self.node_type(actions, values, maximises=maximises)
-        if self.completion:
-            for i, end in ends.items():
-                node.resolve(i, gain(end))
-            for i, (completion, _) in proofs.items():
-                node.resolve(i, completion)
-        return node
 
     def terminal_value(self, state: pyspiel.State) -> float:
         """The worth of a terminal state, which is kept in `terminals` if it will be learned."""

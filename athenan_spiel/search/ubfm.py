@@ -8,23 +8,25 @@ expands it, and carries its value back. Playing the most selected action of the 
 from __future__ import annotations
 
 import random
+from typing import cast
 
 import pyspiel
 
-from athenan_spiel.search.base import Search
+from athenan_spiel.search.minimax import MinimaxSearch
+from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, Walk
 
 
-class UBFM(Search):
+class UBFM(MinimaxSearch):
     """Unbounded best-first minimax with completion and resolution stop."""
 
     def iteration(
         self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
     ) -> Questions[Node]:
         """One `ubfms_iteration`: expand the one state where the best line leaves the tree, unless it ends before."""
-        walk = Walk(tree, state, rng, root)
+        walk = Walk(cast(MinimaxTree, tree), state, rng, root)
         if walk.reaches_leaf():
             yield from walk.expand()
         return walk.backup()

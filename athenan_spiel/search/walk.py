@@ -14,8 +14,8 @@ import pyspiel
 
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.games.children import children_of, ended_of, some_of
+from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.tree import NO_PROOFS, Tree
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ Questions = Generator[Sequence[pyspiel.State], Evaluation, T]
 """Yields states to be valued, is sent what is said of them, returns a T in the end."""
 
 
-def expand(tree: Tree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
+def expand(tree: MinimaxTree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
     """S ← S ∪ {s} for a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12.
 
     Children that the tree knows to be proven are not asked about.
@@ -57,7 +57,7 @@ class Walk:
 
     __slots__ = ("_key", "_path", "_rng", "_state", "_tree", "node")
 
-    def __init__(self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None) -> None:
+    def __init__(self, tree: MinimaxTree, state: pyspiel.State, rng: random.Random, root: Node | None = None) -> None:
         self._tree = tree
         self._state = state.clone()
         self._rng = rng
@@ -117,7 +117,7 @@ def principal_variation(node: Node, first: int) -> list[int]:
     actions = [node.actions[first]]
     following = node.children.get(first)
     while following is not None:
-        best = max if following.maximises else min
+        best = following.kind.best
         worth = list(zip(following.completions, following.values, strict=True))
         extreme = best(worth)
         i = max((i for i, w in enumerate(worth) if w == extreme), key=following.count)

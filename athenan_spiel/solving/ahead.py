@@ -21,7 +21,7 @@ import pyspiel
 
 from athenan_spiel.games.children import ends_of
 from athenan_spiel.outcomes import gain
-from athenan_spiel.search.proven_states import Proof
+from athenan_spiel.search.proven_states import ProvenValue
 
 PATIENCE = 4
 """States looked at in vain before the others are left to the search. Of two replies one does not meet a threat."""
@@ -41,7 +41,7 @@ class WinsAhead:
 
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
-    ) -> dict[int, Proof]:
+    ) -> dict[int, ProvenValue]:
         """The proofs of those of `states` that their mover wins by one action, by index; none after `PATIENCE`.
 
         Args:

@@ -249,7 +249,7 @@ def _most_megabytes(bounds: ProofBounds) -> float | None:
 def _by_length(node: Node, lengths: Mapping[int, int]) -> int:
     """Of the actions that keep a resolved node's value, the one with the shortest proof for who wins, the longest for
     who does not."""
-    wins = node.completion == (1 if node.maximises else -1)
+    wins = node.completion == node.kind.won
     best = min if wins else max
     return best(_keeping(node), key=lambda i: lengths.get(id(node.children.get(i)), 0))
 

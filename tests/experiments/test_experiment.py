@@ -32,6 +32,7 @@ from athenan_spiel.experiments.training import TrainingTask, stage_path
 from athenan_spiel.experiments.workers import do_tasks
 from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.search.choice import best, safest, securest
+from athenan_spiel.search.uct import UCT
 from athenan_spiel.training import load_agent
 from athenan_spiel.training.checkpoints import read_header, read_weights
 
@@ -79,7 +80,7 @@ def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(tiny_e
     play = PlayConfig(algorithm="mcts", decision="safest", evaluations=3, exploration_constant=0.7)
     mcts = player_of(stage_path(folder, 2), play, 0)
     assert isinstance(mcts.search, MCTS)
-    assert (mcts.search.exploration_constant, mcts.decision, mcts.budget) == (0.7, safest, Budget(evaluations=3))
+    assert (mcts.search.selection, mcts.decision, mcts.budget) == (UCT(0.7), safest, Budget(evaluations=3))
     secure = PlayConfig(algorithm="alphabeta", decision="securest", iterations=2)
     assert player_of(stage_path(folder, 2), secure, 0).decision is securest
     start = [mcts.game.new_initial_state()]

@@ -20,7 +20,8 @@ from athenan_spiel.learning.targets import Targets, coefficient, make_targets, t
 from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import UBFM, Budget, Descent
 from athenan_spiel.search.choice import best
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.minimax_tree import MinimaxTree
+from athenan_spiel.search.node import Kind, Node
 from athenan_spiel.search.tree import Tree
 
 
@@ -50,7 +51,7 @@ def expand(tree: Tree, state: pyspiel.State, rng: random.Random) -> Node:
 def random_match(store: Any, seed: int) -> tuple[Tree, dict[str, pyspiel.State]]:
     """Expand the states of a random match of Tic-Tac-Toe; return the tree and the expanded states by their text."""
     rng = random.Random(seed)
-    tree = Tree(outcome=worth, key=str, store=store)
+    tree = MinimaxTree(outcome=worth, key=str, store=store)
     state = pyspiel.load_game("tic_tac_toe").new_initial_state()
     states = {}
     while not state.is_terminal():
@@ -164,7 +165,7 @@ def match_by_hand(method: TargetsConfig) -> tuple[HandMade, Any]:
     """The root, A and C were expanded, and the root's value has grown since its action was decided."""
     learning = make_targets(method, NameEncoder())  # type: ignore[arg-type]
     store = learning.new_store() if learning.new_store else None
-    tree = Tree(outcome=score, key=str, store=store)
+    tree = MinimaxTree(outcome=score, key=str, store=store)
     path = [GAME.state(*["A", "C", "F"][:i]) for i in range(4)]
     for state in path[:3]:
         children = [state.child(action) for action in state.legal_actions()]
@@ -224,7 +225,7 @@ def test_a_state_weighs_more_the_more_often_its_value_was_updated() -> None:
 )
 def test_the_coefficient(updates: int, expected: int) -> None:
     """1 + ⌊log2(n + 1)⌋; Example 2 of the 2019 article has 0, 1 and 3 updates."""
-    node = Node([10, 11, 12], [0.0, 0.0, 0.0], maximises=True)
+    node = Node([10, 11, 12], [0.0, 0.0, 0.0], Kind.MAXIMISER)
     node.visits = {0: updates // 3, 2: updates - updates // 3}
     assert coefficient(node) == expected
 

@@ -26,7 +26,7 @@ from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.self_play import Match, Round, self_play
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search
 from athenan_spiel.search.choice import best, completed, ordinal, uniform_exploitation
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Node, kind_of
 
 EXPLORING = completed(ordinal(uniform_exploitation))
 BUDGET = Budget(iterations=6)
@@ -81,7 +81,7 @@ def everything(match: Match) -> tuple[Any, ...]:
 
 def node_contents(node: Node) -> tuple[Any, ...]:
     arcs = (node.actions.tolist(), node.values, node.completions.tolist(), bytes(node.resolutions), node.visits)
-    return (*arcs, node.maximises, node.value, node.completion, node.resolved)
+    return (*arcs, node.kind, node.value, node.completion, node.resolved)
 
 
 # The same matches
@@ -239,7 +239,7 @@ def test_matches_are_played_by_the_rules(kind: type[Search], spec: str) -> None:
             node = match.tree.table[search.key(state)]
             assert action in state.legal_actions()
             assert list(node.actions) == state.legal_actions()
-            assert node.maximises == (state.current_player() == 0)
+            assert node.kind is kind_of(state)
             movers.append(state.current_player())
             state.apply_action(action)
         assert state.is_terminal()
@@ -318,7 +318,7 @@ def test_values_at_the_end_of_a_match_are_those_of_each_states_last_visit(kind: 
     search = make_search(kind, spec)
     for match in play_round(search, guess, SEEDS):
         for node in match.tree.nodes:
-            best_arc = max if node.maximises else min
+            best_arc = node.kind.best
             assert (node.completion, node.value) == best_arc(zip(node.completions, node.values, strict=True))
             assert node.resolved == (node.completion != 0 or all(node.resolutions))
 

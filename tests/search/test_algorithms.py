@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from hand_nodes import kind
 from oracles.brute_force import load
 from oracles.evaluators import constant, noise
 from training_runs import TINY
@@ -24,6 +25,7 @@ from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.search.uct import UCT
 from athenan_spiel.training import evaluation, load_agent, train
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.learner_side import LearnerSide
@@ -45,12 +47,12 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
     "mcts": (
         {"algorithm": "mcts"},
         MCTS,
-        {"exploration_constant": 0.4, "first_play_urgency": False, "rollouts": False, "virtual_loss_batch": 1},
+        {"selection": UCT(0.4, first_play_urgency=False), "rollouts": False, "virtual_loss_batch": 1},
     ),
     "mcts without exploration": (
         {"algorithm": "mcts", "exploration_constant": 0.0},
         MCTS,
-        {"exploration_constant": 0.0, "completion": False},
+        {"selection": UCT(0.0), "completion": False},
     ),
     "mcts with all there is": (
         {
@@ -61,7 +63,7 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
             "virtual_loss_batch": 3,
         },
         MCTS,
-        {"exploration_constant": 1.5, "first_play_urgency": True, "rollouts": True, "virtual_loss_batch": 3},
+        {"selection": UCT(1.5, first_play_urgency=True), "rollouts": True, "virtual_loss_batch": 3},
     ),
 }
 
@@ -110,9 +112,9 @@ PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
     "descent": (Descent, best, {"completion": True}),
     "alphabeta": (AlphaBeta, best, {"completion": True, "depth": DEEPEST}),
     "alphabeta(1)": (AlphaBeta, best, {"depth": 1}),
-    "mcts": (MCTS, safest, {"exploration_constant": 0.4}),
-    "mcts(0)": (MCTS, safest, {"exploration_constant": 0.0}),
-    "mcts(2.5)": (MCTS, safest, {"exploration_constant": 2.5}),
+    "mcts": (MCTS, safest, {"selection": UCT()}),
+    "mcts(0)": (MCTS, safest, {"selection": UCT(0.0)}),
+    "mcts(2.5)": (MCTS, safest, {"selection": UCT(2.5)}),
 }
 
 
@@ -215,7 +217,8 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
     known = ResolvedStates() if setting == "resolved_hours" else None
     search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **{setting: value}), Gain(), known)
     argument = {"longest_descent": "longest", "resolved_hours": "known"}.get(setting, setting)
-    assert getattr(search, argument) == (value if known is None else known)
+    holder = search if hasattr(search, argument) else search.selection  # type: ignore[attr-defined]
+    assert getattr(holder, argument) == (value if known is None else known)
 
 
 @pytest.mark.parametrize("algorithm", ["alphabeta", "mcts"])
@@ -226,7 +229,9 @@ def test_proven_states_are_not_given_to_a_search_that_does_not_look_into_them(al
 
 @pytest.mark.parametrize("kind", [Descent, UBFM])
 def test_proven_states_are_not_given_to_a_search_without_completion(kind: type[Search]) -> None:
-    with pytest.raises(SearchError, match="for a search with completion, got one without"):
+    with pytest.raises(
+        SearchError, match=f"for Descent and UBFM with completion, got a {kind.__name__} with completion=False"
+    ):
         kind(TIC_TAC_TOE, completion=False, known=ResolvedStates())
 
 
@@ -303,7 +308,7 @@ def expected(state: Any) -> float:
 def node(maximises: bool) -> Node:
     """0: a proven draw; 1: open, most visited and best by value; 2: lost; 3: another draw, visited more than 0."""
     sign = 1 if maximises else -1
-    made = Node(range(4), [0.0, sign * 0.9, sign * 2.0, -sign * 0.1], maximises=maximises)
+    made = Node(range(4), [0.0, sign * 0.9, sign * 2.0, -sign * 0.1], kind(maximises))
     made.visits = {0: 2, 1: 50, 2: 70, 3: 4}
     for i, completion in {0: 0, 2: -1, 3: 0}.items():
         made.resolve(i, sign * completion)
@@ -323,7 +328,7 @@ def test_the_securest_action_is_a_proven_draw(maximises: bool) -> None:
 
 @pytest.mark.parametrize("maximises", [True, False])
 def test_without_draws_the_securest_action_is_the_safest(maximises: bool) -> None:
-    made = Node(range(3), [0.1, 0.2, 0.3], maximises=maximises)
+    made = Node(range(3), [0.1, 0.2, 0.3], kind(maximises))
     made.visits = {0: 3, 1: 9, 2: 1}
     assert securest(made, random.Random(0)) == safest(made, random.Random(0)) == 1
     made.resolve(1, -1 if maximises else 1)
@@ -331,7 +336,7 @@ def test_without_draws_the_securest_action_is_the_safest(maximises: bool) -> Non
 
 
 def test_ties_of_the_securest_are_drawn() -> None:
-    made = Node(range(3), [0.1, 0.1, 0.1], maximises=True)
+    made = Node(range(3), [0.1, 0.1, 0.1], kind(True))
     assert {securest(made, random.Random(seed)) for seed in range(30)} == {0, 1, 2}
 
 

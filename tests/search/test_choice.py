@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
+from hand_nodes import kind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,7 @@ PLAYERS = pytest.mark.parametrize("maximises", [True, False], ids=["maximiser", 
 def node_of(values: Sequence[float], *, maximises: bool, proven: dict[int, int] | None = None) -> Node:
     """A node written for a maximiser (a minimiser's signs are turned); `proven` maps resolved actions to their gain."""
     sign = 1 if maximises else -1
-    node = Node(range(100, 100 + len(values)), [sign * v for v in values], maximises=maximises)
+    node = Node(range(100, 100 + len(values)), [sign * v for v in values], kind(maximises))
     for i, completion in (proven or {}).items():
         node.resolve(i, sign * completion)
     return node

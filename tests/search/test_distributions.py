@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hand_nodes import kind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +35,7 @@ WORTH = [0.3, 0.9, 0.1, 0.5]
 def node_of(worth: Sequence[float], *, maximises: bool = True, proven: dict[int, int] | None = None) -> Node:
     """A node written for a maximiser; a minimiser's signs are turned."""
     sign = 1 if maximises else -1
-    node = Node(range(100, 100 + len(worth)), [sign * w for w in worth], maximises=maximises)
+    node = Node(range(100, 100 + len(worth)), [sign * w for w in worth], kind(maximises))
     for i, completion in (proven or {}).items():
         node.resolve(i, sign * completion)
     return node

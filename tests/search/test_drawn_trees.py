@@ -94,7 +94,7 @@ def minimax(node: Node, state: FakeState) -> tuple[int, float, bool]:
             worths.append(minimax(node.children[i], child))
         else:
             worths.append((0, child.value, False))
-    best = max if node.maximises else min
+    best = node.kind.best
     completion, value = best((c, v) for c, v, _ in worths)
     return completion, value, completion != 0 or all(resolved for _, _, resolved in worths)
 

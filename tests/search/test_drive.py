@@ -280,7 +280,7 @@ def test_the_principal_variation_is_a_line_of_legal_best_actions(
         assert action in line.legal_actions()
         node = tree.table[search.key(line)]
         i = list(node.actions).index(action)
-        best = max if node.maximises else min
+        best = node.kind.best
         arcs = list(zip(node.completions, node.values, strict=True))
         assert arcs[i] == best(arcs)
         assert node.count(i) == max(node.count(j) for j, arc in enumerate(arcs) if arc == arcs[i])

@@ -21,17 +21,18 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import MCTS, UBFM, Budget, Descent, SearchResult, think
 from athenan_spiel.search.choice import best, greedy, safest
-from athenan_spiel.search.mcts import EXPLORATION_CONSTANT, MCTSNode
+from athenan_spiel.search.mcts_tree import MCTSNode
 from athenan_spiel.search.tree import Tree
+from athenan_spiel.search.uct import UCT
 
 # UCT
 
 
 def test_visit_counts_of_a_hand_calculation() -> None:
-    """Q(A) = 1 and Q(B) = 0 for ever, c = 1. After one playout each B waits for 1 + sqrt(ln N / n(A)) < sqrt(ln N).
+    """Q(A) = 1 and Q(B) = 0 for ever, c = 1. After one simulation each B waits for 1 + sqrt(ln N / n(A)) < sqrt(ln N).
 
     With n(A) = 8, N = 10 that is 1.537 < 1.517, which is false; with n(A) = 9, N = 11 it is 1.516 < 1.549. N counts the
-    playout that valued the root.
+    simulation that valued the root.
     """
     game = FakeGame(first(0.3, A=1, B=0))
     for seed in range(4):
@@ -48,7 +49,7 @@ def test_the_exploration_constant_is_the_articles() -> None:
     """
     game = FakeGame(first(0.3, A=0.2, B=0.0))
     search = mcts(game)
-    assert search.exploration_constant == EXPLORATION_CONSTANT == 0.4
+    assert search.selection == UCT(0.4)
     counts = counts_after(search, game.new_initial_state(), 5)
     assert counts[3:] == [[3, 1], [3, 2]]
 
@@ -112,7 +113,7 @@ GAME = FakeGame(
 )
 
 
-def test_a_playout_values_one_leaf_and_a_state_enters_on_the_second_visit() -> None:
+def test_a_simulation_values_one_leaf_and_a_state_enters_on_the_second_visit() -> None:
     recorder = Recorder()
     search = mcts(GAME, exploration_constant=0.0)
     tree = search.new_tree()
@@ -127,7 +128,7 @@ def test_a_playout_values_one_leaf_and_a_state_enters_on_the_second_visit() -> N
     node = tree.table["A"]
     assert isinstance(node, MCTSNode)
     last = {"C": 0.9, "D": -0.3}[recorder.asked[3]]
-    assert (node.own, node.playouts) == (0.5, 2)
+    assert (node.own, node.simulations) == (0.5, 2)
     assert node.value == pytest.approx((0.5 + last) / 2)
     assert result.values.tolist() == pytest.approx([(0.5 + last) / 2, 0.25])
     assert result.value == pytest.approx((0.1 + 0.5 + last + 0.25) / 4)
@@ -166,7 +167,7 @@ def test_without_transpositions_an_actions_totals_are_those_of_its_state() -> No
     for node in tree.table.values():
         for i, child in node.children.items():
             assert isinstance(child, MCTSNode)
-            assert child.playouts == node.count(i)
+            assert child.simulations == node.count(i)
             assert child.value == pytest.approx(node.values[i])
             met += 1
     assert met > 50
@@ -184,7 +185,7 @@ def test_a_state_reached_otherwise_shares_its_node_and_not_its_edge() -> None:
         passed = sum(
             parent.count(i) for parent in tree.table.values() for i, child in parent.children.items() if child is node
         )
-        assert passed >= node.playouts - 1  # type: ignore[attr-defined]
+        assert passed >= node.simulations - 1  # type: ignore[attr-defined]
 
 
 def test_untried_actions_are_never_preferred() -> None:
@@ -240,7 +241,7 @@ def test_every_budget_ends_a_search_that_asks_nothing(budget: Budget) -> None:
 
 @pytest.mark.parametrize("search", [MCTS, UBFM, Descent])
 def test_a_budget_of_evaluations_ends_where_every_line_has(search: type[MCTS] | type[UBFM] | type[Descent]) -> None:
-    """Without completion the only playout left, of one action that ends the match, asks nothing for ever."""
+    """Without completion the only simulation left, of one action that ends the match, asks nothing for ever."""
     game = FakeGame(first(0.5, A=1, B=0))
     options = {} if search is MCTS else {"completion": False}
     made = search(game, outcome=score, key=str, **options)  # type: ignore[arg-type]

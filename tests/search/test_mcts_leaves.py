@@ -117,7 +117,7 @@ def test_virtual_losses_of_a_batch_add_up() -> None:
 
 
 def test_one_at_a_time_the_better_one_is_followed() -> None:
-    """What a batch of 2 gives B, playouts one after another give A."""
+    """What a batch of 2 gives B, simulations one after another give A."""
     game = batch_game(0.5, -0.2)
     assert counts_after(mcts(game, exploration_constant=0.0), game.new_initial_state(), 4)[-1] == [3, 1]
     batched = mcts(game, exploration_constant=0.0, virtual_loss_batch=2)
@@ -140,7 +140,7 @@ def test_a_batch_is_one_question() -> None:
         return noise(0)(states)
 
     think(MCTS(game, virtual_loss_batch=8), game.new_initial_state(), Budget(iterations=30), evaluator)  # type: ignore[arg-type]
-    assert sizes[:2] == [1, 7]  # the eighth playout meets a leaf of the first seven
+    assert sizes[:2] == [1, 7]  # the eighth simulation meets a leaf of the first seven
     assert len(sizes) == 31
     assert sum(sizes) > 6 * 30
 

@@ -74,7 +74,7 @@ def contents(tree: Tree) -> dict[object, Labels]:
 def check_clauses(tree: Tree) -> None:
     """Clauses 1, 2 and 4 of `athenan_spiel.search.tree`, of every node."""
     for key, node in tree.table.items():
-        best = max if node.maximises else min
+        best = node.kind.best
         worths = list(zip(node.completions, node.values, strict=True))
         assert (node.completion, node.value) == best(worths), key
         assert node.resolved == (abs(node.completion) == 1 or all(node.resolutions)), key

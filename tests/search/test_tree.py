@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import pytest
 from fake_game import FIRST_ACTION, FakeGame, FakeState, first, same, score, second
+from hand_nodes import kind
 from hypothesis import given
 from hypothesis import strategies as st
 
 from athenan_spiel.search.choice import best_action, completed_best_action, completed_best_action_dual, safest_action
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.minimax_tree import MinimaxTree
+from athenan_spiel.search.node import Kind, Node
 from athenan_spiel.search.tree import Tree
 
 Choice = Callable[[Node, random.Random], int]
@@ -31,7 +33,7 @@ class Arc(NamedTuple):
 def node_of(arcs: Sequence[Arc], *, maximises: bool) -> Node:
     """A node with these arcs, written for a maximiser; a minimiser's has the signs of c and v turned."""
     sign = 1 if maximises else -1
-    node = Node([FIRST_ACTION + i for i in range(len(arcs))], [sign * arc.v for arc in arcs], maximises=maximises)
+    node = Node([FIRST_ACTION + i for i in range(len(arcs))], [sign * arc.v for arc in arcs], kind(maximises))
     for i, arc in enumerate(arcs):
         if arc.r or arc.c:
             node.resolve(i, sign * arc.c)
@@ -128,7 +130,7 @@ def test_figure_3_a_proven_win_is_chosen_over_a_larger_estimate() -> None:
     """Section 5.1: by value alone the first player leaves a won state for an unresolved one that is worth more."""
     game = FakeGame(first(0.0, promising=second(1.4, W=first(1.4, X=0), Y=-1), won=second(0.2, Z=1)))
     for completion, expected in ((True, "won"), (False, "promising")):
-        tree = Tree(outcome=score, key=str, completion=completion)
+        tree = MinimaxTree(outcome=score, key=str, completion=completion)
         won = expand(tree, game, "won")
         root = expand(tree, game)
         root.update(1, won)
@@ -184,7 +186,7 @@ ARCS = st.lists(
 def test_backup_is_the_best_pair_in_lexicographic_order(arcs: list[Arc], maximises: bool) -> None:
     node = node_of(arcs, maximises=maximises)
     node.backup()
-    best = max if maximises else min
+    best = kind(maximises).best
     assert (node.completion, node.value) == best(zip(node.completions, node.values, strict=True))
     assert node.resolved == (node.completion != 0 or all(node.resolutions))
     assert node.unresolved == node.resolutions.count(0)
@@ -232,7 +234,7 @@ MIXED = FakeGame(
 
 
 def test_an_expanded_state_knows_terminal_children_by_the_outcome_and_others_by_the_estimates() -> None:
-    node = expand(Tree(outcome=lambda state: 10 * score(state), key=str), MIXED, "A")
+    node = expand(MinimaxTree(outcome=lambda state: 10 * score(state), key=str), MIXED, "A")
     assert list(node.actions) == [FIRST_ACTION, FIRST_ACTION + 1, FIRST_ACTION + 2]
     assert node.values == [-20.0, 0.7, 0.0]
     assert list(node.completions) == [-1, 0, 0]
@@ -243,20 +245,20 @@ def test_an_expanded_state_knows_terminal_children_by_the_outcome_and_others_by_
 
 def test_estimates_stay_in_the_order_of_their_states_between_terminal_ones() -> None:
     game = FakeGame(first(0, A=1, B=second(0.2, X=0), C=-1, D=second(0.4, Y=0), E=second(0.6, Z=0), F=0))
-    assert expand(Tree(outcome=score, key=str), game).values == [1, 0.2, -1, 0.4, 0.6, 0]
+    assert expand(MinimaxTree(outcome=score, key=str), game).values == [1, 0.2, -1, 0.4, 0.6, 0]
 
 
 def test_who_is_to_move_is_asked_of_the_state() -> None:
-    tree = Tree(outcome=score, key=str)
+    tree = MinimaxTree(outcome=score, key=str)
     path = ("B", "F", "H")
-    movers = [expand(tree, MIXED, *path[:depth]).maximises for depth in range(4)]
-    assert movers == [True, False, True, False]
+    movers = [expand(tree, MIXED, *path[:depth]).kind for depth in range(4)]
+    assert movers == [Kind.MAXIMISER, Kind.MINIMISER] * 2
     twice = FakeGame(second(0, A=second(0.5, B=0), C=1))
-    assert [expand(tree, twice, *path).maximises for path in ((), ("A",))] == [False, False]
+    assert [expand(tree, twice, *path).kind for path in ((), ("A",))] == [Kind.MINIMISER, Kind.MINIMISER]
 
 
 def test_without_completion_nothing_is_ever_resolved() -> None:
-    tree = Tree(outcome=score, key=str, completion=False)
+    tree = MinimaxTree(outcome=score, key=str, completion=False)
     node = expand(tree, MIXED, "B", "F", "H")
     assert (node.completion, node.value, node.resolved) == (0, 1.0, False)
     assert (bytes(node.resolutions), list(node.completions)) == (b"\0\0", [0, 0])
@@ -264,7 +266,7 @@ def test_without_completion_nothing_is_ever_resolved() -> None:
 
 def test_the_store_takes_every_expanded_state_and_each_terminal_one_once() -> None:
     store = NameStore()
-    tree = Tree(outcome=score, key=str, store=store)
+    tree = MinimaxTree(outcome=score, key=str, store=store)
     for path in ((), ("A",), ("B",), ("A", "D"), ("B", "F"), ("B", "F", "H")):
         expand(tree, MIXED, *path)
     assert sorted(store.names) == sorted(["root", "A", "B", "D", "F", "H", "C", "E", "G", "I", "J"])
@@ -278,7 +280,7 @@ def test_ends_that_look_alike_and_are_worth_different_things_are_both_stored() -
     """The depth heuristics tell them apart; learning the mean is then what a network can do."""
     game = FakeGame(first(0, A=second(0.5, C=1, D=first(0.5, E=0)), B=second(0.4, C=same, F=0), C=same))
     store = NameStore()
-    tree = Tree(outcome=lambda state: score(state) / state.move_number(), key=str, store=store)
+    tree = MinimaxTree(outcome=lambda state: score(state) / state.move_number(), key=str, store=store)
     for path in ((), ("A",), ("B",)):
         expand(tree, game, *path)
     assert [(store.names[index], worth) for index, worth in tree.terminals] == [("C", 1), ("C", 0.5), ("F", 0)]
@@ -298,7 +300,7 @@ def test_a_store_that_wants_leaves_takes_each_state_once_whatever_becomes_of_it(
         )
     )
     store = NameStore(leaves=True)
-    tree = Tree(outcome=score, key=str, store=store)
+    tree = MinimaxTree(outcome=score, key=str, store=store)
     expand(tree, game)
     assert leaves_of(tree, store) == {"A": 0.5, "B": 0.4}
     expand(tree, game, "A")
@@ -313,7 +315,7 @@ def test_a_store_that_wants_leaves_takes_each_state_once_whatever_becomes_of_it(
 
 def test_a_leaf_has_the_value_that_its_parent_holds_now() -> None:
     store = NameStore(leaves=True)
-    tree = Tree(outcome=score, key=str, store=store)
+    tree = MinimaxTree(outcome=score, key=str, store=store)
     node = expand(tree, MIXED, "A")
     node.values[1] = 0.9
     assert leaves_of(tree, store) == {"D": 0.9}
@@ -321,7 +323,7 @@ def test_a_leaf_has_the_value_that_its_parent_holds_now() -> None:
 
 def test_a_copy_has_leaves_of_its_own() -> None:
     store = NameStore(leaves=True)
-    tree = Tree(outcome=score, key=str, store=store)
+    tree = MinimaxTree(outcome=score, key=str, store=store)
     expand(tree, MIXED)
     twin = tree.copy()
     expand(twin, MIXED, "A")
@@ -332,6 +334,6 @@ def test_a_copy_has_leaves_of_its_own() -> None:
 
 def test_without_a_store_no_terminal_state_is_kept() -> None:
     """The note of Algorithm 12: in a match that is not learned from, S has no use for terminal states."""
-    tree = Tree(outcome=score, key=str)
+    tree = MinimaxTree(outcome=score, key=str)
     node = expand(tree, MIXED, "A")
     assert (tree.terminals, node.observation) == ([], -1)

@@ -1,0 +1,92 @@
+"""The tree of MCTS: what it keeps of a state, and how a state enters it alone, without its children."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Sequence
+from typing import Self
+
+import pyspiel
+
+from athenan_spiel.search.node import Kind, Node, kind_of
+from athenan_spiel.search.tree import Leaf, Tree
+
+
+class MCTSNode(Node):
+    """A node with the totals of the simulations through it.
+
+    Attributes:
+        own: what the state was valued as a leaf.
+        totals: of the values found through each action.
+        total, simulations: over all simulations through the state, the one that valued it included.
+        untried: the actions without a simulation; the last is tried next.
+        priors: of the actions, as the state's evaluation has them, if at all.
+        leaf_priors: the priors of the leaves that the actions lead to, by index, until they enter the tree.
+    """
+
+    __slots__ = ("leaf_priors", "own", "priors", "simulations", "total", "totals", "untried")
+
+    def __init__(
+        self, actions: Sequence[int], own: float, rng: random.Random, kind: Kind, priors: Sequence[float] | None = None
+    ) -> None:
+        super().__init__(actions, [own] * len(actions), kind)
+
+        self.value = self.own = self.total = own
+        self.simulations = 1
+        self.totals = [0.0] * len(actions)
+        self.untried = list(range(len(actions)))
+        rng.shuffle(self.untried)
+        self.priors = priors
+        self.leaf_priors: dict[int, Sequence[float]] = {}
+
+    def copy(self) -> Self:
+        """As `Node.copy`."""
+        twin = super().copy()
+        twin.totals = self.totals[:]
+        twin.untried = self.untried[:]
+        twin.leaf_priors = self.leaf_priors.copy()
+        return twin
+
+    def take_in(self, i: int, value: float) -> None:
+        """A simulation through the i-th action has found `value`."""
+        n = self.count(i) + 1
+        if n == 1:
+            self.untried.remove(i)
+        self.visits[i] = n
+        self.totals[i] += value
+        self.values[i] = self.totals[i] / n
+        self.simulations += 1
+        self.total += value
+        self.value = self.total / self.simulations
+        if self.untried:
+            worst = self.kind.worst(self.values[j] for j in self.visits)
+            for j in self.untried:
+                self.values[j] = worst
+
+
+class MCTSTree(Tree):
+    """A tree of `MCTSNode`s."""
+
+    def enter(
+        self,
+        key: Hashable,
+        state: pyspiel.State,
+        own: float,
+        rng: random.Random,
+        priors: Sequence[float] | None = None,
+    ) -> MCTSNode:
+        """S ← S ∪ {s}: make the node of `state`, which was valued `own` and has no simulation through an action yet.
+
+        Raises:
+            SearchError: no player is to choose an action in the state.
+        """
+        node = MCTSNode(state.legal_actions(), own, rng, kind_of(state), priors)
+        self._enter(key, state, node)
+        return node
+
+    def note_leaf(self, state: pyspiel.State, parent: MCTSNode, i: int) -> None:
+        """A simulation has valued `state`, which is not in the table: keep it where leaves are learned (Remark 3)."""
+        if self.store is not None and self.store.leaves:
+            key = self.key(state)
+            if key not in self.table and key not in self.leaves:
+                self.leaves[key] = Leaf(self.store.append(state), parent, i)

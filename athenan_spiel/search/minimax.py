@@ -1,0 +1,78 @@
+"""What Descent, UBFM and alpha-beta have in common: completion, and trees of states with all their children."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import pyspiel
+
+from athenan_spiel.arguments import require_kind
+from athenan_spiel.errors import SearchError
+from athenan_spiel.games.transpositions import Key
+from athenan_spiel.search.base import Search, SearchOptions
+from athenan_spiel.search.minimax_tree import MinimaxTree
+from athenan_spiel.search.proven_states import Known
+from athenan_spiel.search.tree import Store
+
+
+class ProvingOptions(SearchOptions, total=False):
+    """What every search that may prove states may be given beside the game."""
+
+    completion: bool
+
+
+class MinimaxOptions(ProvingOptions, total=False):
+    """What Descent and UBFM may be given beside the game."""
+
+    known: Known | None
+
+
+class MinimaxSearch(Search):
+    """A search whose values are minimax values of the tree it has grown.
+
+    Args:
+        game, outcome, key: as for every search.
+        completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
+        known: states proven otherwise, as in earlier matches, which its trees look into.
+
+    Attributes:
+        looks_into_known: it takes `known`.
+
+    Raises:
+        UnsupportedGameError: as every search.
+        SearchError: as every search; or states are `known` to one that does not look into them, as alpha-beta and
+            whatever does without completion.
+    """
+
+    tree_type: ClassVar[type[MinimaxTree]] = MinimaxTree
+    looks_into_known: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        game: pyspiel.Game | str,
+        *,
+        outcome: Callable[[pyspiel.State], float] | None = None,
+        completion: bool = True,
+        key: Key | None = None,
+        known: Known | None = None,
+    ) -> None:
+        super().__init__(game, outcome=outcome, key=key)
+        require_kind("completion", completion, bool, SearchError)
+        if known is not None and not (completion and self.looks_into_known):
+            raise SearchError(
+                f"states proven otherwise are for Descent and UBFM with completion, got a {type(self).__name__} "
+                f"with completion={completion}"
+            )
+        self.completion = completion
+        self.known = known
+
+    def _new_tree(self, store: Store | None) -> MinimaxTree:
+        return self.tree_type(
+            outcome=self.outcome,
+            key=self.key,
+            completion=self.completion,
+            store=store,
+            known=self.known,
+            game=self.game,
+        )

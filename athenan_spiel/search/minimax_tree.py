@@ -1,0 +1,112 @@
+"""The tree of Descent, UBFM and alpha-beta: a state enters it with all its children, those that end the match valued.
+
+Which action a walk through it takes is in `choice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar
+
+import pyspiel
+
+from athenan_spiel.games.transpositions import Key
+from athenan_spiel.outcomes import gain
+from athenan_spiel.search.choice import best_action, completed_best_action_dual
+from athenan_spiel.search.node import Kind, Node, kind_of
+from athenan_spiel.search.proven_states import Known, ProvenValue
+from athenan_spiel.search.tree import Leaf, Store, Tree
+
+NO_PROOFS: Mapping[int, ProvenValue] = MappingProxyType({})
+"""What is known of the children where nothing is."""
+
+
+class MinimaxTree(Tree):
+    """A tree of nodes whose actions all have values.
+
+    Args:
+        known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
+
+    Attributes:
+        select: which action a walk takes of a node.
+    """
+
+    node_type: ClassVar[type[Node]] = Node
+
+    def __init__(
+        self,
+        *,
+        outcome: Callable[[pyspiel.State], float],
+        key: Key,
+        completion: bool = True,
+        store: Store | None = None,
+        known: Known | None = None,
+        game: pyspiel.Game | None = None,
+    ) -> None:
+        super().__init__(outcome=outcome, key=key, completion=completion, store=store, game=game)
+        self.known = known
+        self.select = completed_best_action_dual if completion else best_action
+
+    def add(
+        self,
+        key: Hashable,
+        state: pyspiel.State,
+        actions: Sequence[int],
+        children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
+        estimates: list[float],
+        proofs: Mapping[int, ProvenValue] = NO_PROOFS,
+    ) -> Node:
+        """S ← S ∪ {s}: make the node of `state`.
+
+        Args:
+            key, state, actions, children: of the state; all its actions, and where they lead.
+            ended: which children are terminal.
+            estimates: the values of those children that are neither terminal nor in `proofs`, in order.
+            proofs: of the children that are `known`, by index.
+
+        Raises:
+            SearchError: no player is to choose an action in the state.
+        """
+        kind = kind_of(state)
+        if len(estimates) == len(children):
+            node = self.node_type(actions, estimates, kind)
+        else:
+            node = self._node_with_ends(actions, children, ended, estimates, proofs, kind)
+        self._enter(key, state, node)
+        if self.store is not None and self.store.leaves:
+            self._add_leaves(self.store, node, children, ended)
+        node.backup()
+        return node
+
+    def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:
+        """Store those of `children`, not terminal, that the tree has not met yet."""
+        for i, child in enumerate(children):
+            if not ended[i]:
+                key = self.key(child)
+                if key not in self.table and key not in self.leaves:
+                    self.leaves[key] = Leaf(store.append(child), node, i)
+
+    def _node_with_ends(
+        self,
+        actions: Sequence[int],
+        children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
+        estimates: list[float],
+        proofs: Mapping[int, ProvenValue],
+        kind: Kind,
+    ) -> Node:
+        remaining = iter(estimates)
+        ends = {i: children[i] for i, end in enumerate(ended) if end}
+        values = [
+            self.terminal_value(ends[i]) if end else proofs[i][1] if i in proofs else next(remaining)
+            for i, end in enumerate(ended)
+        ]
+        node = self.node_type(actions, values, kind)
+        if self.completion:
+            for i, end in ends.items():
+                node.resolve(i, gain(end))
+            for i, (completion, _) in proofs.items():
+                node.resolve(i, completion)
+        return node

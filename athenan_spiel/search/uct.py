@@ -1,0 +1,81 @@
+"""Which action a simulation of MCTS takes: UCT, and what another rule would have to be."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from athenan_spiel.arguments import require_kind, require_number
+from athenan_spiel.config.search import LARGEST_FACTOR
+from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.search.mcts_tree import MCTSNode
+
+EXPLORATION_CONSTANT = 0.4
+"""c of UCT (the article, Section 3.3)."""
+
+
+class Selection(Protocol):
+    """A rule of selection, such as `UCT()`."""
+
+    def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
+        """The index of the action that a simulation takes at `node`.
+
+        Args:
+            losses: the virtual losses of actions that simulations of the same batch have taken.
+            scale: of the outcome, the unit of the node's totals.
+            rng: breaks ties.
+        """
+
+
+@dataclass(frozen=True)
+class UCT:
+    """The action that maximises Q(s, a) + c · sqrt(ln N(s) / n(s, a)) (Kocsis and Szepesvári 2006).
+
+    A virtual loss counts as a simulation that found the worst. Each untried action comes first, the last of `untried`
+    before the others.
+
+    Args:
+        exploration_constant: c, zero or more; the article: 0.4. Zero follows the best mean.
+        first_play_urgency: an untried action counts as worth what its state is, and need not come first (*Minimax
+            Strikes Back*, first version, Section 3.4).
+
+    Raises:
+        SearchError: c is negative, not finite or far beyond use; another argument is not of its kind.
+    """
+
+    exploration_constant: float = EXPLORATION_CONSTANT
+    first_play_urgency: bool = False
+
+    def __post_init__(self) -> None:
+        constant = self.exploration_constant
+        require_number("the exploration constant of MCTS", constant, SearchError)
+        if not 0 <= constant < math.inf:
+            raise SearchError(f"the exploration constant of MCTS must be zero or more, got {shown(constant)}")
+        if constant > LARGEST_FACTOR:
+            raise SearchError(
+                f"the exploration constant of MCTS must be at most {LARGEST_FACTOR:,}, got {shown(constant)}"
+            )
+        require_kind("first_play_urgency", self.first_play_urgency, bool, SearchError)
+
+    def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
+        """As `Selection`."""
+        untried = next((i for i in reversed(node.untried) if i not in losses), None) if node.untried else None
+        if untried is not None and not self.first_play_urgency:
+            return untried
+        sign = node.kind.won / scale
+        logarithm = math.log(node.simulations + sum(losses.values()))
+        best, candidates = -math.inf, []
+        if untried is not None:
+            best, candidates = sign * node.own, [untried]
+        for i in node.visits.keys() | losses.keys() if losses else node.visits:
+            lost = losses.get(i, 0)
+            n = node.count(i) + lost
+            score = (sign * node.totals[i] - lost) / n + self.exploration_constant * math.sqrt(logarithm / n)
+            if score > best:
+                best, candidates = score, [i]
+            elif score == best:
+                candidates.append(i)
+        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
