@@ -127,6 +127,11 @@ class LudiiGame(pyspiel.Game):
             return lambda state: state.scores() or (0.0, 0.0)
         return LudiiState.pieces if name == "pieces" else None
 
+    def marks(self) -> tuple[str, str] | None:
+        """How the text of a state draws the pieces of either player; None where one of them has none."""
+        owners = {owner for _, owner in self.rules.components}
+        return ("the capital letters", "the small letters") if {1, 2} <= owners else None
+
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are.
 

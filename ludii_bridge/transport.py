@@ -203,6 +203,11 @@ class Rules(Protocol):
         """What can be chosen in the game."""
         ...
 
+    @property
+    def components(self) -> Sequence[tuple[str, int]]:
+        """Name and owner of each kind of piece, from number 1; players are 1 and 2 here."""
+        ...
+
     def limit(self, moves: int) -> None:
         """End every match after that many moves as a draw."""
         ...

@@ -14,43 +14,19 @@ other player may not peg; there is no line to paint. In Y and Havannah each play
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
-
 import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.errors import ConfigError
-
-
-class Sides(NamedTuple):
-    """The plane that holds the stones which each side is made of."""
-
-    top: int
-    bottom: int
-    left: int
-    right: int
-
-
-def _hex(game: pyspiel.Game) -> Sides:
-    """Black (player 0) owns the first and the last row, White the first and the last column."""
-    if game.get_parameters()["plain_obs_tensor"]:  # black, white, empty
-        return Sides(top=0, bottom=0, left=1, right=1)
-    # White: winning, west, east, other; empty; black: other, south, north, winning.
-    return Sides(top=7, bottom=6, left=1, right=2)
-
-
-OWNED_SIDES: Mapping[str, Callable[[pyspiel.Game], Sides]] = MappingProxyType({"hex": _hex})
-"""The games with sides to paint, by short name."""
+from athenan_spiel.games.facts import FACTS, facts_of
 
 
 def framed_board(game: pyspiel.Game, shape: tuple[int, ...]) -> NDArray[np.float32]:
     """A board larger by one cell on each side, with the edges painted and nothing else in it.
 
     Args:
-        game: one of `OWNED_SIDES`.
+        game: one whose `facts` have sides.
         shape: (C, H, W), of the board without edges and the plane that tells who moves.
 
     Returns:
@@ -60,12 +36,14 @@ def framed_board(game: pyspiel.Game, shape: tuple[int, ...]) -> NDArray[np.float
         ConfigError: the game's sides belong to nobody.
     """
     name = game.get_type().short_name
-    if name not in OWNED_SIDES:
+    sides_of = facts_of(name).sides
+    if sides_of is None:
+        owned = ", ".join(known for known, facts in FACTS.items() if facts.sides)
         raise ConfigError.at(
             "encoding.edges",
-            f"=true is for games whose sides are the players' ({', '.join(OWNED_SIDES)}), got {name!r}: take false",
+            f"=true is for games whose sides are the players' ({owned}), got {name!r}: take false",
         )
-    sides = OWNED_SIDES[name](game)
+    sides = sides_of(game)
     channels, height, width = shape
     board = np.zeros((channels, height + 2, width + 2), np.float32)
     board[sides.top, 0] = 1.0

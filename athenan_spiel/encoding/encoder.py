@@ -8,14 +8,14 @@ Speed is the point here: every child that a search looks at is encoded once. Ope
 reused buffer, which is copied into the batch through memoryviews; both together cost 0.3-0.6 µs a state. That
 buffer makes an encoder a tool of one thread at a time.
 
-A game that has no observation tensor, or a poor one, gets its own by an entry in `OBSERVERS`.
+A game that has no observation tensor, or one that lacks something, has its own in its file in `games.facts`; the
+encoder adds the side to move to that, too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 import pyspiel
@@ -23,17 +23,11 @@ from numpy.typing import NDArray
 from open_spiel.python.observation import make_observation
 
 from athenan_spiel.encoding.edges import framed_board
-from athenan_spiel.encoding.morpion import observe_morpion
 from athenan_spiel.errors import EncodingError, UnsupportedGameError, shown
 from athenan_spiel.games import load_game, require_state
-from athenan_spiel.games.children import Children, Joined
-
-Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
-"""Writes what is to be seen of a state into an array that still holds the state before: every number, each time."""
-
-OBSERVERS: dict[str, Callable[[pyspiel.Game], tuple[tuple[int, ...], Fill]]] = {"morpion_solitaire": observe_morpion}
-"""Observations of our own, in place of OpenSpiel's, by the game's short name: a function of the game that returns
-their shape, (C, H, W) for planes or (n,), and what fills an array of it. The encoder itself adds the side to move."""
+from athenan_spiel.games.children import Joined
+from athenan_spiel.games.extensions import Children, is_children
+from athenan_spiel.games.facts import facts_of
 
 _Observer = tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryview]
 """The shape, a function of state and player that fills a buffer, and that buffer, flat float32."""
@@ -59,7 +53,9 @@ class Encoder:
     def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
         self._made_of = game, edges
         shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
-        self._plain = not edges and game.get_type().short_name not in OBSERVERS  # OpenSpiel's observation, no more
+        self._plain = (
+            not edges and facts_of(game.get_type().short_name).observation is None
+        )  # OpenSpiel's observation, no more
         turn = int(game.num_players() > 1)
         self.shape = (shape[0] + turn, *shape[1:])
         self.size = math.prod(self.shape)
@@ -95,8 +91,8 @@ class Encoder:
         for part in states.parts if isinstance(states, Joined) else (states,):
             end = at + len(part)
             rows = all_rows[at:end]
-            if self._plain and hasattr(part, "observe"):
-                self._fill_at_once(cast(Children, part), rows)
+            if self._plain and is_children(part):
+                self._fill_at_once(part, rows)
             else:
                 self._fill(part, rows.reshape(-1).data)
             at = end
@@ -112,7 +108,7 @@ class Encoder:
         if isinstance(states, list | tuple):
             for state in states:
                 require_state(self._made_of[0], state)
-        elif not isinstance(states, Joined) and not hasattr(states, "players"):
+        elif not isinstance(states, Joined) and not is_children(states):
             raise EncodingError(f"expected a list of states, got {shown(states)}")
 
     def _fill_at_once(self, children: Children, rows: NDArray[np.float32]) -> None:
@@ -147,8 +143,9 @@ def _encoder_for(game: str, edges: bool) -> Encoder:
 def _observer(game: pyspiel.Game) -> _Observer:
     """What is seen of the game's states, without the side to move."""
     name = game.get_type().short_name
-    if name in OBSERVERS:
-        shape, fill = OBSERVERS[name](game)
+    own = facts_of(name).observation
+    if own is not None:
+        shape, fill = own(game)
         buffer = np.zeros(shape, np.float32)
         return shape, lambda state, _player: fill(state, buffer), buffer.reshape(-1).data
     observation = make_observation(game) if game.get_type().provides_observation_tensor else None
@@ -175,13 +172,10 @@ def _framed(game: pyspiel.Game, within: _Observer) -> _Observer:
 
 def _plane_shape(game: pyspiel.Game) -> tuple[int, int, int] | None:
     """(C, H, W) of the game's observation, or None where it is no stack of boards."""
+    planes = facts_of(game.get_type().short_name).planes
+    if planes is not None:
+        return planes(game)
     shape = game.observation_tensor_shape()
-    if game.get_type().short_name == "hex":  # which declares columns before rows, and writes its rows one by one
-        return shape[0], shape[2], shape[1]
     if len(shape) == 3 and game.observation_tensor_layout() == pyspiel.TensorLayout.CHW:
         return shape[0], shape[1], shape[2]
-    # Gomoku plays in any number of dimensions and so gives [3, cells]; in two of them the cells are a square.
-    parameters = game.get_parameters()
-    if game.get_type().short_name == "gomoku" and parameters["dims"] == 2:
-        return shape[0], parameters["size"], parameters["size"]
     return None

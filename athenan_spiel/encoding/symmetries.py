@@ -29,13 +29,7 @@ from athenan_spiel.encoding.board_maps import IDENTITY, BoardMap, product, turn
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.encoding.mirror_play import MirrorPlay
 from athenan_spiel.errors import ConfigError
-
-ANY_POSITION = {
-    "othello": "Turning the board by 90° or flipping it exchanges the colours of the first four discs, so the initial "
-    "position is not its own image. The rules look at the discs and the mover alone, wherever they came from."
-}
-"""Games whose rules apply to positions that no match reaches, with the reason: a symmetry that moves the initial
-position is then tried from other states, of which one is the image of the other."""
+from athenan_spiel.games.facts import facts_of
 
 
 @dataclass(frozen=True)
@@ -103,7 +97,7 @@ def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encod
     if len(encoder.shape) != 3:
         reason = f"what is observed of {game.get_type().short_name!r} is no stack of boards"
         return Symmetries((identity,), dict.fromkeys(SYMMETRIES, reason))
-    play = MirrorPlay(game, encoder, any_position=game.get_type().short_name in ANY_POSITION)
+    play = MirrorPlay(game, encoder, any_position=bool(facts_of(game.get_type().short_name).any_position))
     found, refused = [identity], {}
     _, height, width = encoder.shape
     for name in SYMMETRIES:

@@ -11,6 +11,8 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
+from athenan_spiel.games.playout import playout
+
 
 class ZeroEvaluator:
     """Values every state 0: only what the search proves or sees at a match's end counts."""
@@ -38,9 +40,7 @@ class RolloutEvaluator:
 
     def _value(self, state: pyspiel.State) -> float:
         rng = random.Random(_hash(state.history(), self._key))
-        while not state.is_terminal():
-            state.apply_action(rng.choice(state.legal_actions()))
-        return float(self._outcome(state))
+        return float(self._outcome(playout(state, rng.choice)))
 
 
 class UniformRandomEvaluator:

@@ -1,42 +1,27 @@
 """The children of a state: one by one, or all at once where a game has a faster way to them.
 
-A state may have a method `children(actions)` that gives a `Children`: a sequence that knows of all its states what a
-search asks of each, and makes the object of one only when it is looked at. `ludii_bridge` has it.
+A state may have a method `children(actions)` that gives `extensions.Children`: a sequence that knows of all its states
+what a search asks of each, and makes the object of one only when it is looked at. `ludii_bridge` has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Protocol, cast, overload
+from typing import cast, overload
 
-import numpy as np
 import pyspiel
-from numpy.typing import NDArray
+
+from athenan_spiel.games.extensions import Children, makes_children
 
 _TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 
-class Children(Protocol):
-    """A sequence of the states after some actions of one state, made when they are looked at."""
-
-    @property
-    def players(self) -> Sequence[int]:
-        """The `current_player` of each."""
-
-    def some(self, indices: Iterable[int]) -> Sequence[pyspiel.State]:
-        """Those with these indices, as a sequence of the same kind."""
-
-    def observe(self, out: NDArray[np.float32]) -> None:
-        """Write OpenSpiel's observation of each into a row of `out`, float32 [n, size]."""
-
-
 def children_of(state: pyspiel.State, actions: Sequence[int]) -> Sequence[pyspiel.State]:
     """The states after these legal actions, in their order: a list, or `Children`."""
-    at_once = getattr(state, "children", None)
-    if at_once is None:
+    if not makes_children(state):
         return list(map(state.child, actions))
-    return cast("Sequence[pyspiel.State]", at_once(actions))
+    return cast("Sequence[pyspiel.State]", state.children(actions))
 
 
 def ended_of(children: Sequence[pyspiel.State]) -> Sequence[bool]:
@@ -48,7 +33,7 @@ def ended_of(children: Sequence[pyspiel.State]) -> Sequence[bool]:
 
 def ends_of(state: pyspiel.State, actions: Sequence[int]) -> Iterator[tuple[int, pyspiel.State]]:
     """Those of these actions that end the match, and where they end it; one by one, for who stops at the first."""
-    if not hasattr(state, "children"):
+    if not makes_children(state):
         children = zip(actions, map(state.child, actions), strict=True)
         yield from ((action, child) for action, child in children if child.is_terminal())
         return

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.errors import UnsupportedGameError, shown
+from athenan_spiel.games.facts import facts_of
 
 _UNMET: Mapping[str, Mapping[str, str]] = {
     "dynamics": {
@@ -40,15 +41,6 @@ _UNMET: Mapping[str, Mapping[str, str]] = {
 """For each attribute of `pyspiel.GameType`, what its values other than the wanted one mean."""
 _OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
 """What a game for one player is free in."""
-
-OBSERVED_BY_ENCODING = frozenset({"morpion_solitaire"})
-"""Games without an observation tensor that `encoding` has one for."""
-
-NOTES = {
-    "cliff_walking": "its observation does not show how many steps are left",
-    "quoridor": "OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
-}
-"""What a user should know of a game that is supported nevertheless, by short name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +99,7 @@ def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance:
             unmet.append(meaning)
     if chance and "it has chance" not in unmet:
         unmet.append("it has chance")
-    if not kind.provides_observation_tensor and kind.short_name not in OBSERVED_BY_ENCODING:
+    if not kind.provides_observation_tensor and facts_of(kind.short_name).observation is None:
         unmet.append("it has no observation tensor")
     if kind.action_structs_only:
         unmet.append("its actions are not integers")
@@ -137,6 +129,6 @@ def _info(kind: pyspiel.GameType) -> GameInfo:
         supported=not reasons,
         reasons=reasons,
         parameters=parameters,
-        note=NOTES.get(kind.short_name, ""),
+        note=facts_of(kind.short_name).note,
         players=(kind.min_num_players, kind.max_num_players),
     )

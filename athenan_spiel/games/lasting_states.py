@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import pyspiel
 
-NEED_LASTING_STATES = frozenset({"morpion_solitaire"})
-"""The games to wrap, by short name."""
-
 _first: dict[str, pyspiel.State] = {}
 """An initial state for each game, never changed and never given away."""
 

@@ -18,9 +18,10 @@ from contextlib import contextmanager
 import pyspiel
 
 from athenan_spiel.errors import UnsupportedGameError, shown
-from athenan_spiel.games.conditions import NOTES, type_conditions, unmet_conditions
+from athenan_spiel.games.conditions import type_conditions, unmet_conditions
+from athenan_spiel.games.facts import facts_of
 from athenan_spiel.games.faults import parameter_fault, process_fault
-from athenan_spiel.games.lasting_states import NEED_LASTING_STATES, LastingStates
+from athenan_spiel.games.lasting_states import LastingStates
 from athenan_spiel.games.spec import read_spec
 
 LARGEST_OBSERVATION = 2**20
@@ -56,7 +57,7 @@ def load_game(spec: str) -> pyspiel.Game:
             game = pyspiel.load_game(spec)
             _require_none(spec, unmet_conditions(game))
             fault = process_fault(game) or _start_fault(game)
-            if read.name in NEED_LASTING_STATES:
+            if facts_of(read.name).lasting:
                 game = LastingStates(game)
         except _REFUSALS as error:
             if isinstance(error, UnsupportedGameError):
@@ -65,7 +66,7 @@ def load_game(spec: str) -> pyspiel.Game:
             raise UnsupportedGameError(f"{refused}: {_first_line(error)}") from error
     if fault:
         raise UnsupportedGameError(f"{shown(spec)} cannot be played: {fault}")
-    if note := NOTES.get(read.name):
+    if note := facts_of(read.name).note:
         _log.warning("%s: %s", read.name, note)
     return game
 

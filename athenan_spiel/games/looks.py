@@ -14,6 +14,8 @@ import numpy as np
 import pyspiel
 from open_spiel.python.observation import make_observation
 
+from athenan_spiel.games.extensions import SAID_BY_STATES, makes_children, own_text
+
 Look = Callable[[Any, Sequence[int]], Hashable]
 """(state, its legal actions) -> what is seen."""
 
@@ -53,11 +55,11 @@ class Looks:
         if self._observer is not None:
             self.ways["observation_tensor()"] = lambda state, actions: _bytes(state.observation_tensor(0))
             self.ways["set_from()"] = lambda state, actions: self.observed(state).tobytes()
-        if hasattr(state, "children"):
+        if makes_children(state):
             self.ways["children()"] = self._children
-        if hasattr(game, "transposition_text"):
-            self.ways["transposition_text()"] = lambda state, actions: game.transposition_text(state)
-        for name in ("key", "scores", "pieces"):
+        if (text_of := own_text(game)) is not None:
+            self.ways["transposition_text()"] = lambda state, actions: text_of(state)
+        for name in SAID_BY_STATES:
             if hasattr(state, name):
                 self.ways[f"{name}()"] = _calling(name)
         alike = ("current_player()", "legal_actions()", "returns()", "str()", "set_from()", "key()")

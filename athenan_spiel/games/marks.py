@@ -1,7 +1,7 @@
-"""Which pieces are whose, in the text of a state: facts of single games of OpenSpiel, for people who play them.
+"""Which pieces are whose, in the text of a state, for people who play; each game's file in `facts` says it.
 
-Only what is drawn is told; a game that is not listed has no pieces, shares them, or is not known here. Ludii's games
-are all drawn in one way (`ludii_bridge.picture`), where both players have pieces.
+Only what is drawn is told; a game of which nothing is said has no pieces, shares them, or is not known here. A game in
+Python may say it itself, as Ludii's do.
 """
 
 from __future__ import annotations
@@ -11,46 +11,14 @@ from types import MappingProxyType
 
 import pyspiel
 
-_CASES = ("Black, in small letters", "White, in capital letters")
+from athenan_spiel.games.extensions import own_marks
+from athenan_spiel.games.facts import FACTS, facts_of
 
-MARKS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "amazons": ("X", "O"),
-        "antichess": _CASES,
-        "breakthrough": ("b", "w"),
-        "checkers": ("o, crowned 8", "+, crowned *"),
-        "chess": _CASES,
-        "chinese_checkers": ("1", "2"),
-        "clobber": ("o", "x"),
-        "connect_four": ("x", "o"),
-        "crazyhouse": _CASES,
-        "cursor_go": ("X", "O"),
-        "go": ("X", "O"),
-        "gomoku": ("b", "w"),
-        "havannah": ("O", "@"),
-        "hex": ("x", "o"),
-        "hive": ("White, w", "Black, b"),
-        "lines_of_action": ("x", "o"),
-        "mnk": ("x", "o"),
-        "nine_mens_morris": ("W", "B"),
-        "othello": ("x", "o"),
-        "pentago": ("O", "@"),
-        "quoridor": ("0", "@"),
-        "shogi": ("Black, in capital letters", "White, in small letters"),
-        "tic_tac_toe": ("x", "o"),
-        "twixt": ("x", "o"),
-        "ultimate_tic_tac_toe": ("x", "o"),
-        "xiangqi": ("Red, in capital letters", "Black, in small letters"),
-        "y": ("O", "@"),
-    }
-)
+MARKS: Mapping[str, tuple[str, str]] = MappingProxyType({name: x.marks for name, x in FACTS.items() if x.marks})
 """The pieces of player 0 and of player 1, by the short names of games."""
 
 
 def mark_of(game: pyspiel.Game, player_id: int) -> str | None:
     """How the text of a state draws the pieces of `player_id`, None where that is not known."""
-    owners = {owner for _, owner in getattr(getattr(game, "rules", None), "components", ())}
-    if {1, 2} <= owners:
-        return ("the capital letters", "the small letters")[player_id]
-    marks = MARKS.get(game.get_type().short_name)
+    marks = own_marks(game) or facts_of(game.get_type().short_name).marks
     return None if marks is None else marks[player_id]

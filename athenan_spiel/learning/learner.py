@@ -5,8 +5,8 @@ For each minibatch the learner takes one step of Adam down the gradient of
     mean over the minibatch of ((f_θ(s) - v) / scale)² + l2 · Σ w²
 
 (where states have weights, the weighted mean: that of a minibatch in which each state stands as often as it weighs),
-where `scale` is the network's, the largest |v| that the outcome allows: a loss of 1 is always an error as large as
-that, whatever the reinforcement heuristic. (The article's heuristics are learned unscaled, so there `l2` weighs
+where `scale` is the network's, that of its outcome (`Outcome.scale`): a loss of 1 is always an error of the size of
+large values, whatever the reinforcement heuristic. (The article's heuristics are learned unscaled, so there `l2` weighs
 less against large values; for the gain the two are the same.)
 
 As in Keras, which the article used: the squared error is a mean, not a sum; the penalty has no factor ½, so its

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
+from athenan_spiel.games.playout import playout
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.system.machine import cores
@@ -165,10 +166,7 @@ class _Player:
     def _end(self, number: int) -> pyspiel.State:
         """The end of the match of this number."""
         draw = random.Random(self.seed << 64 | number).random
-        state = self.game.new_initial_state()
-        while actions := state.legal_actions():
-            state.apply_action(actions[int(draw() * len(actions))])
-        return state
+        return playout(self.game.new_initial_state(), lambda actions: actions[int(draw() * len(actions))])
 
 
 class _Workers:

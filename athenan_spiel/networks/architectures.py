@@ -62,7 +62,7 @@ class ValueNetwork(nn.Module):
 
     @property
     def scale(self) -> torch.Tensor:
-        """The largest value there can be, a scalar; 1 if the output is bounded."""
+        """The size of large values, a scalar; 1 if the output is bounded."""
         return self.output.scale
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
@@ -82,8 +82,8 @@ def make_network(
     Args:
         shape: of one encoded state, (C, H, W) or (n,).
         bounded: tanh keeps values within (-1, 1), as the gain is; otherwise the output is linear.
-        scale: the largest value there can be; a linear output is multiplied by it, so that the weights see targets
-            within [-1, 1].
+        scale: the size of large values (`Outcome.scale`), which values may exceed; a linear output is multiplied by it,
+            so that the weights see targets within [-1, 1].
         seed: of the weights. Hidden layers: He et al. 2015; last layer: as they, times `OUTPUT_GAIN`.
 
     Raises:

@@ -24,8 +24,9 @@ class Outcome(ABC):
         name: how settings call it; one of your own is called by its module and name, and needs none.
         path_dependent: the worth depends on how the state was reached, beyond the number of actions. A search then
             keeps all histories apart (see `transpositions.history_key`).
-        scale: the size of its large values, above zero, which is that of the largest in random matches where
-            `make_outcome` makes it. It changes no worth: networks learn value / scale.
+        scale: the size of its large values, above zero; where `make_outcome` makes it, that of the largest in random
+            matches, so other matches may be worth more. It changes no worth and bounds none: networks learn
+            value / scale.
     """
 
     name: ClassVar[str] = ""

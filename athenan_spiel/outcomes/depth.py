@@ -11,12 +11,13 @@ from typing import ClassVar, Self
 
 import pyspiel
 
+from athenan_spiel.games.facts import longest_match
 from athenan_spiel.outcomes.base import Outcome
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
 
 TIGHT = 2.5
-"""`max_game_length()` counts as tight when it is at most so many times the longest random match seen. Othello,
+"""The rules' bound counts as tight when it is at most so many times the longest random match seen. Othello,
 Breakthrough and Ultimate Tic-Tac-Toe have twice that, and their bound is still a good P."""
 
 
@@ -42,7 +43,7 @@ class AdditiveDepth(Outcome):
 
         Where none was won, as where all took as long as they may, the scale is that of a win at once.
         """
-        bound = game.max_game_length()
+        bound = longest_match(game)
         longest = max(sample.lengths, default=bound)
         exact = bound <= TIGHT * longest
         longest = bound if exact else longest
@@ -67,6 +68,6 @@ class MultiplicativeDepth(Outcome):
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
         """P' is the mean length of the sample's matches; the rules' bound where there is none."""
-        lengths = sample.lengths or (game.max_game_length(),)
+        lengths = sample.lengths or (longest_match(game),)
         mean = sum(lengths) / len(lengths)
         return cls(mean=mean, scale=mean / max(1, min(lengths)))

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from athenan_spiel.games.playout import random_moves
+
 SAMPLE_MATCHES = 32
 """Random matches from which lengths are estimated: enough for a mean within some 10 %, a second's work
 in nearly all games."""
@@ -49,9 +51,8 @@ def sample_matches(
     end = clock() + seconds
     while len(ends) < matches:
         state = game.new_initial_state()
-        while not state.is_terminal():
+        for _ in random_moves(state, rng.choice):
             if clock() >= end:
                 return Sample(tuple(ends))
-            state.apply_action(rng.choice(state.legal_actions()))
         ends.append(state)
     return Sample(tuple(ends))

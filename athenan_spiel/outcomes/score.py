@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import pyspiel
 
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games.extensions import measures_itself
 from athenan_spiel.games.measures import measured, score, why_not
 from athenan_spiel.outcomes.base import SETTING, Outcome
 from athenan_spiel.outcomes.classic import gain
@@ -47,7 +48,7 @@ class Score(Outcome):
 
         A game for two players that brings its own measures would bring that of a score.
         """
-        told = measured("score", game) or game.num_players() == 1 or not hasattr(game, "measure")
+        told = measured("score", game) or game.num_players() == 1 or not measures_itself(game)
         return None if told else _no_score(game)
 
     @classmethod
@@ -63,5 +64,5 @@ class Score(Outcome):
 
 
 def _no_score(game: pyspiel.Game) -> str:
-    others = "" if hasattr(game, "measure") else ", and any whose returns() carry one"
+    others = "" if measures_itself(game) else ", and any whose returns() carry one"
     return f"'score' needs a game with a score; {why_not('score', game)}{others}: take 'additive_depth'"

@@ -8,6 +8,7 @@ import pyspiel
 
 from athenan_spiel.arguments import require_whole
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.games.playout import random_moves
 
 DRAWS_PER_OPENING = 20
 """So many draws in a row that find no new opening mean that there is none left."""
@@ -48,11 +49,10 @@ def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Rand
 
 def _random_opening(game: pyspiel.Game, plies: int, rng: random.Random) -> tuple[int, ...] | None:
     state = game.new_initial_state()
-    for _ in range(plies):
-        if state.is_terminal():
-            return None
-        state.apply_action(rng.choice(state.legal_actions()))
-    return None if state.is_terminal() else tuple(state.history())
+    for played, _ in enumerate(random_moves(state, rng.choice)):
+        if played == plies:
+            return tuple(state.history())
+    return None
 
 
 def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:

@@ -29,7 +29,6 @@ the same with every outcome, whose values come to lie in about [-1, 1]. Its prom
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -41,6 +40,7 @@ from athenan_spiel.arguments import require_callable, require_kind, require_whol
 from athenan_spiel.config.search import MOST_AT_ONCE
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.evaluators.base import Evaluation
+from athenan_spiel.games.playout import random_moves
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.base import Search, SearchOptions
 from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree
@@ -139,11 +139,8 @@ class MCTS(Search):
 def random_end(state: pyspiel.State, rng: random.Random) -> Questions[pyspiel.State]:
     """Where a playout from `state` ends; every `BREATH` moves it asks for nothing, and may be left."""
     state = state.clone()
-    for moves in itertools.count(1):
-        if state.is_terminal():
-            break
-        state.apply_action(rng.choice(state.legal_actions()))
-        if moves % BREATH == 0:
+    for moves, _ in enumerate(random_moves(state, rng.choice)):
+        if moves and moves % BREATH == 0:
             yield []
     return state
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, Self
 
 import pyspiel
 
-from athenan_spiel.games.transpositions import Key, end_text
+from athenan_spiel.games.transpositions import Key, end_function
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ProvenValue
 
@@ -44,17 +44,17 @@ class Leaf(NamedTuple):
 class Tree:
     """S and T of one match: the table of nodes and, where observations are stored, the terminal states seen.
 
-    `table` maps the key of an expanded state to its node. `terminals` holds (index of the observation, worth) of
-    each terminal state, once where several print alike and are worth the same; it stays empty without a store, since
-    only learning needs it (note of Algorithm 12). `leaves` has the non-terminal leaves by their keys, if the store
-    wants them: a key is in `leaves` or in `table`, never in both, and has one observation.
+    `table` maps the key of an expanded state to its node. `terminals` holds (index of the observation, worth) of each
+    terminal state, once where several look alike (`end_function`) and are worth the same; it stays empty without a
+    store, since only learning needs it (note of Algorithm 12). `leaves` has the non-terminal leaves by their keys, if
+    the store wants them: a key is in `leaves` or in `table`, never in both, and has one observation.
 
     Args:
         outcome: f_t, the worth of a terminal state.
         key: states with equal keys share a node; see `transpositions`.
         completion: False leaves everything unresolved, terminal states too (Algorithm 9).
         store: takes the observation of every state of S; the nodes and `terminals` keep its index.
-        game: whose states it holds, for those who ask; the tree itself does not.
+        game: whose states it holds; None: finished states look alike that print alike.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Tree:
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
         self.leaves: dict[Hashable, Leaf] = {}
+        self._end_key = end_function(game if store is not None else None)
         self._terminal_pairs: set[tuple[Hashable, float]] = set()
         self._plies: list[int] = []
 
@@ -116,7 +117,7 @@ class Tree:
         """The worth of a terminal state, which is kept in `terminals` if it will be learned."""
         value = self.outcome(state)
         if self.store is not None:
-            pair = (end_text(state), value)
+            pair = (self._end_key(state), value)
             if pair not in self._terminal_pairs:
                 self._terminal_pairs.add(pair)
                 self.terminals.append((self.store.append(state), value))

@@ -29,6 +29,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.children import children_of
+from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.spec import read_spec
 
 FITTED = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
@@ -92,12 +93,12 @@ def measure(game: pyspiel.Game, clock: Callable[[], float] = time.thread_time) -
     seen: list[pyspiel.State] = []
     while len(lengths) < MATCHES and clock() < end:
         state = game.new_initial_state()
-        while not state.is_terminal() and state.move_number() < LONGEST and clock() < end:
-            actions = state.legal_actions()
+        for actions in random_moves(state, rng.choice):
+            if state.move_number() >= LONGEST or clock() >= end:
+                break
             if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few, from everywhere
                 seen.append(state.clone())
             legal.append(len(actions))
-            state.apply_action(rng.choice(actions))
         if state.is_terminal() or state.move_number() >= LONGEST:
             lengths.append(state.move_number())
     length = statistics.mean(lengths) if lengths else float(LONGEST)

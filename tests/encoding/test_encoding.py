@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pyspiel
@@ -10,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding import Encoder
-from athenan_spiel.encoding.encoder import OBSERVERS, Fill
 from athenan_spiel.errors import ConfigError, EncodingError, UnsupportedGameError
 from athenan_spiel.games import load_game, supported_games
+from athenan_spiel.games.facts import FACTS
+from athenan_spiel.games.facts.base import Observation
 
 # Random play ends late on a large board: these are played on a smaller one.
 SMALLER = {
@@ -155,7 +157,7 @@ def test_a_game_without_numbers_to_observe_is_refused() -> None:
 
 
 def test_a_game_may_have_an_observation_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    def last_action(game: pyspiel.Game) -> tuple[tuple[int, ...], Fill]:
+    def last_action(game: pyspiel.Game) -> Observation:
         def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
             planes.fill(0.0)
             if state.history():
@@ -163,7 +165,7 @@ def test_a_game_may_have_an_observation_of_our_own(monkeypatch: pytest.MonkeyPat
 
         return (1, 3, 3), fill
 
-    monkeypatch.setitem(OBSERVERS, "tic_tac_toe", last_action)
+    monkeypatch.setitem(FACTS, "tic_tac_toe", replace(FACTS["tic_tac_toe"], observation=last_action))
     game = load_game("tic_tac_toe")
     encoder = Encoder(game)
     state = game.new_initial_state()
@@ -177,10 +179,10 @@ def test_a_game_may_have_an_observation_of_our_own(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_single_player_need_not_be_told_who_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one_number(game: pyspiel.Game) -> tuple[tuple[int, ...], Fill]:
+    def one_number(game: pyspiel.Game) -> Observation:
         return (1,), lambda state, numbers: numbers.fill(state.move_number())
 
-    monkeypatch.setitem(OBSERVERS, "morpion_solitaire", one_number)
+    monkeypatch.setitem(FACTS, "morpion_solitaire", replace(FACTS["morpion_solitaire"], observation=one_number))
     game = pyspiel.load_game("morpion_solitaire")
     encoder = Encoder(game)
     state = game.new_initial_state()

@@ -12,6 +12,7 @@ import pytest
 
 from athenan_spiel.games import load_game
 from athenan_spiel.games.marks import MARKS, mark_of
+from ludii_bridge import LudiiGame
 
 
 def cells(state: pyspiel.State) -> str:
@@ -73,6 +74,7 @@ def test_a_game_whose_pieces_are_not_known_has_no_marks() -> None:
 )
 def test_ludiis_pieces_are_told_where_each_player_has_some(owners: tuple[int, ...], mark: str | None) -> None:
     components = tuple((f"Piece{owner}", owner) for owner in owners)
+    game = types.SimpleNamespace(rules=types.SimpleNamespace(components=components))
     kind = types.SimpleNamespace(short_name="ludii")
-    game = types.SimpleNamespace(rules=types.SimpleNamespace(components=components), get_type=lambda: kind)
-    assert mark_of(game, 1) == mark
+    told = types.SimpleNamespace(marks=lambda: LudiiGame.marks(game), get_type=lambda: kind)
+    assert mark_of(told, 1) == mark

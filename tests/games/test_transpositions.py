@@ -13,8 +13,9 @@ from typing import Any
 import pyspiel
 import pytest
 
-from athenan_spiel.encoding.encoder import OBSERVERS, Encoder
+from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game, supported_games
+from athenan_spiel.games.facts import facts_of
 from athenan_spiel.games.transpositions import TRANSPOSITIONS, Key, key_function
 
 PAIRS = 100
@@ -99,7 +100,7 @@ def after(game: pyspiel.Game, *lines: str | Sequence[int]) -> pyspiel.State:
 def sight(state: pyspiel.State) -> tuple[Any, ...]:
     """What two states with one key may not differ in."""
     name = state.get_game().get_type().short_name
-    seen = encoder_of(name).encode([state]).tobytes() if name in OBSERVERS else state.observation_tensor(0)
+    seen = encoder_of(name).encode([state]).tobytes() if facts_of(name).observation else state.observation_tensor(0)
     return state.current_player(), state.legal_actions(), state.returns(), seen
 
 

@@ -14,9 +14,12 @@ from fake_game import FakeGame, FakeState, Recorder, first, score, second
 from numpy.typing import NDArray
 
 from athenan_spiel.config import TargetsConfig
+from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.compact import CompactRows, ObservationStore
 from athenan_spiel.errors import LearningError
+from athenan_spiel.games import load_game
 from athenan_spiel.learning.targets import Targets, coefficient, make_targets, tree_targets
+from athenan_spiel.outcomes import gain
 from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import UBFM, Budget, Descent
 from athenan_spiel.search.choice import best
@@ -278,3 +281,28 @@ def test_root_learning_of_a_played_match(kind: type[Descent | UBFM]) -> None:
         (str(state), round(value, 5)) for state, value in zip(match.states, match.values, strict=True)
     )
     assert len(targets) == len(match.history) + 1
+
+
+@pytest.mark.parametrize("spec", ["hex(board_size=2)", "dots_and_boxes(num_rows=1,num_cols=2)", "y(board_size=3)"])
+def test_each_observation_of_an_end_is_learned_once(spec: str) -> None:
+    """An end of Hex shows its last stone, and one of Dots and Boxes who drew each line; neither is printed.
+
+    The last stone of Y is printed, and is nothing that a network sees.
+    """
+    game = load_game(spec)
+    search, encoder = UBFM(game), Encoder(game)
+    tree = search.new_tree(ObservationStore(encoder))
+    everything: list[pyspiel.State] = [game.new_initial_state()]
+    ends: set[tuple[bytes, float]] = set()
+    for state in everything:  # which grows meanwhile
+        actions = state.legal_actions()
+        children = [state.child(action) for action in actions]
+        ended = [child.is_terminal() for child in children]
+        tree.add(tuple(state.history()), state, actions, children, ended, [0.0] * ended.count(False))
+        ends |= {(encoder.encode([end]).tobytes(), gain(end)) for end in children if end.is_terminal()}
+        everything += [child for child in children if not child.is_terminal()]
+    targets = tree_targets(tree)
+    rows = np.concatenate([pack.unpack() for pack in targets.rows])
+    learned = [(rows[index].tobytes(), value) for index, value in tree.terminals]
+    assert len(learned) == len(set(learned)), "none of them twice"
+    assert set(learned) == ends

@@ -30,7 +30,7 @@ from athenan_spiel.learning import warm_up
 from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import CHUNK, RandomEnds
-from athenan_spiel.outcomes import make_outcome, register_outcome
+from athenan_spiel.outcomes import make_outcome, register_outcome, registry
 from athenan_spiel.training import preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import CheckpointWritten, Event, RunStarted, WarmUpFinished, WarmUpProgress
@@ -120,7 +120,10 @@ def _fail_on_the_first() -> None:
             raise ZeroDivisionError
 
 
-def test_what_another_process_cannot_load_is_played_here(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_another_process_cannot_load_is_played_here(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_REGISTERED", {})  # for this test alone
     register_outcome("a_hundredth_of_the_length", lambda state: state.player_return(0) * state.move_number() / 100)
     with caplog.at_level(logging.WARNING):
         observations, values = learned(ends(2, outcome="a_hundredth_of_the_length"))

@@ -79,6 +79,7 @@ class FakeRules:
             scored=name in ("Swap", "Alone"),
         )
         self.menu = MENU
+        self.components = (("first", 1), ("second", 2))
         self.thinkers: list[FakeThinker] = []
         self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
 

@@ -15,7 +15,7 @@ from training_runs import TINY
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.encoding import Encoder
-from athenan_spiel.games.transpositions import end_text, key_function
+from athenan_spiel.games.transpositions import end_function, key_function
 from athenan_spiel.play.openspiel_mcts import mcts_bot
 
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
@@ -148,7 +148,7 @@ def test_finished_states_are_known_by_their_keys(fake: FakeTransport) -> None:
         for action in actions:
             state.apply_action(action)
         assert state.is_terminal()
-        ends.append(end_text(state))
+        ends.append(end_function(state.get_game())(state))
         assert ends[-1] == state.key()
     assert ends[0] != ends[2]
 

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.games import load_game
 from athenan_spiel.games import score as score_of
 from athenan_spiel.games.measures import MEASURES
+from athenan_spiel.games.playout import playout
 from athenan_spiel.outcomes import (
     SAMPLE_MATCHES,
     AdditiveDepth,
@@ -285,6 +287,26 @@ def test_the_bound_is_taken_where_it_is_tight_and_estimated_elsewhere(spec: str)
         assert (outcome.parameters["longest"], outcome.parameters["exact"]) == (max(lengths), False)
         assert len(lengths) == SAMPLE_MATCHES
         assert 2.5 * max(lengths) < game.max_game_length()
+
+
+def test_a_swap_is_counted_in_the_length_of_a_match() -> None:
+    """A win on the last of five plies is worth the least, 1, and one a ply sooner more."""
+    game = load_game("hex(board_size=2,swap=True)")
+    outcome = make_outcome("additive_depth", game, random.Random(0))
+    assert outcome.parameters["longest"] == 5
+    rng = random.Random(1)
+    ends = [playout(game.new_initial_state(), rng.choice) for _ in range(200)]
+    worths = {(end.move_number(), abs(outcome(end))) for end in ends}
+    assert worths == {(3, 3.0), (4, 2.0), (5, 1.0)}
+
+
+def test_a_worth_may_be_beyond_the_scale() -> None:
+    """The scale is the largest worth in 32 random matches, so sooner wins may be worth more: it clips nothing."""
+    game = load_game("clobber(rows=4,columns=4)")
+    outcome = make_outcome("additive_depth", game, random.Random(0))
+    rng = random.Random(1)
+    most = max(abs(outcome(playout(game.new_initial_state(), rng.choice))) for _ in range(2000))
+    assert most > outcome.scale
 
 
 def test_multiplicative_depth_takes_the_mean_length_of_random_matches() -> None:

@@ -22,11 +22,12 @@ from training_runs import TINY
 from athenan_spiel.arena import Scores, mean_interval
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import EvaluationConfig, SearchConfig, TrainingConfig
-from athenan_spiel.encoding.encoder import OBSERVERS, Encoder
-from athenan_spiel.encoding.morpion import line_points
+from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.games import load_game
-from athenan_spiel.games.conditions import OBSERVED_BY_ENCODING
+from athenan_spiel.games.conditions import supported_games
+from athenan_spiel.games.facts import FACTS
+from athenan_spiel.games.facts.morpion_solitaire import line_points
 from athenan_spiel.outcomes import Score, gain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult
@@ -98,7 +99,9 @@ def test_a_position_is_seen_the_same_by_an_encoder_that_has_seen_others() -> Non
 
 
 def test_what_is_loaded_without_a_tensor_has_an_observer() -> None:
-    assert set(OBSERVERS) == OBSERVED_BY_ENCODING
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    without = {info.short_name for info in supported_games() if not kinds[info.short_name].provides_observation_tensor}
+    assert without == {name for name, facts in FACTS.items() if facts.observation}
 
 
 def test_states_outlive_those_they_come_from() -> None:

@@ -1,8 +1,8 @@
-"""What the network sees of Morpion Solitaire, which has no observation tensor in OpenSpiel.
+"""Morpion Solitaire, for one player, which has no observation tensor in OpenSpiel.
 
-Five planes of 13 x 13: the points that are placed, then for each direction those that a line in it has used. Two
-lines of one direction share no point, so these planes tell which lines are drawn, hence all there is to the state:
-which lines can follow, and the score, which is their number.
+Its own has five planes of 13 x 13: the points that are placed, then for each direction those that a line in it has
+used. Two lines of one direction share no point, so these planes tell which lines are drawn, hence all there is to the
+state: which lines can follow, and the score, which is their number.
 
 An action is a line of four points, numbered by direction, and within it by rows: 130 along a row (a, b) to (a, b + 3),
 130 down a column to (a + 3, b), 100 down a diagonal to (a + 3, b + 3), 100 up one, from (a + 3, b) to (a, b + 3).
@@ -10,11 +10,12 @@ An action is a line of four points, numbered by direction, and within it by rows
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pyspiel
 from numpy.typing import NDArray
+
+from athenan_spiel.games.facts.base import Facts, Observation, Text
+from athenan_spiel.games.facts.readers import merged
 
 SIZE, POINTS_OF_A_LINE = 13, 4
 SHAPE = (5, SIZE, SIZE)
@@ -32,8 +33,8 @@ def line_points() -> NDArray[np.intp]:
     return np.array(lines, np.intp)
 
 
-def observe_morpion(game: pyspiel.Game) -> tuple[tuple[int, ...], Callable[[pyspiel.State, NDArray[np.float32]], None]]:
-    """The shape of the planes and what fills them, for `encoder.OBSERVERS`."""
+def _observation(game: pyspiel.Game) -> Observation:
+    """The shape of the planes and what fills them."""
     printed = str(game.new_initial_state()).replace("\n", "")
     initial = np.zeros(SHAPE, np.float32)
     initial[0].flat = [int(point) for point in printed]
@@ -46,3 +47,21 @@ def observe_morpion(game: pyspiel.Game) -> tuple[tuple[int, ...], Callable[[pysp
         planes.reshape(-1)[drawn[state.history()]] = 1.0
 
     return SHAPE, fill
+
+
+def _text(game: pyspiel.Game) -> Text:
+    return lambda state: tuple(sorted(state.history()))
+
+
+FACTS = Facts(
+    transposition=merged(
+        "An action is a line. The points are the first ones and those of the lines drawn, which lines can follow "
+        "depends on points and lines, and the score is the number of lines: their order does not matter.",
+        "the actions played, sorted",
+        _text,
+    ),
+    score=None,
+    pieces=None,
+    lasting=True,
+    observation=_observation,
+)

@@ -1,0 +1,112 @@
+"""What a game or a state written in Python may offer beyond OpenSpiel's interface, each as a protocol.
+
+Nothing of it has to be there. The functions below are the only place that asks whether it is, so a game offers more by
+having a method of that name, and needs no base class. `ludii_bridge` has all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeGuard, cast
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+MeasureName = Literal["score", "pieces"]
+Count = Callable[[pyspiel.State], tuple[Any, Any]]
+"""Counts something of a state: for player 0, for player 1."""
+
+SAID_BY_STATES = ("key", "scores", "pieces")
+"""Methods of a state without arguments that say something of it; asking them may change nothing."""
+
+
+class Children(Protocol):
+    """A sequence of the states after some actions of one state, made when they are looked at."""
+
+    @property
+    def players(self) -> Sequence[int]:
+        """The `current_player` of each."""
+
+    def some(self, indices: Iterable[int]) -> Sequence[pyspiel.State]:
+        """Those with these indices, as a sequence of the same kind."""
+
+    def observe(self, out: NDArray[np.float32]) -> None:
+        """Write OpenSpiel's observation of each into a row of `out`, float32 [n, size]."""
+
+
+class MakesChildren(Protocol):
+    """A state that makes its children faster together than one by one."""
+
+    def children(self, actions: Sequence[int]) -> Children:
+        """The states after these legal actions, in their order."""
+
+
+class KeyedState(Protocol):
+    """A state that says what it has in common with those that look alike."""
+
+    def key(self) -> Hashable:
+        """Equal for states that look alike."""
+
+
+class KeyedGame(Protocol):
+    """A game that says when two histories are one state."""
+
+    def transposition_text(self, state: pyspiel.State) -> Hashable | None:
+        """For an unfinished state, what keeps the promise of `transpositions`; None where only the history does."""
+
+
+class MeasuringGame(Protocol):
+    """A game that counts what its rules count."""
+
+    def measure(self, name: MeasureName) -> Count | None:
+        """What counts the score, or the pieces, of either player; None where there is nothing to count."""
+
+
+class MarkedGame(Protocol):
+    """A game that says how the text of a state draws pieces."""
+
+    def marks(self) -> tuple[str, str] | None:
+        """The pieces of player 0 and of player 1, in words; None where they have none of their own."""
+
+
+class BoardGame(Protocol):
+    """A game that says where the sites of its board are."""
+
+    def geometry(self) -> Mapping[str, NDArray[np.float64]]:
+        """Arrays of one row for each site: "centres" [n, 2] in the unit square, "planes" [n, 2] in the observation."""
+
+
+def makes_children(state: pyspiel.State) -> TypeGuard[MakesChildren]:
+    """Whether the state makes its children together."""
+    return hasattr(state, "children")
+
+
+def is_children(states: object) -> TypeGuard[Children]:
+    """Whether these are children that were made together."""
+    return hasattr(states, "observe") and hasattr(states, "players")
+
+
+def own_end_key(state: pyspiel.State) -> Callable[[], Hashable] | None:
+    """The state's own `key`."""
+    return cast("Callable[[], Hashable] | None", getattr(state, "key", None))
+
+
+def own_text(game: pyspiel.Game) -> Callable[[pyspiel.State], Hashable | None] | None:
+    """The game's own `transposition_text`."""
+    return cast("Callable[[pyspiel.State], Hashable | None] | None", getattr(game, "transposition_text", None))
+
+
+def measures_itself(game: pyspiel.Game) -> TypeGuard[MeasuringGame]:
+    """Whether the game counts what its rules count."""
+    return hasattr(game, "measure")
+
+
+def own_measure(game: pyspiel.Game, name: MeasureName) -> Count | None:
+    """What the game itself counts by."""
+    return game.measure(name) if measures_itself(game) else None
+
+
+def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
+    """How the game itself says that pieces are drawn."""
+    return cast(MarkedGame, game).marks() if hasattr(game, "marks") else None

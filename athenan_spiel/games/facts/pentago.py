@@ -1,0 +1,11 @@
+"""Pentago."""
+
+from __future__ import annotations
+
+from athenan_spiel.games.facts.base import Facts
+from athenan_spiel.games.facts.readers import merged
+
+FACTS = Facts(
+    transposition=merged("The rules look at the board and the mover only. Stone and rotation are one action."),
+    marks=("O", "@"),
+)

@@ -1,0 +1,8 @@
+"""Tic-Tac-Toe."""
+
+from __future__ import annotations
+
+from athenan_spiel.games.facts.base import Facts
+from athenan_spiel.games.facts.readers import CELLS, merged
+
+FACTS = Facts(transposition=merged(CELLS), marks=("x", "o"))

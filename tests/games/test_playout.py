@@ -1,0 +1,53 @@
+"""The one random playout: uniform over the legal actions, by the caller's draws, to the end or as far as is asked."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+from athenan_spiel import load_game
+from athenan_spiel.games.playout import playout, random_moves
+
+GAME = load_game("connect_four")
+
+
+def test_a_playout_takes_one_draw_for_each_action_and_ends_the_match() -> None:
+    drawn: list[list[int]] = []
+
+    def choose(actions: list[int]) -> int:
+        drawn.append(list(actions))
+        return actions[-1]
+
+    state = GAME.new_initial_state()
+    assert playout(state, choose) is state
+    assert state.is_terminal()
+    assert len(drawn) == state.move_number()
+    again = GAME.new_initial_state()
+    for actions, action in zip(drawn, state.history(), strict=True):
+        assert actions == again.legal_actions()
+        assert action == actions[-1]
+        again.apply_action(action)
+
+
+def test_a_playout_is_that_of_random_choice() -> None:
+    ours = playout(GAME.new_initial_state(), random.Random(3).choice)
+    rng, state = random.Random(3), GAME.new_initial_state()
+    while not state.is_terminal():
+        state.apply_action(rng.choice(state.legal_actions()))
+    assert ours.history() == state.history()
+
+
+def test_a_match_may_be_left_before_an_action_is_drawn() -> None:
+    rng = random.Random(0)
+    state = GAME.new_initial_state()
+    assert len(list(islice(random_moves(state, rng.choice), 4))) == 4
+    assert state.move_number() == 3, "the fourth was offered, and nothing drawn for it"
+    expected = random.Random(0)
+    for _ in range(3):
+        expected.choice(range(7))
+    assert rng.getstate() == expected.getstate()
+
+
+def test_nothing_is_played_from_the_end_of_a_match() -> None:
+    state = playout(GAME.new_initial_state(), random.Random(0).choice)
+    assert list(random_moves(state, random.Random(0).choice)) == []
