@@ -6,8 +6,10 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from experiment_runs import TINY, Recorder, run_tiny, tiny_file
+from replay_items import match_of
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.experiments import (
@@ -18,6 +20,7 @@ from athenan_spiel.experiments import (
     read_experiment,
 )
 from athenan_spiel.experiments.plan import Plan, slug
+from athenan_spiel.learning import make_replay
 from athenan_spiel.training.presets import PAPER, QUICK
 
 FULL = Path(__file__).resolve().parents[2] / "examples" / "experiments" / "full"
@@ -366,3 +369,15 @@ def test_the_articles_tables_at_full_scale(table: int, trainings: int, matches: 
     assert {variant.play.algorithm for variant in experiment.variants} == {"minimax"}
     plan = Plan(experiment)
     assert (len(plan.trainings()), plan.match_count()) == (trainings, matches)
+
+
+@pytest.mark.parametrize(("name", "states"), [("searches", 17), ("searches", 400), ("targets", 17), ("targets", 400)])
+def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: int) -> None:
+    """Five and ten times, by root learning and by tree learning, in as few matches as the slowest variant plays."""
+    config = read_experiment(READY[0].with_name(f"{name}.toml")).experiment.variants[0].training.replay
+    replay = make_replay(config, np.random.default_rng(0))
+    matches, learned = 60, 0
+    for match in range(matches):
+        replay.add(match_of([match * states + i for i in range(states)]))
+        learned += sum(len(batch.values) for batch in replay.sample(128))
+    assert learned / (matches * states) == pytest.approx({"searches": 5, "targets": 10}[name], rel=0.2)
