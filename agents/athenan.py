@@ -23,7 +23,7 @@ class AthenanParameters(ThinkingParameters):
     checkpoint: str
     """The folder of a run, or of one of its checkpoints."""
     matches: int | None = None
-    """Which checkpoint of the run: the one after so many matches; none: the newest."""
+    """Which checkpoint of the run: the one after this number of matches; none: the newest."""
     search: str = DEFAULT
     """How it thinks: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`; see `athenan_spiel.search.algorithms`."""
     outcome: str = ""

@@ -80,7 +80,7 @@ class HumanBot(pyspiel.Bot):
 
         Raises:
             MatchAbandonedError: the person typed `quit`, or the input has ended.
-            SearchError: nobody is to choose in `state`.
+            SearchError: no player is to choose in `state`.
         """
         require_choice(state)
         player = state.current_player()

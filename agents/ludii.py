@@ -56,7 +56,7 @@ class LudiiBot(pyspiel.Bot):
         """The action to play in `state`.
 
         Raises:
-            SearchError: it is none of the bot's game, or nobody is to choose in it.
+            SearchError: it is no state of the bot's game, or no player is to choose in it.
             LudiiError: Java fails.
         """
         require_open_state(self._game, state)
@@ -109,7 +109,7 @@ def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object])
     """One of Ludii's AIs; see `LudiiParameters`.
 
     Raises:
-        AgentError: a parameter is unknown or of a wrong type, the game is none of Ludii's, no AI is called so, or it
+        AgentError: a parameter is unknown or of a wrong type, the game is not Ludii's, no AI is called so, or it
             does not play this game or does not count iterations.
         BudgetError: a limit is not above zero.
     """

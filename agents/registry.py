@@ -93,7 +93,7 @@ def load_bot(
 
     Raises:
         AgentError: there is no bot, player or parameter of that name, or a parameter is of a wrong type.
-        UnsupportedGameError: the game is none.
+        UnsupportedGameError: the game is no game.
         AthenanError: what the bot's own factory finds wrong.
     """
     require_kind("name", name, str, AgentError)

@@ -40,8 +40,8 @@ class RandomBot(pyspiel.Bot):
         """A legal action of `state`, each as likely as the others.
 
         Raises:
-            SearchError: it is none of the bot's game, nobody is to choose in it, or another player is, and OpenSpiel
-                would crash.
+            SearchError: it is no state of the bot's game, no player is to choose in it, or another player is, and
+                OpenSpiel would crash.
         """
         self._require_turn(state)
         action: int = self._bot.step(state)

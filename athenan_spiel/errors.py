@@ -15,7 +15,7 @@ from typing import Self
 LONGEST_SHOWN = 200
 """Characters of a value that a message shows."""
 LONGEST_NAME = 100
-"""Characters of a name that nearest names are looked for: what is longer is no slip of the hand."""
+"""Characters of a name that nearest names are looked for: what is longer is no misspelt name."""
 
 
 def nearest(got: object, known: Iterable[str]) -> str:
@@ -111,7 +111,7 @@ class AgentError(AthenanError, ValueError):
 
 
 class MatchAbandonedError(AthenanError):
-    """The person who plays has ended the match, or there is nobody left to ask."""
+    """The person who plays has ended the match, or the input has ended."""
 
 
 class EncodingError(AthenanError, ValueError):

@@ -250,7 +250,7 @@ def choose(name: str, arguments: argparse.Namespace) -> Found:
         while not state.is_terminal() and time.monotonic() < stop:
             if recorder is None:  # the AI is made for its first choice
                 ai.choose(state)
-                recorder = ai._thinker._ai = Recorder(ai._thinker._ai)  # type: ignore[union-attr]
+                recorder = ai._match_ai._ai = Recorder(ai._match_ai._ai)  # type: ignore[union-attr]
             action = ai.choose(state)
             expected = context_of(state.position.context)
             ludii.moves(expected)  # which Ludii's own loop asks for before it applies one, and which changes the hash

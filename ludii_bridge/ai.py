@@ -1,7 +1,7 @@
 """Ludii's own AIs, which think about a state of a Ludii game and choose one of its actions.
 
-They are named as in Ludii's menu of agents. All that is random in them comes from a generator of Java's that nobody can
-seed, so no two of their matches need be equal. They see Ludii's state itself, with its past and the limit of moves.
+They are named as in Ludii's menu of agents. All that is random in them comes from a generator of Java's that cannot be
+seeded, so no two of their matches need be equal. They see Ludii's state itself, with its past and the limit of moves.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludii_bridge.errors import LudiiError, alike
 from ludii_bridge.state import LudiiState
-from ludii_bridge.transport import Thinker
+from ludii_bridge.transport import MatchAI
 
 if TYPE_CHECKING:
     from ludii_bridge.game import LudiiGame
@@ -88,21 +88,21 @@ class LudiiAI:
                 f"{self.name} needs seconds or iterations above zero, "
                 f"got seconds={seconds!r} and iterations={iterations!r}"
             )
-        thinker = game.rules.thinker(self.name)
-        if iterations is not None and not thinker.counts_iterations:
+        match_ai = game.rules.match_ai(self.name)
+        if iterations is not None and not match_ai.counts_iterations:
             raise LudiiError(f"{self.name} counts no iterations, got iterations={iterations!r}: give it seconds")
         self._seconds = seconds
         self._iterations = iterations
         self._lock = threading.Lock()
-        self._thinker: Thinker | None = None
+        self._match_ai: MatchAI | None = None
         self._rules: object = None
         self._history: list[int] = []
 
     def choose(self, state: LudiiState) -> int:
-        """The action that it plays in `state`, where somebody is to move.
+        """The action that it plays in `state`, in which a player is to move.
 
         Raises:
-            LudiiError: the match is over, the state is none of Ludii's, or the AI fails or gives no legal move.
+            LudiiError: the match is over, the state is not Ludii's, or the AI fails or gives no legal move.
         """
         if not isinstance(state, LudiiState) or state.is_terminal():
             raise LudiiError(f"{self.name} needs a state of a Ludii game that is not over, got {str(state)!r}")
@@ -110,12 +110,12 @@ class LudiiAI:
             rules, history = state.get_game().rules, state.history()
             if rules is not self._rules or history[: len(self._history)] != self._history:
                 self._end()
-            if self._thinker is None:
-                self._thinker = rules.thinker(self.name)
-                self._thinker.begin(state.current_player())
+            if self._match_ai is None:
+                self._match_ai = rules.match_ai(self.name)
+                self._match_ai.begin(state.current_player())
             self._rules, self._history = rules, history
             try:
-                return self._thinker.choose(state.position, self._seconds, self._iterations)
+                return self._match_ai.choose(state.position, self._seconds, self._iterations)
             except LudiiError:
                 with contextlib.suppress(LudiiError):  # the next match has an AI of its own
                     self._end()
@@ -138,9 +138,9 @@ class LudiiAI:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._lock, self._thinker, self._rules, self._history = threading.Lock(), None, None, []
+        self._lock, self._match_ai, self._rules, self._history = threading.Lock(), None, None, []
 
     def _end(self) -> None:
-        thinker, self._thinker, self._rules, self._history = self._thinker, None, None, []
-        if thinker is not None:
-            thinker.end()
+        match_ai, self._match_ai, self._rules, self._history = self._match_ai, None, None, []
+        if match_ai is not None:
+            match_ai.end()

@@ -1,7 +1,7 @@
 """The children of a Ludii state, all made at once, as a sequence of states.
 
 A search asks of most children no more than whether they have ended and what a network sees of them. Both come
-without an object for each; that of a child is made when somebody asks for it, anew each time.
+without an object for each; that of a child is made each time it is asked for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What there is to know of one game before it is played: its menu, its tensor, and a short measurement.
 
 The measurement is of random matches with the default options, drawn with a seed. A few long games are slow to play, so
-it ends after some seconds, in the midst of a match if need be; how many matches came to their end is told with it.
+it ends after some seconds, within a match if need be, and says how many matches came to their end.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ludii_bridge import jvm, reasons
 from ludii_bridge.catalogue import Catalogue, Menu, Source
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
-from ludii_bridge.java_ai import JavaThinker
+from ludii_bridge.java_ai import JavaMatchAI
 from ludii_bridge.keys import Keys
 from ludii_bridge.operations import Operations
 from ludii_bridge.position import JavaPosition
@@ -205,10 +205,10 @@ class JavaRules:
         jvm.check_process()
         return jvm.translated(self._start, "cannot be started", game=self.traits.name)()
 
-    def thinker(self, name: str) -> JavaThinker:
+    def match_ai(self, name: str) -> JavaMatchAI:
         """One of Ludii's AIs for one match."""
         jvm.check_process()
-        return JavaThinker(self.jpype, self.game, name)
+        return JavaMatchAI(self.jpype, self.game, name)
 
     def _start(self) -> JavaPosition:
         trial = self.jpype.JClass("other.trial.Trial")(self.game)

@@ -13,7 +13,7 @@ _COUNTING = ("search.mcts.MCTS", "search.flat.FlatMonteCarlo")
 """Classes of AIs that stop after a number of iterations; the others would go on without end."""
 
 
-class JavaThinker:
+class JavaMatchAI:
     """One of Ludii's AIs, for one match of a game.
 
     Args:

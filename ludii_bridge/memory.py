@@ -152,7 +152,7 @@ def _start_of_turn(p: Programs, t: Types, game: Any) -> list[Any]:
 
 
 def _pieces_in_order(p: Programs, t: Types, game: Any) -> list[Any]:
-    """The sites of each player's pieces, of nobody's and of those that players share."""
+    """The sites of each player's pieces, of neutral ones and of those that players share."""
     sites = p.piped(p.method(t.owned, "sites", t.int_list, t.int), 0, _of_state(p, t, "owned", t.owned))
     return [p.bound(sites, player, at=1) for player in range(int(game.players().count()) + 2)]
 

@@ -108,13 +108,13 @@ class JavaPosition(Position):
         return self._looked
 
     def _new_look(self) -> tuple[Any, Any]:
-        """The same, with moves that nobody has applied."""
+        """The same, with moves that were never applied."""
         context, moves = self._rules.operations.look(self._context)
         return context, moves
 
     @property
     def context(self) -> Any:
-        """Ludii's state, at which nobody has looked yet; it must not be changed."""
+        """Ludii's state, at which nothing has looked yet; it must not be changed."""
         return self._context
 
     @jvm.translated

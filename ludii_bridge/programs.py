@@ -90,7 +90,7 @@ class Programs:
         return self.bound(self.sum, number)
 
     def times(self, number: int) -> Any:
-        """(int)int: so many times as much."""
+        """(int)int: multiplied by this."""
         return self.bound(self._of_ints("multiplyExact"), number)
 
     def at_most(self, number: int) -> Any:

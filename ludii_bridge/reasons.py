@@ -23,7 +23,7 @@ _BETWEEN = "; "
 
 
 def for_players(count: int) -> str:
-    """The reason against a game for so many players."""
+    """The reason against a game for this number of players."""
     return _PLAYERS.format(count)
 
 

@@ -1,10 +1,10 @@
 """A state of a Ludii game as an OpenSpiel state.
 
-All that a state has of its own is a position, which is never changed while somebody else may hold it. So cloning
+All that a state has of its own is a position, which is never changed while another may hold it. So cloning
 costs nothing in Java: OpenSpiel's clone copies the attributes of a Python state, and a position copies as itself.
 
 A search makes many children that it never asks for their past, and OpenSpiel's own way to a child takes longer than
-Java. So `child` makes a new state and leaves OpenSpiel's record of its moves empty until somebody asks for it, and
+Java. So `child` makes a new state and leaves OpenSpiel's record of its moves empty until it is asked for, and
 `children` makes all that a search wants at once.
 """
 

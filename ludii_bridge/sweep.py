@@ -1,6 +1,6 @@
 """Trying every game of Ludii's: which can be played through OpenSpiel, and why not where they cannot.
 
-A game is supported if it loads and random matches of it pass a check that the caller brings along: it holds their
+A game is supported if it loads and random matches of it pass a check that the caller gives: it holds their
 states to laws of games. A match is played to its end, or for as long as its time lasts; what was checked stands in the
 verdict.
 """

@@ -164,7 +164,7 @@ class Siblings(Sequence[Position]):
             self[number].observe(row)
 
 
-class Thinker(Protocol):
+class MatchAI(Protocol):
     """One of Ludii's AIs for one match."""
 
     @property
@@ -216,7 +216,7 @@ class Rules(Protocol):
         """The position in which matches begin."""
         ...
 
-    def thinker(self, name: str) -> Thinker:
+    def match_ai(self, name: str) -> MatchAI:
         """One of Ludii's AIs for one match, by Ludii's name of it.
 
         Raises:

@@ -78,7 +78,7 @@ def _effective_matches(clusters: Sequence[Sequence[float]], share: float, total:
 
 
 def quantile(confidence: float, clusters: int) -> float:
-    """Student's two-sided quantile, as the variance comes from so many numbers; of one, nothing is estimated."""
+    """Student's two-sided quantile, as the variance is estimated from this many numbers; from one it is not."""
     level = (1 + confidence) / 2
     return float(special.stdtrit(clusters - 1, level) if clusters > 1 else special.ndtri(level))
 

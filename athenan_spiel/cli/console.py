@@ -42,7 +42,7 @@ class _StandardError(Console):
 def say(line: str) -> None:
     """Write a line to standard error, for a person; it is not broken, so a command in it can be copied.
 
-    Where nobody reads any more, as the terminal is closed, nothing happens.
+    Where the reader has gone, as when the terminal is closed, nothing happens.
     """
     with contextlib.suppress(OSError):
         print(printable(line), file=sys.stderr)

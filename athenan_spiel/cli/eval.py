@@ -130,7 +130,7 @@ def _report(
 
 
 def _checked_opening_plies(game: pyspiel.Game, arguments: EvalArguments) -> int:
-    """How long the openings are, in a game that has so many of them."""
+    """How many plies the openings have, in a game that has enough different ones."""
     from athenan_spiel.play.openings import lone_openings, series_openings
 
     if arguments.matches > MOST_MATCHES:

@@ -65,7 +65,7 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Forget what is left in the buffers if it cannot be written, lest it be tried again when the interpreter ends."""
+    """Forget what is left in the buffers if it cannot be written; the interpreter would try again at its end."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -109,7 +109,7 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def _is_ludiis(error: Exception) -> bool:
-    """The bridge to Ludii raised it, which is no part of this package and hardly ever loaded."""
+    """The bridge to Ludii raised it, which is no part of this package and seldom loaded."""
     bridge = sys.modules.get("ludii_bridge.errors")
     return bridge is not None and isinstance(error, bridge.LudiiError)
 

@@ -29,7 +29,7 @@ class ResumeArguments:
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Train so much longer, such as 90s, 3m or 1h30m."""
     matches: int | None = None
-    """Train so many matches more."""
+    """Train this number of matches more."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
     """Say nothing but what goes wrong."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False

@@ -63,10 +63,10 @@ class SolveArguments:
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Give up after this time, such as 90s or 1h."""
     iterations: int | None = None
-    """Give up after so many iterations."""
+    """Give up after this number of iterations."""
     megabytes: float | None = 4000.0
-    """Give up when the process has grown by so many, or by nearly all that is free; a position in the tree takes about
-    two thousandths of one."""
+    """Give up when the process has grown by this many, or by nearly all that is free; a position in the tree takes
+    about two thousandths of one."""
     seed: int = 0
     """Of the choices among equal moves."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False

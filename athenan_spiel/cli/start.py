@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agents import AgentWord
 
 LISTED = 10
-"""So many legal moves are shown where one is refused."""
+"""The number of legal moves that are shown where one is refused."""
 
 
 def game_for(spec: str | None, agents: Sequence[AgentWord]) -> pyspiel.Game:
@@ -36,7 +36,7 @@ def game_for(spec: str | None, agents: Sequence[AgentWord]) -> pyspiel.Game:
 
 
 def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
-    """The state after `moves` from the initial one, each by its name or its number; somebody is to move there.
+    """The state after `moves` from the initial one, each by its name or its number; a player is to move there.
 
     Raises:
         ConfigError: a move is not legal where it stands, or they end the match.

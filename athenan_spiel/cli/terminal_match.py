@@ -1,6 +1,6 @@
 """A match that people play at a terminal, against an agent, each other or alone: what they may type, and what is told.
 
-A person may take moves back. The match is then begun anew from the earlier position, so an agent is told that it does
+A person may take moves back. The match then begins again from the earlier position, so an agent is told that it does
 not continue the last one, as for any other match.
 """
 

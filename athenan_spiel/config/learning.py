@@ -22,7 +22,7 @@ MOST_MEGABYTES = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class TargetsConfig(Settings):
-    """What of a match is learned, and as worth what (Sections 2.2 and 3.1)."""
+    """Which states of a match are learned, and with which values (Sections 2.2 and 3.1)."""
 
     table: ClassVar[str] = "targets."
 
@@ -35,7 +35,7 @@ class TargetsConfig(Settings):
     """Tree learning with the non-terminal leaves, which the article leaves out (Remark 3)."""
 
     def check(self) -> None:
-        """Coefficients and leaves belong to trees."""
+        """`coefficients` and `leaves` are set for tree learning alone."""
         if self.method != "tree":
             self.require(not self.coefficients, "coefficients", "false, as only 'tree' has them")
             self.require(not self.leaves, "leaves", "false, as only 'tree' has them")
@@ -48,13 +48,14 @@ class WarmUpConfig(Settings):
     table: ClassVar[str] = "warm_up."
 
     states: int | None = None
-    """How many; none: no warm-up. Its time is not counted in `seconds`. The article: of the order of 10,000,000."""
+    """The number of states; none: no warm-up. Its time is not counted in `seconds`. The article: of the order of
+    10,000,000."""
     processes: int | None = None
     """That play the random matches, at most 8 for each core of the machine; none: one for each. What is learned does
     not depend on it."""
 
     def check(self) -> None:
-        """There is something to learn and someone to play it."""
+        """The numbers of states and of processes are at least 1."""
         self.require_some(1, "states")
         self.require_some(1, "processes", most=MOST_PROCESSES)
 
@@ -81,7 +82,7 @@ class ReplayConfig(Settings):
     the memory would take more. A run refuses more than the machine has."""
 
     def check(self) -> None:
-        """There is room for something, and something is learned."""
+        """Every size is positive and within its bound, and the share that is sampled is at most 1."""
         self.require_some(1, "matches", "states")
         self.require_positive("duplication", "megabytes", "sampling")
         self.require_at_most(MOST_DUPLICATION, "duplication")
@@ -113,7 +114,7 @@ class LearnerConfig(Settings):
     64 for each core."""
 
     def check(self) -> None:
-        """A minibatch has a state, a step has a size, and the moments decay."""
+        """Sizes and the learning rate are positive, L2 is zero or more, and Adam's numbers are in their ranges."""
         self.require_some(1, "threads", most=MOST_THREADS)
         self.require_some(1, "batch_size", most=LARGEST_BATCH)
         self.require_positive("learning_rate", "epsilon")

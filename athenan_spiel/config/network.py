@@ -45,7 +45,7 @@ class EncodingConfig(Settings):
     the game was found to have, `none`, or some by name, such as "rotate_180" or "rotate_180,transpose"."""
 
     def check(self) -> None:
-        """Symmetries are known, and each is named once."""
+        """Every symmetry has a known name, and is named once."""
         if self.symmetries in ("none", "all"):
             return
         names = self.symmetries.split(",")
@@ -113,5 +113,5 @@ class EngineConfig(Settings):
     agent takes no more than that."""
 
     def check(self) -> None:
-        """A thread at least."""
+        """The number of threads is at least 1."""
         self.require_some(1, "threads", most=MOST_THREADS)

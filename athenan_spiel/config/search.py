@@ -1,4 +1,4 @@
-"""How moves are thought out, and drawn while training."""
+"""How moves are searched for, and drawn while training."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ in one table for searches that prove and searches that do not."""
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(Settings):
-    """How a match's moves are thought out."""
+    """How a match's moves are searched for."""
 
     table: ClassVar[str] = "search."
 
@@ -61,21 +61,21 @@ class SearchConfig(Settings):
     depth: int | None = None
     """Alpha-beta alone: the greatest depth, in actions; none: as deep as the limits let it."""
     resolved_hours: float | None = None
-    """Proven states are kept from match to match, and forgotten every so many hours of training; none: they are not
-    kept. Some 4,000,000 are kept at most, about a gigabyte. The article: 12 (Section 8.4.3), 48 (Section 9.3.1)."""
+    """Proven states are kept from match to match, and dropped each time this many hours of training have passed; none:
+    they are not kept. At most 4,000,000 are kept, about a gigabyte. The article: 12 (Section 8.4.3), 48 (9.3.1)."""
     exploration_constant: float | None = None
     """c of UCT, for MCTS alone, which takes 0.4 where none is given (the article, Section 3.3)."""
     first_play_urgency: bool = False
-    """MCTS alone: an action that was never tried counts as worth what its parent is, so not every one must be tried
+    """MCTS alone: an action that was never tried has the value of its parent, so not every action must be tried
     first (*Minimax Strikes Back*, first version, Section 3.4)."""
     rollouts: bool = False
     """MCTS alone: a leaf is valued by a random playout, a match from there to its end, in place of the network."""
     virtual_loss_batch: int | None = None
-    """MCTS alone: b, so many leaves are valued at once, chosen one after the other with a virtual loss (first version,
-    Section 3.5); none: one at a time."""
+    """MCTS alone: b, the number of leaves that are valued at once, each chosen after the other with a virtual loss
+    (first version, Section 3.5); none: one at a time."""
 
     def check(self) -> None:
-        """The limits are positive, there is one, and nothing is set that the algorithm does not have."""
+        """At least one limit is given, all are positive, and nothing is set that the algorithm does not have."""
         self.require_time("seconds")
         self.require_positive("iterations", "evaluations", "resolved_hours")
         self.require_at_most(MOST, "iterations", "evaluations")
@@ -124,7 +124,7 @@ class ExplorationConfig(Settings):
     τ = temperature · scale · (1 - ε') / ε', so ε' means the same to every distribution."""
 
     def check(self) -> None:
-        """The parameter is a probability, given for `constant` and nothing else; softmax alone has a temperature."""
+        """`exploitation` is in [0, 1] and given for the schedule `constant` alone, `temperature` for softmax alone."""
         given = self.exploitation is not None
         if given != (self.schedule == "constant"):
             raise ConfigError.at(

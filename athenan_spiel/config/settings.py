@@ -34,7 +34,7 @@ class Settings:
         self.check()
 
     def check(self) -> None:
-        """Raise `ConfigError` for a value out of range or a contradiction."""
+        """Raise `ConfigError` if a value is out of range, or contradicts another; each class says what it checks."""
 
     def require(self, condition: bool, name: str, expected: str) -> None:
         """Raise `ConfigError` naming the setting, what it must be and what it is, unless `condition` holds."""

@@ -35,7 +35,7 @@ class EvaluationConfig(Settings):
     """Random actions at the beginning of a match; each opening is played with both colours."""
 
     def check(self) -> None:
-        """Both colours are played."""
+        """The number of matches is even, so both colours are played alike; other numbers are positive and bounded."""
         self.require_some(1, "every_matches", "simulations")
         self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
         self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
@@ -77,7 +77,7 @@ class TrainingConfig(Settings):
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def check(self) -> None:
-        """The limits are positive, and what anneals has an end."""
+        """Numbers are within their bounds, and a run with an annealed schedule has a limit."""
         self.require_some(1, "matches", "milestone_matches")
         self.require_some(1, "matches_at_once", most=MOST_AT_ONCE)
         self.require_some(2, "keep")

@@ -33,7 +33,7 @@ def framed_board(game: pyspiel.Game, shape: tuple[int, ...]) -> NDArray[np.float
         float32 [C, H + 2, W + 2].
 
     Raises:
-        ConfigError: the game's sides belong to nobody.
+        ConfigError: the sides of the game's board belong to no player.
     """
     name = game.get_type().short_name
     sides_of = facts_of(name).sides

@@ -76,7 +76,7 @@ class Encoder:
 
         Raises:
             EncodingError: `out` is not a C-contiguous float32 array of that shape, or `states` are no list of states.
-            SearchError: one of the states is none of the encoder's game.
+            SearchError: one of the states is not of the encoder's game.
         """
         if out is None:
             self.require_states(states)
@@ -103,7 +103,7 @@ class Encoder:
 
         Raises:
             EncodingError: it is no list.
-            SearchError: one of the states is none, or of another game.
+            SearchError: one of its items is no state, or a state of another game.
         """
         if isinstance(states, list | tuple):
             for state in states:

@@ -1,4 +1,4 @@
-"""Does a turn of the board commute with the rules? Two matches are played side by side, one the image of the other.
+"""Whether a turn of the board commutes with the rules. Two matches are played side by side, one the image of the other.
 
 The two begin in states s and s' with T(obs(s)) = obs(s'), as a rule both in the initial one. While they last, for each
 legal action of s there has to be one of s', one to one, that leads to the image: T of the child's observation is the
@@ -23,7 +23,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.encoding.plane_matching import match_planes, standing
 
 STATES = 15_000
-"""After so many compared states no further match is begun, once there were `MATCHES`."""
+"""Compared states after which no further match is begun, once there were `MATCHES`."""
 MATCHES = 4
 MOST_MATCHES = 16
 COMPARED_ACTIONS = 16

@@ -3,13 +3,13 @@
 A symmetry T maps an encoded state to the encoded state that mirrors it: the board is turned or reflected, and the
 planes are permuted where their meaning turns along (Hex's planes for "connected to the north edge" and "to the
 south edge" change places when the board is turned by 180°). T keeps the mover and the worth of every end, as values
-are the first player's, so a reflection that exchanges the two players is none.
+are the first player's, so a reflection that exchanges the two players is no symmetry.
 
-Promise of `find_symmetries`: on all the play that was tried, T commutes with the rules (`mirror_play.py` says how that
-is tried). A symmetry that failed is in `refused` with its reason. What was accepted is a group: products of symmetries
-commute with the rules because their factors do, and are not tried again. This is evidence and not a proof, as random
-play is finite; it is about rules and not about looks, as legal actions and results are compared down to the ends of
-matches, so memory that no observation shows (ko, repetition: see `transpositions.py`) has to agree as well.
+Promise of `find_symmetries`: T commutes with the rules in all matches that were played to test it (`mirror_play.py`).
+A symmetry that failed is in `refused` with its reason. What was accepted is a group: products of symmetries commute
+with the rules because their factors do, and are not tried again. This is evidence and not a proof, as random play is
+finite; it is about rules and not about looks, as legal actions and results are compared down to the ends of matches,
+so memory that no observation shows (ko, repetition: see `transpositions.py`) has to agree as well.
 
 Used for data augmentation: D ← D ∪ {(T(s), v) | (s, v) ∈ D} (the article, Sections 9.3.1, 10.3 and 11.4).
 """

@@ -126,7 +126,7 @@ class OpenVinoEngine:
         return [(start, end, self._program(rows)) for start, end, rows in _filled_parts(len(batch))]
 
     def _program(self, rows: int | None) -> _Program:
-        """The program for so many rows, or for any number of them."""
+        """The program for a given number of rows, or for any number."""
         assert self._graph is not None
         if rows not in self._programs:
             model = self._graph.model.clone()

@@ -132,7 +132,7 @@ def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, in
 
 
 def _require_room(processes: int, needed: int) -> None:
-    """Check that so many trainings at once have room; of a single one its own checks say so."""
+    """Check that this number of trainings at once have room; the checks of a single one say it of that."""
     free = free_memory()
     total = processes * (PROCESS_BYTES + needed)
     if processes > 1 and free is not None and total > free:

@@ -124,7 +124,7 @@ def curves_figure(results: Results) -> Figure:
 
 
 def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of equal panels, at most so many in a row."""
+    """A figure of equal panels, a bounded number of them in a row."""
     from matplotlib.figure import Figure
 
     columns = _columns(panels)

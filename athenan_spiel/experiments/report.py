@@ -146,7 +146,7 @@ class Results:
         ]
         with_intervals = " with intervals of the differences," if any(d.interval for d in self.differences) else ""
         return (
-            f"{self.differences[0].variant}, which has the best mean, is ahead by so many percentage points,"
+            f"{self.differences[0].variant}, which has the best mean, is ahead by these percentage points,"
             f"{with_intervals} at the games in which both take part: {'; '.join(told)}."
         )
 

@@ -42,10 +42,10 @@ class Progress(Protocol):
     """What is told while an experiment runs."""
 
     def trainings(self, done: float, total: int) -> None:
-        """So much of so many trainings is done."""
+        """How much of the trainings is done."""
 
     def matches(self, done: int, total: int) -> None:
-        """So many matches of so many are played."""
+        """How many of the matches are played."""
 
     def finished(self, training: Training) -> None:
         """A training is finished."""

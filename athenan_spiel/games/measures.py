@@ -30,7 +30,7 @@ def score(state: pyspiel.State) -> tuple[float, ...]:
 
     Raises:
         ConfigError: the game has no score. The message names those that have.
-        SearchError: `state` is none.
+        SearchError: `state` is no state.
     """
     if _game_of(state).num_players() == 1:
         return tuple(state.returns())
@@ -42,7 +42,7 @@ def piece_counts(state: pyspiel.State) -> tuple[int, int]:
 
     Raises:
         ConfigError: the game has no pieces that come and go. The message names those that have.
-        SearchError: `state` is none.
+        SearchError: `state` is no state.
     """
     return _read("pieces", _game_of(state))(state)
 

@@ -1,6 +1,6 @@
 """Data augmentation by symmetry: each pair is joined by its mirror image (the article, Section 9.3.1).
 
-D ← D ∪ {(sym(s), v) | (s, v) ∈ D}, after a match and before the replay, where sym is drawn anew for each state from the
+D ← D ∪ {(sym(s), v) | (s, v) ∈ D}, after a match and before the replay, where sym is drawn for each state from the
 symmetries chosen, the identity excepted (Sections 10.3 and 11.4). The union is not merged: a state that is its own
 image counts twice.
 """

@@ -190,7 +190,7 @@ class _Workers:
         try:
             answer: Ends | str = pipe.recv()
         except (EOFError, OSError):
-            answer = "it ended without a word"
+            answer = "it ended without an answer"
         return answer
 
     def close(self) -> None:
@@ -218,7 +218,7 @@ def _work(order: _Order, chunks: range, pipe: Connection) -> None:
         player = _Player(game, outcome, Encoder(game, edges=order.edges), order.states, order.seed)
         for chunk in chunks:
             pipe.send(player.chunk(chunk))
-    except ConnectionError:  # nobody listens any more
+    except ConnectionError:  # the other process has stopped reading
         return
     except Exception as error:
         pipe.send(f"{type(error).__name__}: {error}")

@@ -112,7 +112,7 @@ class Output(nn.Module):
 
 
 def dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
-    """`count` dense layers of so many neurons, each with its ReLU."""
+    """`count` dense layers of `neurons` neurons, each with its ReLU."""
     for _ in range(count):
         yield _linear(inputs, neurons)
         yield nn.ReLU()
@@ -120,7 +120,7 @@ def dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
 
 
 def dense_of_sums(inputs: int, neurons: int) -> Iterator[nn.Module]:
-    """The sums of so many planes, a dense layer over them and its ReLU."""
+    """The sum of each plane, a dense layer over the sums and its ReLU."""
     yield GlobalSumPooling()
     yield _empty(PreciseLinear(inputs, neurons, device="meta"))
     yield nn.ReLU()

@@ -54,7 +54,7 @@ def learning_bytes(shape: Sequence[int], config: NetworkConfig, batch_size: int,
 
 
 def require_memory(needed: int, purpose: str, device: str = "cpu") -> None:
-    """Raise `ConfigError` if a network that needs so many bytes for its `purpose` has no room on the device now."""
+    """Raise `ConfigError` if a network that needs `needed` bytes for its `purpose` has no room on the device now."""
     on_gpu = device == "cuda" and torch.cuda.is_available()
     free = torch.cuda.mem_get_info()[0] if on_gpu else free_memory()
     if free is not None and needed > free:

@@ -31,8 +31,8 @@ KERNEL = 3
 LARGEST_TILE = 9
 """m at most: each further sum more than doubles the error."""
 WORTH_JOINING = 3.0
-"""Both axes are transformed at once where that takes at most so many times the multiplications of one after the other:
-it goes through memory once instead of twice."""
+"""Both axes are transformed at once where that takes at most this factor times the multiplications of one after the
+other: it goes through memory once instead of twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Side:
 
 @functools.cache
 def side(cells: int, padding: int) -> Side:
-    """The matrices for an axis of so many cells, with as many cells of padding at each end."""
+    """The matrices for an axis of a number of cells, with a number of cells of padding at each end."""
     outputs = cells + 2 * padding - KERNEL + 1
     tiles = -(-outputs // LARGEST_TILE)
     m = -(-outputs // tiles)
@@ -128,7 +128,7 @@ class Filtering:
 
 @functools.cache
 def filtering(height: int, width: int, padding: int) -> Filtering:
-    """How boards [height, width] are convolved, with so many cells of padding around them."""
+    """How boards [height, width] are convolved, with a number of cells of padding around them."""
     rows, columns = side(height, padding), side(width, padding)
     return Filtering(
         shape=(rows.outputs, columns.outputs),

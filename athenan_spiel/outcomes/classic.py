@@ -18,7 +18,7 @@ def gain(state: pyspiel.State) -> int:
     state once all its children are (Remark 30).
 
     Raises:
-        SearchError: `state` is none.
+        SearchError: `state` is no state.
     """
     try:
         if state.num_players() == 1:

@@ -17,7 +17,7 @@ from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
 
 TIGHT = 2.5
-"""The rules' bound counts as tight when it is at most so many times the longest random match seen. Othello,
+"""The rules' bound counts as tight when it is at most this factor times the longest playout seen. Othello,
 Breakthrough and Ultimate Tic-Tac-Toe have twice that, and their bound is still a good P."""
 
 

@@ -1,4 +1,4 @@
-"""The infinite terminal function (the article, Remark 18): completion's poor relation, for comparison.
+"""The infinite terminal function (the article, Remark 18): it approximates completion, for comparison.
 
 A won match is worth +∞ and a lost one -∞, so that no estimate outweighs a proven end, without any bookkeeping of
 proofs. It is used in place of completion:
@@ -6,7 +6,7 @@ proofs. It is used in place of completion:
     UBFM(game, outcome=InfiniteTerminal(), completion=False)
 
 Won lines may be needlessly long, as all are worth the same, and where there are draws it proves none. Infinite values
-are of no use to a learner, nor to means: it is for play by minimax searches, and refused elsewhere.
+cannot be learned or averaged: it is for play by minimax searches, and refused elsewhere.
 """
 
 from __future__ import annotations

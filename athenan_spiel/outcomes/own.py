@@ -1,4 +1,4 @@
-"""Outcomes of one's own: found by the path "module:name", wrapped where they are plain functions, and put to the test.
+"""The user's own outcomes: found by the path "module:name", wrapped where they are plain functions, and tested.
 
 A function from terminal states to numbers is enough:
 

@@ -181,7 +181,7 @@ def outcomes_for(game: str, players: int = 2) -> list[str]:
 
 
 def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
-    """The names of this package's outcomes for a game with so many players, with points or pieces counted or not."""
+    """The names of this package's outcomes for a game with this number of players, and with points or pieces or not."""
     if players == 1:
         return [Score.name]
     has = {Score.name: scored, Presence.name: pieces}

@@ -61,7 +61,7 @@ FEWEST = 2
 KEPT = 20
 """Matches in the replay of a game whose matches take long."""
 SPARE = 2.0
-"""`max_length` is so many times the mean length of random matches, as trained players try to last."""
+"""`max_length` is this factor times the mean length of random matches, as trained players try to last."""
 STEP = 50
 """`max_length` is a multiple of this, so chance changes it rarely."""
 

@@ -80,7 +80,7 @@ class FakeRules:
         )
         self.menu = MENU
         self.components = (("first", 1), ("second", 2))
-        self.thinkers: list[FakeThinker] = []
+        self.match_ais: list[FakeMatchAI] = []
         self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
 
     def limit(self, moves: int) -> None:
@@ -89,14 +89,14 @@ class FakeRules:
     def start(self) -> FakePosition:
         return FakePosition(self, Board())
 
-    def thinker(self, name: str) -> FakeThinker:
+    def match_ai(self, name: str) -> FakeMatchAI:
         if name == "BRS+":
             raise LudiiError(f"{name} does not play {self.name}: take another AI, such as UCT")
-        self.thinkers.append(FakeThinker(self, name))
-        return self.thinkers[-1]
+        self.match_ais.append(FakeMatchAI(self, name))
+        return self.match_ais[-1]
 
 
-class FakeThinker:
+class FakeMatchAI:
     """Plays the last legal move; `log` holds what it was asked."""
 
     def __init__(self, rules: FakeRules, name: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyspiel
 import pytest
-from ludii_fake import FakeThinker, FakeTransport
+from ludii_fake import FakeMatchAI, FakeTransport
 
 import agents
 import athenan_spiel as ath
@@ -23,9 +23,9 @@ from ludii_bridge.ai import NAMES, LudiiAI, find_ai
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
 
 
-def asked(game: Any) -> list[FakeThinker]:
-    """The thinkers that were told of a match; others were made to see whether they play the game."""
-    return [thinker for thinker in game.rules.thinkers if thinker.log]
+def asked(game: Any) -> list[FakeMatchAI]:
+    """The match_ais that were told of a match; others were made to see whether they play the game."""
+    return [match_ai for match_ai in game.rules.match_ais if match_ai.log]
 
 
 def after(game: Any, *actions: int) -> Any:
@@ -41,7 +41,7 @@ def test_a_match_is_one_ai_that_begins_and_ends(fake: FakeTransport) -> None:
     assert bot.step(after(game)) == 8
     assert bot.step(after(game, 8, 0)) == 6
     assert bot.step(after(game, 8, 0)) == 6
-    assert [thinker.log for thinker in asked(game)] == [[("begin", 0), *[(0.5, None)] * 3]]
+    assert [match_ai.log for match_ai in asked(game)] == [[("begin", 0), *[(0.5, None)] * 3]]
     assert asked(game)[0].name == "UCT"
     bot.restart()
     assert asked(game)[0].log[-1] == "end"
@@ -88,7 +88,7 @@ def test_a_clone_has_no_memory_of_the_match(fake: FakeTransport) -> None:
     bot.step(after(game))
     clone = bot.clone()
     clone.step(after(game, 0))
-    assert [thinker.log for thinker in asked(game)] == [[("begin", 0), (None, 20)], [("begin", 1), (None, 20)]]
+    assert [match_ai.log for match_ai in asked(game)] == [[("begin", 0), (None, 20)], [("begin", 1), (None, 20)]]
 
 
 @pytest.mark.parametrize("copied", [lambda bot: pickle.loads(pickle.dumps(bot)), copy.deepcopy], ids=["pickle", "copy"])
@@ -99,17 +99,17 @@ def test_a_copy_has_no_memory_of_the_match(fake: FakeTransport, copied: Any) -> 
     twin = copied(bot)
     assert isinstance(twin, agents.LudiiBot)
     twin.step(after(game, 0))
-    assert [thinker.log for thinker in asked(game)] == [[("begin", 0), (None, 20)], [("begin", 1), (None, 20)]]
+    assert [match_ai.log for match_ai in asked(game)] == [[("begin", 0), (None, 20)], [("begin", 1), (None, 20)]]
 
 
 def test_threads_that_share_an_ai_wait_for_each_other(fake: FakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
     game = ath.load_game(TIC_TAC_TOE)
     ai = LudiiAI(game, "UCT", seconds=1)
     inside, worst = 0, 0
-    plain = FakeThinker.choose
+    plain = FakeMatchAI.choose
     pause = threading.Event()
 
-    def choose(self: FakeThinker, *args: Any) -> int:
+    def choose(self: FakeMatchAI, *args: Any) -> int:
         nonlocal inside, worst
         inside += 1
         worst = max(worst, inside)
@@ -117,7 +117,7 @@ def test_threads_that_share_an_ai_wait_for_each_other(fake: FakeTransport, monke
         inside -= 1
         return plain(self, *args)
 
-    monkeypatch.setattr(FakeThinker, "choose", choose)
+    monkeypatch.setattr(FakeMatchAI, "choose", choose)
     threads = [threading.Thread(target=ai.choose, args=(after(game, i),)) for i in range(4)]
     for thread in threads:
         thread.start()
@@ -130,7 +130,7 @@ def test_openspiel_evaluates_it(fake: FakeTransport) -> None:
     game = ath.load_game(TIC_TAC_TOE)
     bots = [agents.make_bot("ludii:UCT", game, player) for player in (0, 1)]
     assert pyspiel.evaluate_bots(game.new_initial_state(), bots, 1) == [1, -1]
-    assert [thinker.log[1] for thinker in asked(game)] == [(1.0, None)] * 2
+    assert [match_ai.log[1] for match_ai in asked(game)] == [(1.0, None)] * 2
 
 
 @pytest.mark.parametrize(
@@ -222,15 +222,15 @@ def test_the_command_line_measures_against_it(fake: FakeTransport, capsys: pytes
 def test_what_fails_in_ludii_costs_the_match(
     fake: FakeTransport, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    choose, asked = FakeThinker.choose, []
+    choose, asked = FakeMatchAI.choose, []
 
-    def failing(thinker: FakeThinker, *given: Any) -> int:
-        asked.append(thinker)
+    def failing(match_ai: FakeMatchAI, *given: Any) -> int:
+        asked.append(match_ai)
         if len(asked) == 1:
             raise LudiiError("Java ran out of memory")
-        return choose(thinker, *given)
+        return choose(match_ai, *given)
 
-    monkeypatch.setattr(FakeThinker, "choose", failing)
+    monkeypatch.setattr(FakeMatchAI, "choose", failing)
     words = ["eval", "random", "--against", "ludii:UCT@0.1s", "--game", TIC_TAC_TOE, "--matches", "4", "--json"]
     assert main(words) == 0
     captured = capsys.readouterr()

@@ -24,7 +24,7 @@ def area(state: pyspiel.State) -> tuple[float, float]:
 
 
 def _longest(game: pyspiel.Game) -> int:
-    """Two plies at least: a limit of one is none to OpenSpiel 2.0.2."""
+    """At least two plies: OpenSpiel 2.0.2 does not end a match after the first one, whatever its limit."""
     return max(2, int(game.max_game_length()))
 
 

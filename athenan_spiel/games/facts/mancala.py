@@ -22,5 +22,5 @@ def _sum(pits: str) -> int:
 FACTS = Facts(
     transposition=merged("The text shows every pit, the mover and the number of the move. " + PLIES, counts_plies=True),
     score=Measure("seeds in the store and in the pits of one's side", seeds),
-    pieces=Measure("seeds belong to nobody; they are the score"),
+    pieces=Measure("seeds belong to no player; they are the score"),
 )

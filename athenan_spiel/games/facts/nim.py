@@ -13,6 +13,6 @@ def _fault(given: Parameters) -> str | None:
 
 FACTS = Facts(
     transposition=merged("The rules look at the piles and the mover, and the text shows both."),
-    pieces=Measure("what lies in the piles belongs to nobody"),
+    pieces=Measure("what lies in the piles belongs to no player"),
     fault=_fault,
 )

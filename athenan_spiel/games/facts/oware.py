@@ -24,5 +24,5 @@ FACTS = Facts(
         "actions show when that was."
     ),
     score=Measure("seeds captured", seeds),
-    pieces=Measure("seeds belong to nobody; they are the score"),
+    pieces=Measure("seeds belong to no player; they are the score"),
 )

@@ -37,7 +37,7 @@ class PerMatchReplay:
     def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
         self._config = config
         self._rng = rng
-        self._rate = Fraction(str(config.sampling))  # exact, lest rounding up adds a state
+        self._rate = Fraction(str(config.sampling))  # exact, or rounding up could add a state
         self._matches: deque[Targets] = deque()
 
     def __len__(self) -> int:

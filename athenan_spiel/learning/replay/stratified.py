@@ -85,7 +85,7 @@ class StratifiedReplay:
     def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
         self._config = config
         self._rng = rng
-        self._rate = Fraction(str(config.duplication)) / config.matches  # exact, lest rounding up adds a state
+        self._rate = Fraction(str(config.duplication)) / config.matches  # exact, or rounding up could add a state
         self._matches: deque[_Match] = deque()
 
     def __len__(self) -> int:
