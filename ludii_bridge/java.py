@@ -1,4 +1,4 @@
-"""The transport that is real: Ludii in this process's Java, called through jpype.
+"""The real transport: Ludii in this process's Java, called through jpype.
 
 Only Ludii's public classes are used, those that other frameworks use too: `GameLoader`, `LudiiGameWrapper`,
 `LudiiStateWrapper`, and the game, context and move objects behind them.

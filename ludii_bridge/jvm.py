@@ -1,4 +1,4 @@
-"""Java in this process: started once, quiet, and never again.
+"""Java in this process: started once, with its output silenced.
 
 A Java machine cannot be restarted in a process, and a process that was forked off has none: its threads stay behind.
 Use `multiprocessing` with "spawn" (or "forkserver"); each process then starts its own.

@@ -1,4 +1,4 @@
-"""What a state of Ludii's has in common with those that equal it, read in few crossings."""
+"""What a state of Ludii's has in common with those that equal it, read in few calls into Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Java does in one crossing: apply a move, order the moves, make all children of a state, write their tensors.
+"""What Java does in one call: apply a move, order the moves, make all children of a state, write their tensors.
 
 Built once for each game from Ludii's public methods (see `programs`). All children of a state are made by one call:
 Java copies the state, applies each legal move, and writes movers and endings into memory that numpy reads without
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ludii_bridge.tensors import Tensor
 
 _BUFFER = 2**22
-"""Bytes of tensors written in one crossing, at most; at least one state's."""
+"""Bytes of tensors written in one call, at most; at least one state's."""
 _MOST_ROWS = 1024
 """And rows."""
 _MOST_CHILDREN = 2**20
@@ -89,7 +89,7 @@ class Operations:
             return looked, self._ordered_moves(looked)
 
     def children(self, context: Any, moves: Any) -> tuple[Any, list[int]]:
-        """The states after `moves`, a Java array, in one crossing: an array of them, and the facts of each.
+        """The states after `moves`, a Java array, in one call: an array of them, and the facts of each.
 
         Raises:
             LudiiError: there are too many moves.

@@ -1,4 +1,4 @@
-"""A board in letters, for any game: where the tensor puts a site, there its piece stands."""
+"""A board in letters, for any game; sites are drawn where the tensor has them."""
 
 from __future__ import annotations
 

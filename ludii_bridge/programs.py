@@ -2,7 +2,7 @@
 
 Each call from Python into Java costs about a microsecond, and a child of a state takes some ten calls. Java can
 compose its methods at run time (`java.lang.invoke`), and give the composition the face of one of its interfaces;
-calling that is one crossing, however much happens behind it.
+calling that is one call into Java, however much happens there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sites of a game's board and hands: where each is drawn, and what stands on it, read in one crossing."""
+"""The sites of a game's board and hands: where each is drawn, and what stands on it, read in one call into Java."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Ludii's fails, or shows two sites in one place, on some games: boards whose pieces stand on vertices beside hands,
 stacks on vertices, several hands, boards with two sites above one another. Either is made for many states in one
-crossing: a program writes a row for each.
+call into Java: a program writes a row for each.
 """
 
 from __future__ import annotations

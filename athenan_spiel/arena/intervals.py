@@ -1,4 +1,4 @@
-"""How sure a share of points is: Wilson's score interval, with the matches counted for what they are worth.
+"""Confidence intervals of a share of points: Wilson's score interval, for matches that are not independent.
 
 Two matches of a series that share an opening are not two independent ones, and a drawn match says less or more than
 a won one. So the variance of the share is taken from the points of each opening together (the ratio estimator over

@@ -1,4 +1,4 @@
-"""What the matches of a single player say of it: the mean of its scores, how sure that is, the best and the worst."""
+"""What the matches of a single player say of it: the mean of its scores with its interval, the best and the worst."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that a checkpoint brings, which may be anybody's: of the types and dimensions that they were stored with."""
+"""Arrays read from a checkpoint, which may come from elsewhere: checked for their types and dimensions."""
 
 from __future__ import annotations
 

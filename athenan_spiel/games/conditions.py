@@ -40,7 +40,7 @@ _UNMET: Mapping[str, Mapping[str, str]] = {
 }
 """For each attribute of `pyspiel.GameType`, what its values other than the wanted one mean."""
 _OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
-"""What a game for one player is free in."""
+"""Conditions that a game for one player need not meet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class GameInfo:
     parameters: tuple[tuple[str, str], ...]
     """Names and defaults of its parameters."""
     note: str
-    """What to know of it all the same; mostly empty."""
+    """What a user should know although it is supported; mostly empty."""
     players: tuple[int, int]
     """The least and the largest number of players it can be played by."""
 

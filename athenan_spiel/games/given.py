@@ -1,8 +1,8 @@
-"""Games and states as callers give them, looked at once where they come in; nothing below asks again.
+"""Games and states as callers give them, checked once where they come in, and not again below.
 
 A game is a `pyspiel.Game` that meets every condition, or the string that `load_game` makes one of. What is neither but
 offers `new_initial_state`, as a test's hand-made tree does, is taken for a game that meets them; a state that offers
-`legal_actions` but no `get_game`, for one of the game at hand.
+`legal_actions` but no `get_game`, for a state of the game in question.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 OpenSpiel 2.0.2's Morpion Solitaire keeps pointers into the state that `new_initial_state` made, in each of its clones
 and in theirs: once it is gone, they read freed memory. `LastingStates` clones all its initial states from one that
-lives as long as the process, so whatever comes of them is sound.
+lives as long as the process, so all states that follow from them are sound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loading a game: the one door through which a game comes in.
+"""Loading a game: the only place where a string becomes a game.
 
 What `load_game` gives meets every condition of `unmet_conditions`, starts, and can be seen. Whatever is wrong with a
 string is one error, and nothing that OpenSpiel writes from C++ reaches the terminal.

@@ -1,7 +1,7 @@
-"""Game strings, such as `hex(board_size=5,swap=True)`, read as OpenSpiel reads them but without its silences.
+"""Game strings, such as `hex(board_size=5,swap=True)`, read as OpenSpiel reads them, but strictly.
 
 OpenSpiel ignores what follows the last bracket, an argument without a name and the first of two equal names, and it
-writes its errors to the terminal from C++. Here all that is one error of a line, before OpenSpiel is asked.
+writes its errors to the terminal from C++. Here each of these is an error of one line, before OpenSpiel is asked.
 """
 
 from __future__ import annotations

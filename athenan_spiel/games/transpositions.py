@@ -1,4 +1,4 @@
-"""When two histories may share a node: transposition keys that cannot lie.
+"""When two histories may share a node: transposition keys, which are equal only where nothing later differs.
 
 A key function maps a state to something hashable. Its promise: two unfinished states of one game with equal keys
 have the same mover, legal actions and observation for player 0, and whatever is played from there, the same again
@@ -7,7 +7,7 @@ until the same returns. Then nothing later can tell their histories apart, and a
 `str(state)` does not keep that promise. It leaves out what some rules remember: positions that must not recur, plies
 since a capture, the square that a half-made move left. `TRANSPOSITIONS` says for each game what is added to the text,
 and why that is all. A game that is not in it, or whose memory cannot be read from a state, gets its history as key:
-its tree has no transpositions, and no lies. A finished state has no future to share, so it too keeps its history.
+its tree has no transpositions. A finished state has no future to share, so it too keeps its history.
 
 The reasons were read in the C++ source of OpenSpiel 2.0.2; the tests play pairs of histories with equal keys to the
 end. With `ply` (the default) a key also holds the number of actions played: a graph of nodes can then have no cycle,

@@ -1,4 +1,4 @@
-"""What one match has to teach: pairs (s, v), found by tree, root or terminal learning (Sections 2.2 and 3.1).
+"""The training targets of one match: pairs (s, v), by tree, root or terminal learning (Sections 2.2 and 3.1).
 
 `make_targets` says by the settings what a match's tree must store, and how the pairs are read off a finished match.
 Which search grew the tree makes no difference.

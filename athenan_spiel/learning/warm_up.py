@@ -1,4 +1,4 @@
-"""Warm-up: random terminal states and their worth, to be learned before the first match (the article, Section 8.4.3).
+"""Warm-up: the ends of playouts and their worth, to be learned before the first match (the article, Section 8.4.3).
 
 Uniformly random matches are played to their ends, in many processes, and come back packed, in order. Promises:
 

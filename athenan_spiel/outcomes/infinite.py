@@ -1,4 +1,4 @@
-"""The infinite terminal function (the article, Remark 18): it approximates completion, for comparison.
+"""The infinite terminal function (the article, Remark 18), which approximates completion, for comparison.
 
 A won match is worth +∞ and a lost one -∞, so that no estimate outweighs a proven end, without any bookkeeping of
 proofs. It is used in place of completion:

@@ -1,4 +1,4 @@
-"""Random matches: what is known of a game before anything is learned of it."""
+"""Playouts from the initial state, from which the constants of outcomes are estimated."""
 
 from __future__ import annotations
 

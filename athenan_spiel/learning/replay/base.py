@@ -1,4 +1,4 @@
-"""What every experience replay is to those who learn from it, and the one that a configuration names."""
+"""The interface of every experience replay, and the replay that a configuration names."""
 
 from __future__ import annotations
 
