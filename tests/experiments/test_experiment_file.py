@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -381,3 +382,33 @@ def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: i
         replay.add(match_of([match * states + i for i in range(states)]))
         learned += sum(len(batch.values) for batch in replay.sample(128))
     assert learned / (matches * states) == pytest.approx({"searches": 5, "targets": 10}[name], rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "path", "problem"),
+    [
+        ({"algorithm": "ubfm", "iterations": 0}, "play.iterations", "must be more than zero, got 0"),
+        (
+            {"algorithm": "ubfm"},
+            "play.algorithm",
+            "='ubfm' needs play.seconds, iterations or evaluations, got none of ",
+        ),
+        ({"iterations": 3}, "play.iterations", "must be none, as 'minimax' looks one action ahead, got 3"),
+        ({"decision": "first"}, "play.decision", "must be one of 'best', 'safest', 'securest', got 'first'"),
+    ],
+)
+def test_an_error_of_play_has_its_path_and_not_that_of_training(
+    settings: dict[str, Any], path: str, problem: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        PlayConfig(**settings)
+    assert raised.value.path == path
+    assert raised.value.problem.startswith(problem)
+
+
+def test_an_error_of_a_file_has_the_key_the_problem_and_the_file() -> None:
+    with pytest.raises(ConfigError) as raised:
+        ExperimentFile(TINY.replace("stages = 2", "stages = 0"), "mine.toml")
+    error = raised.value
+    assert (error.path, error.source) == ("protocol.stages", "mine.toml")
+    assert str(error) == f"mine.toml, line 7: {error.problem}"

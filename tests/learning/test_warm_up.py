@@ -140,7 +140,7 @@ def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixtu
         process.kill()
     with caplog.at_level(logging.WARNING):
         got += batches
-    assert "another one failed: it ended without a word" in caplog.text
+    assert "another one failed: it ended without an answer" in caplog.text
     np.testing.assert_array_equal(
         np.concatenate([batch.values for batch in got]), learned(ends(1, states=40 * CHUNK))[1]
     )
