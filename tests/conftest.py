@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from athenan_spiel.training.stopping import SIGNALS
+from athenan_spiel.system.stopping import SIGNALS
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SMALLEST = {
     **{f"examples/{script.name}": ["--dry-run"] for script in (ROOT / "examples").glob("*.py")},
     "benchmarks/engines.py": ["--quick"],
+    "benchmarks/eval_matches.py": ["--dry-run", "--before", str(ROOT)],
     "benchmarks/fingerprints.py": ["--only", "Ludii, by the fake"],
     "benchmarks/hex5.py": ["--dry-run"],
     "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],

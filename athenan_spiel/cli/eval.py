@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_MATCHES = 100_000
 """Of a series: more are not what was meant."""
+MOST_AT_ONCE = 256
+"""Matches at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,10 @@ class EvalArguments:
     """An outcome of yours that a run was trained with; without this, the run's is the gain times its scale."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
+    matches_at_once: int | None = None
+    """Matches that are played at once; 1: one after the other. By default, with seconds a move as many as there are
+    cores, each in a process of its own (one of Ludii's games, as each process has its own Java); with iterations as
+    many as make the networks fast."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 
@@ -84,7 +90,9 @@ def run(words: Sequence[str]) -> int:
     results: list[Any] = []
     failure: BaseException | None = None
     try:
-        (play_alone if alone else _play)(game, contestants, arguments.matches, plies, arguments.seed, results)
+        (play_alone if alone else _play)(
+            game, contestants, arguments.matches, plies, arguments.seed, arguments.matches_at_once, results
+        )
     except BaseException as raised:
         failure = raised  # whatever it is, what was played is told first
     _report(game, arguments, plies, results, failure)
@@ -135,6 +143,9 @@ def _checked_opening_plies(game: pyspiel.Game, arguments: EvalArguments) -> int:
 
     if arguments.matches > MOST_MATCHES:
         raise ConfigError(f"matches must be at most {MOST_MATCHES}, got {shown(arguments.matches)}")
+    at_once = arguments.matches_at_once
+    if at_once is not None and not 1 <= at_once <= MOST_AT_ONCE:
+        raise ConfigError(f"--matches-at-once must be from 1 to {MOST_AT_ONCE}, got {shown(at_once)}")
     alone = game.num_players() == 1
     plies = arguments.opening_plies if arguments.opening_plies is not None else 0 if alone else 2
     (lone_openings if alone else series_openings)(game, arguments.matches, plies, arguments.seed)
@@ -147,38 +158,40 @@ def _play(
     matches: int,
     plies: int,
     seed: int,
+    at_once: int | None,
     found: list[Comparison],
 ) -> None:
     """Add to `found` a comparison with each opponent; that of a series which fails or is stopped, too."""
     from athenan_spiel.arena import Comparison
-    from athenan_spiel.play.series import Series, play_series
+    from athenan_spiel.arena.processes import play_everywhere
+    from athenan_spiel.play.match import MatchResult
+    from athenan_spiel.play.series import Fixture, Played, fixtures, sides_of
 
     contender, *opponents = contestants
+    planned = fixtures(game, matches, plies, seed)
     with _bar() as bar:
         for opponent in opponents:
-            played = Series()
+            played = Played()
             task = bar.add_task(f"against {opponent}", total=matches, tally="")
 
-            def on_match(series: Series, task: Any = task) -> None:
-                nonlocal played
-                played = series
-                tally = f"{series.wins} won, {series.draws} drawn, {series.losses} lost"
-                bar.update(task, completed=series.tally.matches, tally=tally)
+            def on_result(fixture: Fixture, result: MatchResult, task: Any = task, played: Played = played) -> None:
+                played.add(fixture, result)
+                tally = played.series().tally
+                won = f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
+                bar.update(task, completed=tally.matches, tally=won)
 
             try:
-                play_series(
+                play_everywhere(
                     game,
-                    contender.bot,
-                    opponent.bot,
-                    matches,
-                    opening_plies=plies,
-                    seed=seed,
+                    sides_of(contender.bot, opponent.bot),
+                    planned,
+                    on_result,
                     forfeits=True,
-                    on_match=on_match,
+                    at_once=at_once,
                 )
             finally:
-                if played.results:
-                    found.append(Comparison(str(contender), str(opponent), played))
+                if (series := played.series()).results:
+                    found.append(Comparison(str(contender), str(opponent), series))
 
 
 def _bar() -> Progress:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from athenan_spiel.arena import Scores
     from athenan_spiel.cli.contestant import Contestant
-    from athenan_spiel.play.match import MatchResult
 
 
 def play_alone(
@@ -26,27 +25,32 @@ def play_alone(
     matches: int,
     opening_plies: int,
     seed: int,
+    at_once: int | None,
     found: list[Scores],
 ) -> None:
     """Add to `found` each agent's scores over the same openings; those of an agent that fails or is stopped, too."""
     from athenan_spiel.arena import Scores
-    from athenan_spiel.play.series import play_by_itself
+    from athenan_spiel.arena.processes import play_everywhere
+    from athenan_spiel.play.match import MatchResult
+    from athenan_spiel.play.series import Fixture, Played, lone_fixtures
 
+    planned = lone_fixtures(game, matches, opening_plies, seed)
     with _bar() as bar:
         for agent in agents:
             task = bar.add_task(str(agent), total=matches, best="")
-            played: list[MatchResult] = []
+            played = Played()
 
-            def on_match(result: MatchResult, task: Any = task, played: list[MatchResult] = played) -> None:
-                played.append(result)
-                best = max(result.returns[0] for result in played)
-                bar.update(task, completed=len(played), best=f"best {best:g}")
+            def on_result(fixture: Fixture, result: MatchResult, task: Any = task, played: Played = played) -> None:
+                played.add(fixture, result)
+                results = played.series().results
+                best = max(result.returns[0] for result in results)
+                bar.update(task, completed=len(results), best=f"best {best:g}")
 
             try:
-                play_by_itself(game, agent.bot(0), matches, opening_plies=opening_plies, seed=seed, on_match=on_match)
+                play_everywhere(game, [[agent.bot(0)]], planned, on_result, forfeits=False, at_once=at_once)
             finally:
-                if played:
-                    found.append(Scores(str(agent), tuple(played)))
+                if results := played.series().results:
+                    found.append(Scores(str(agent), results))
 
 
 def table_of(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from athenan_spiel import __version__
 from athenan_spiel.cli.exit_codes import BAD_INPUT, BROKEN_PIPE, DONE, STOPPED, stopped_by
 from athenan_spiel.errors import AthenanError, nearest, printable
-from athenan_spiel.training.stopping import StopRequests
+from athenan_spiel.system.stopping import StopRequests
 
 COMMANDS = {
     "train": "train an agent on a game, into a run folder",

@@ -50,7 +50,8 @@ class SearchConfig(Settings):
     completion: bool = True
     """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS has none."""
     seconds: float | None = None
-    """Search time per move. The article: 2 s (Section 3.3.1), 3 s (Section 8.4.3)."""
+    """Search time per move, of each match its own: K matches at once take K times as long. The article: 2 s
+    (Section 3.3.1), 3 s (Section 8.4.3)."""
     iterations: int | None = 20
     """Search iterations per move; with this limit alone, a run is reproducible to the bit."""
     evaluations: int | None = None

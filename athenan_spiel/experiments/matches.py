@@ -52,6 +52,7 @@ class MatchesTask:
     """To play some pairings. Reports (pairing, its rows) after each, a row being a match as a JSON object."""
 
     keeps: ClassVar[bool] = False  # a pairing that is not played to its end is played again
+    processes_option: ClassVar[str] = "--processes"
     matchups: Sequence[MatchUp]
     matches: int
     opening_plies: int

@@ -28,8 +28,8 @@ from athenan_spiel.experiments.plots import plot_files, require_matplotlib
 from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
-from athenan_spiel.experiments.workers import do_tasks
 from athenan_spiel.system.machine import cores
+from athenan_spiel.system.workers import do_tasks
 from athenan_spiel.training.checkpoints import read_header
 
 MOST_PROCESSES = 256

@@ -59,6 +59,7 @@ class TrainingTask:
     """
 
     keeps: ClassVar[bool] = True
+    processes_option: ClassVar[str] = "--processes"
     folder: Path
     game: str
     config: TrainingConfig

@@ -117,7 +117,7 @@ class Match:
         except Exception as failure:
             if not self._forfeits or self._asked is None or isinstance(failure, MemoryError):
                 raise
-            return self._result(Forfeit(self._asked, _reason(failure)))
+            return self._result(Forfeit(self._asked, reason_of(failure)))
         return self._result()
 
     def _moves(self) -> Questions[None]:
@@ -173,7 +173,7 @@ class Match:
         return MatchResult(history, self._opening_plies, tuple(returns), seconds, forfeit)
 
 
-def _reason(failure: Exception) -> str:
+def reason_of(failure: Exception) -> str:
     """What an error says, on one line; its type too, where it is none that is raised to be read."""
     text = " ".join(str(failure).split())
     expected = isinstance(failure, AthenanError) or type(failure).__name__ == "LudiiError"

@@ -189,12 +189,17 @@ def is_timed(sides: Sides) -> bool:
     return any(isinstance(player, AskingPlayer) and player.budget.seconds is not None for player in players)
 
 
-def parts(sides: Sides, matches: Sequence[Fixture]) -> list[Sequence[Fixture]]:
+def parts(sides: Sides, matches: Sequence[Fixture], most: int | None = None) -> list[Sequence[Fixture]]:
     """The matches in parts, each of such as are to be played side by side.
 
     They depend on nothing but the series, so the batches of a network are the same wherever a part is played.
+
+    Args:
+        most: matches in a part, if it is not to have as many as gain by it.
     """
     count = _together(sides, len(matches))
+    if most is not None:
+        count = min(count, most)
     return [matches[start : start + count] for start in range(0, len(matches), count)]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock, now
 from athenan_spiel.training.events import EndReason, StopNoticed
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.stopping import StopRequests
 
 LEARNING_SECONDS = 2.0
 """Learning goes on for this long after a request to stop, where all matches of the round have ended, and after the time

@@ -7,13 +7,13 @@ import functools
 from collections.abc import Iterator
 
 from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor, MatchRecord, RoundInPlay
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import Pace, RunClock, now
 from athenan_spiel.training.events import LearningIsLate, RoundFinished, RoundProgress
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits, OutOfTimeError
-from athenan_spiel.training.stopping import StopRequests
 
 LATE_SHARE = 0.15
 """Share of the time limit after which it is looked at whether the first match will end in time."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock
@@ -25,7 +26,6 @@ from athenan_spiel.training.listeners import MetricsFile, TensorBoard
 from athenan_spiel.training.rounds import Rounds
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.saving import Saving
-from athenan_spiel.training.stopping import StopRequests
 from athenan_spiel.training.warming import warm_up
 
 

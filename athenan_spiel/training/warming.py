@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 
+from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import Pace, RunClock, now
 from athenan_spiel.training.events import WarmUpFinished, WarmUpProgress
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.saving import Saving
-from athenan_spiel.training.stopping import StopRequests
 
 
 def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRequests, emit: Broadcast) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,47 @@ def test_eval_is_reproducible(trained: Path, capsys: Out) -> None:
         del comparison["seconds"]
         answers.append(comparison)
     assert answers[0] == answers[1]
+
+
+def test_eval_in_processes_says_the_same(trained: Path, capsys: Out) -> None:
+    answers = []
+    for at_once in ([], ["--matches-at-once", "1"], ["--matches-at-once", "16"]):
+        words = ["eval", f"{trained}@2i", "--against", "random", "mcts:2", "--matches", "18", "--json"]
+        assert main([*words, *at_once]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        for comparison in answer["comparisons"]:
+            del comparison["seconds"]
+        answers.append(answer)
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_eval_with_seconds_a_move_plays_in_processes(trained: Path, capsys: Out) -> None:
+    words = ["eval", f"{trained}@0.001s", "--against", f"{trained}@0.001s", "--matches", "6", "--json"]
+    assert main([*words, "--matches-at-once", "2"]) == 0
+    (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert (comparison["matches"], comparison["forfeits"]) == (6, {"contender": [], "opponent": []})
+    assert min(comparison["seconds"].values()) > 0
+
+
+def test_eval_in_processes_is_stopped_and_tells_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    from athenan_spiel.play.series import Played
+
+    add, added = Played.add, []
+
+    def stopping(played: Played, *match: Any) -> None:
+        add(played, *match)
+        added.append(match)
+        if len(added) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Played, "add", stopping)
+    words = ["eval", "mcts:3000", "--against", "random", "--game", "connect_four", "--matches", "60"]
+    assert main([*words, "--matches-at-once", "2", "--json"]) == 143
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert (answer["finished"], answer["reason"]) == (False, "stopped")
+    assert 3 <= answer["comparisons"][0]["matches"] < 60
+    assert "stopped" in captured.err
 
 
 def test_eval_prints_a_table(capsys: Out) -> None:
@@ -117,6 +160,8 @@ def test_a_bug_takes_no_result_with_it(capsys: Out, monkeypatch: pytest.MonkeyPa
         (["--against", "mcts:2", "--opening-plies", "9"], "9 random plies must leave the match open"),
         (["--against", "mcts:2", "--opening-plies", "-1"], "an opening must have zero plies or more, got -1"),
         (["--against", "mcts:2", "--matches", "200000"], "matches must be at most 100000, got 200000"),
+        (["--against", "mcts:2", "--matches-at-once", "0"], "--matches-at-once must be from 1 to 256, got 0"),
+        (["--against", "mcts:2", "--matches-at-once", "257"], "--matches-at-once must be from 1 to 256, got 257"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )

@@ -29,10 +29,10 @@ from athenan_spiel.experiments.matches import player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import Paths, matchup_of, shared_cores
 from athenan_spiel.experiments.training import TrainingTask, stage_path
-from athenan_spiel.experiments.workers import do_tasks
 from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.search.choice import best, safest, securest
 from athenan_spiel.search.uct import UCT
+from athenan_spiel.system.workers import do_tasks
 from athenan_spiel.training import load_agent
 from athenan_spiel.training.checkpoints import read_header, read_weights
 
@@ -258,6 +258,7 @@ class Doing:
     """A task for `do_tasks`, by what it is to do."""
 
     keeps: ClassVar[bool] = True
+    processes_option: ClassVar[str] = "--processes"
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -281,6 +282,7 @@ class Dropped(Doing):
     """A task of which nothing is kept when it is stopped."""
 
     keeps: ClassVar[bool] = False
+    processes_option: ClassVar[str] = "--processes"
 
 
 def test_what_has_nothing_to_save_is_not_waited_for() -> None:

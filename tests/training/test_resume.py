@@ -22,6 +22,7 @@ from training_runs import TINY, state_of
 
 from athenan_spiel.config import EncodingConfig, ReplayConfig, SearchConfig, TrainingConfig
 from athenan_spiel.errors import CheckpointError
+from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import (
     Event,
@@ -34,7 +35,6 @@ from athenan_spiel.training.events import (
     StopNoticed,
 )
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.stopping import StopRequests
 
 SPEC = "connect_four(rows=4,columns=4,x_in_row=3)"
 GAME = pyspiel.load_game(SPEC)

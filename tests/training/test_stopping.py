@@ -22,9 +22,9 @@ from athenan_spiel.cli.console import quoted
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.walk import Questions
+from athenan_spiel.system.stopping import SIGNALS, StopRequests
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Event, Listener, RoundFinished
-from athenan_spiel.training.stopping import SIGNALS, StopRequests
 
 ATHENAN_TINY = ["--matches-at-once", "2", "--search.iterations", "1", "--network.filters", "4", "--matches", "40"]
 Out = pytest.CaptureFixture[str]
@@ -115,7 +115,7 @@ def test_the_outer_one_learns_what_the_inner_one_heard() -> None:
 @pytest.mark.parametrize(("seconds", "heard"), [(math.inf, 1), (0.0, 2)])
 def test_what_comes_together_is_one_request(seconds: float, heard: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """`KeyboardInterrupt` may be lost, in a destructor say, so a later signal must be heard again."""
-    monkeypatch.setattr("athenan_spiel.training.stopping.ECHO_SECONDS", seconds)
+    monkeypatch.setattr("athenan_spiel.system.stopping.ECHO_SECONDS", seconds)
     interrupted = 0
     with StopRequests() as stops, stops.droppable():
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -129,7 +129,7 @@ def test_what_comes_together_is_one_request(seconds: float, heard: int, monkeypa
 def test_a_signal_that_was_caught_does_not_end_the_program_later(tmp_path: Path) -> None:
     program = """
 import os, signal
-from athenan_spiel.training.stopping import StopRequests
+from athenan_spiel.system.stopping import StopRequests
 with StopRequests() as stops:
     try:
         with stops.droppable():

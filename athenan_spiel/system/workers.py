@@ -1,4 +1,4 @@
-"""Processes that do an experiment's tasks, one each at a time.
+"""Processes that do tasks, such as an experiment's, one each at a time.
 
 1. A task is told to stop when Ctrl-C, SIGTERM or SIGHUP comes, when another task fails, or when the process that gave
    it out is gone.
@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from athenan_spiel.errors import AthenanError, ExperimentError
 from athenan_spiel.system.processes import begin, context
-from athenan_spiel.training.stopping import SIGNALS, StopRequests
+from athenan_spiel.system.stopping import SIGNALS, StopRequests
 
 LOOK_SECONDS = 0.2
 """Time between two looks at whether Ctrl-C has come."""
@@ -32,9 +32,11 @@ class Task(Protocol):
 
     Attributes:
         keeps: what is done of it is kept when it is stopped, from its first report on.
+        processes_option: how a user says that fewer of them are to be done at once.
     """
 
     keeps: ClassVar[bool]
+    processes_option: ClassVar[str]
 
     def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
         """Do it, reporting on the way; True if it is finished, False if `stop` came first."""
@@ -77,7 +79,8 @@ def _done(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -
         ) from None
     except MemoryError:
         raise ExperimentError(
-            "memory ran out; what is finished is kept: start again with fewer --processes, or smaller networks"
+            f"memory ran out; what is finished is kept: start again with fewer {task.processes_option}, "
+            "or smaller networks"
         ) from None
 
 
@@ -112,7 +115,8 @@ class _Crew(Generic[T]):
             started = len(self._processes)
             self._end()
             raise ExperimentError(
-                f"of {count} processes {started} could be started ({error.strerror}): take fewer --processes"
+                f"of {count} processes {started} could be started ({error.strerror}): "
+                f"take fewer {tasks[0].processes_option}"
             ) from None
 
     def work(self) -> None:
@@ -149,8 +153,8 @@ class _Crew(Generic[T]):
             process.join()
             self._fail(
                 ExperimentError(
-                    f"a process of the experiment ended with code {process.exitcode!r} (out of memory, or killed): "
-                    "start it again to go on, perhaps with fewer --processes"
+                    f"a process ended with code {process.exitcode!r} (out of memory, or killed): "
+                    f"start again, perhaps with fewer {task.processes_option}"
                 )
             )
             return

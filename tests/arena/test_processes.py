@@ -1,0 +1,221 @@
+"""A series in several processes is the series in one, whatever goes wrong in them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+
+from agents import AthenanBot, make_bot
+from athenan_spiel.arena import processes
+from athenan_spiel.arena.processes import PlayTask, play_everywhere
+from athenan_spiel.config import EngineConfig, NetworkConfig
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.engines import make_engine
+from athenan_spiel.errors import AgentError, ExperimentError
+from athenan_spiel.evaluators import NetworkEvaluator
+from athenan_spiel.networks import make_network
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.match import MatchResult
+from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures, lone_fixtures
+from athenan_spiel.search import UBFM, Budget
+
+GAME = pyspiel.load_game("tic_tac_toe")
+
+
+class Ends(pyspiel.Bot):  # type: ignore[misc]
+    """Plays the first legal action, and fails in its way in the match of that number."""
+
+    def __init__(self, fails: int | None = None, failure: BaseException | None = None, number: int = 0) -> None:
+        super().__init__()
+        self.fails, self.failure, self.number = fails, failure, number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fails, self.failure, self.number)
+
+    def for_match(self, number: int) -> Ends:
+        return Ends(self.fails, self.failure, number)
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        pass
+
+    def step(self, state: pyspiel.State) -> int:
+        if self.number == self.fails:
+            if self.failure is None:
+                os._exit(3)
+            raise self.failure
+        return int(state.legal_actions()[0])
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        pass
+
+
+class Held(Ends):
+    """Cannot be sent to another process."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("not to be pickled")
+
+
+def flat(states: Sequence[pyspiel.State]) -> Any:
+    return np.zeros(len(states))
+
+
+def network(threads: int | None = 1) -> NetworkEvaluator:
+    encoder = Encoder(GAME)
+    config = EngineConfig(name="openvino", precision="float32", threads=threads)
+    evaluator = NetworkEvaluator(encoder, make_engine(config, encoder.shape))
+    evaluator.load(make_network(encoder.shape, NetworkConfig(filters=2, neurons=4), bounded=False, scale=1.0, seed=0))
+    return evaluator
+
+
+def thinker(budget: Budget, evaluator: Any = flat, seed: int = 0) -> AthenanBot:
+    return AthenanBot(Agent(GAME, UBFM(GAME), evaluator, budget=budget, rng=random.Random(seed)))
+
+
+def sides(make: Callable[[int], Any]) -> Sides:
+    return [[make(0), make(1)], [make(2), make(3)]]
+
+
+def play(players: Sides, matches: int, at_once: int | None = None, **options: Any) -> Series:
+    played = Played()
+    play_everywhere(
+        GAME, players, fixtures(GAME, matches, 2, 5), played.add, **({"forfeits": True, "at_once": at_once} | options)
+    )
+    return played.series()
+
+
+def contents(series: Series) -> list[tuple[Any, ...]]:
+    return [(r.history, r.returns, r.forfeit, c) for r, c in zip(series.results, series.colours, strict=True)]
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many processes each series had, which are not begun."""
+    found: list[int] = []
+
+    def do_tasks(tasks: Any, count: int, on_report: Any, on_finished: Any) -> None:
+        found.append(count)
+        for task in tasks:
+            task = pickle.loads(pickle.dumps(task))
+            assert task.run(lambda message, task=task: on_report(task, message), lambda: False)
+            on_finished(task)
+
+    monkeypatch.setattr(processes, "do_tasks", do_tasks)
+    return found
+
+
+def test_processes_change_no_result() -> None:
+    """Sixteen matches a part, two processes; then one after the other, in this one."""
+    budget = Budget(iterations=3)
+    players = sides(lambda seed: thinker(budget, network(), seed))
+    many = contents(play(players, 18, at_once=16))
+    assert many == contents(play(players, 18, at_once=1))
+    assert len(many) == 18
+
+
+def test_a_bot_that_fails_forfeits_there_too() -> None:
+    players = sides(lambda seed: Ends(2 if seed == 1 else None, ValueError("no idea")))
+    series = play(players, 8, at_once=2)
+    assert contents(series) == contents(play(players, 8, at_once=1))
+    ((index, forfeit),) = [(i, r.forfeit) for i, r in enumerate(series.results) if r.forfeit]
+    assert (index, forfeit.player_id, forfeit.reason) == (4, 1, "ValueError: no idea")
+
+
+def test_what_ends_a_process_is_told_and_what_was_played_kept() -> None:
+    played = Played()
+    players = sides(lambda seed: Ends(2 if seed == 1 else None))
+    with pytest.raises(ExperimentError, match=r"ended with code 3 .* fewer --matches-at-once"):
+        play_everywhere(GAME, players, fixtures(GAME, 6, 2, 5), played.add, forfeits=True, at_once=2)
+    assert 1 <= len(played.series().results) < 6
+
+
+def test_an_error_that_costs_more_than_a_match_comes_out() -> None:
+    players = sides(lambda seed: Ends(1, ValueError("no idea")))
+    with pytest.raises(AgentError, match="ValueError: no idea"):
+        play(players, 6, at_once=2, forfeits=False)
+
+
+def test_players_that_cannot_be_sent_are_played_here(begun: list[int]) -> None:
+    assert len(play(sides(lambda seed: Held()), 4, at_once=4).results) == 4
+    assert begun == []
+
+
+@pytest.mark.parametrize(
+    ("budget", "matches", "at_once", "count"),
+    [
+        (Budget(iterations=2000), 40, None, 4),  # five parts of eight matches
+        (Budget(iterations=2000), 8, None, 1),
+        (Budget(iterations=2), 40, None, 1),
+        (Budget(evaluations=20000), 100, None, 4),
+        (Budget(iterations=2000), 40, 1, 1),
+        (Budget(iterations=2000), 40, 8, 1),
+        (Budget(iterations=2000), 40, 17, 2),
+        (Budget(seconds=1.0), 40, None, 4),
+        (Budget(seconds=1.0), 2, None, 2),
+        (Budget(seconds=1.0), 40, 1, 1),
+        (Budget(seconds=1.0), 40, 7, 7),
+        (Budget(seconds=0.001), 40, None, 1),
+        (Budget(seconds=1.0, iterations=1), 40, None, 1),
+    ],
+)
+def test_how_many_processes(
+    budget: Budget, matches: int, at_once: int | None, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    monkeypatch.setattr(processes, "free_memory", lambda: None)
+    players = sides(lambda seed: thinker(budget))
+    together = processes.parts(players, fixtures(GAME, matches, 2, 0), at_once)
+    assert processes._processes(GAME, players, together, at_once) == count
+
+
+def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    monkeypatch.setattr(processes, "free_memory", lambda: 2_500_000_000)
+    players = sides(lambda seed: thinker(Budget(seconds=1.0)))
+    together = processes.parts(players, fixtures(GAME, 40, 2, 0))
+    assert processes._processes(GAME, players, together, None) == 2
+    monkeypatch.setattr(processes, "free_memory", lambda: 1)
+    assert processes._processes(GAME, players, together, None) == 1
+
+
+def test_bots_that_do_not_say_how_long_they_think_play_in_turn() -> None:
+    players = [[make_bot("mcts:10", GAME, i, i) for i in range(2)]] * 2
+    together = processes.parts(players, fixtures(GAME, 40, 2, 0))
+    assert processes._processes(GAME, players, together, None) == 1
+
+
+@pytest.mark.parametrize(("threads", "given"), [(4, 1), (None, 1), (1, 1)])
+def test_a_network_has_its_share_of_the_cores(threads: int | None, given: int) -> None:
+    data = processes._pickled(sides(lambda seed: thinker(Budget(seconds=1.0), network(threads), seed)), 1)
+    assert data is not None
+    found = pickle.loads(data)[0][0].evaluator
+    assert found.engine.config.threads == given
+    assert found([GAME.new_initial_state()]) == network()([GAME.new_initial_state()])
+
+
+def test_a_task_stops_when_a_match_has_ended(begun: list[int]) -> None:
+    players = processes._pickled(sides(lambda seed: Ends()), 1)
+    assert players is not None
+    told: list[Any] = []
+    task = PlayTask(str(GAME), players, fixtures(GAME, 6, 2, 0), forfeits=True)
+    assert not task.run(told.append, lambda: len(told) == 1)
+    assert len(told) == 1
+
+
+def test_a_single_player_has_processes_too(begun: list[int]) -> None:
+    game = pyspiel.load_game("morpion_solitaire")
+    results: dict[int, MatchResult] = {}
+
+    def on_result(fixture: Fixture, result: MatchResult) -> None:
+        results[fixture.index] = result
+
+    play_everywhere(game, [[Ends()]], lone_fixtures(game, 3, 1, 0), on_result, forfeits=False, at_once=3)
+    assert sorted(results) == [0, 1, 2]
+    assert begun == [3]
