@@ -181,7 +181,7 @@ def _verdict(game: pyspiel.Game, proof: Proof) -> str:
 
 
 def _winner(game: pyspiel.Game, proof: Proof) -> int | None:
-    """The player who wins, None if nobody is proven to."""
+    """The player who wins, None if neither is proven to."""
     return {1.0: 0, -1.0: 1}.get(proof.value) if proof.proven and game.num_players() > 1 else None
 
 

@@ -83,7 +83,7 @@ class NetworkEvaluator:
         return _evaluator_of, (self.encoder, self.engine.config, self._network)
 
     def _encode(self, states: Sequence[pyspiel.State]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Encode into a buffer that is nobody else's until it is back in `_free`: (buffer, batch in it)."""
+        """Encode into a buffer that is not used elsewhere until it is back in `_free`: (buffer, batch in it)."""
         count = len(states)
         buffer = self._free.pop() if self._free else None
         if buffer is None or len(buffer) < count:

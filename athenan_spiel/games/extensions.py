@@ -89,12 +89,12 @@ def is_children(states: object) -> TypeGuard[Children]:
 
 def own_end_key(state: pyspiel.State) -> Callable[[], Hashable] | None:
     """The state's own `key`."""
-    return cast("Callable[[], Hashable] | None", getattr(state, "key", None))
+    return cast(KeyedState, state).key if hasattr(state, "key") else None
 
 
 def own_text(game: pyspiel.Game) -> Callable[[pyspiel.State], Hashable | None] | None:
     """The game's own `transposition_text`."""
-    return cast("Callable[[pyspiel.State], Hashable | None] | None", getattr(game, "transposition_text", None))
+    return cast(KeyedGame, game).transposition_text if hasattr(game, "transposition_text") else None
 
 
 def measures_itself(game: pyspiel.Game) -> TypeGuard[MeasuringGame]:

@@ -18,7 +18,7 @@ def _fault(given: Parameters) -> str | None:
         # Rows and columns are interchanged in the tensor: cells fall together, or beyond its end.
         return f"OpenSpiel has plain observations of square boards only, got {columns} columns and {rows} rows"
     if min(columns, rows) == 1:
-        # A stone on the only line is linked to the first of its two edges, never to the second: nobody wins.
+        # A stone on the only line is linked to the first of its two edges, never to the second: no player wins.
         return "no player can win on a board of one row or column"
     return None
 
