@@ -51,7 +51,13 @@ def progress(matches: int = 0, seconds: float = 1.0) -> RoundProgress:
 
 def match(matches: int, result: float = 1.0, length: int = 7) -> MatchFinished:
     return MatchFinished(
-        matches=matches, length=length, returns=(result, -result), iterations=9, evaluations=80, targets=40
+        matches=matches,
+        length=length,
+        returns=(result, -result),
+        iterations=9,
+        evaluations=80,
+        questions=11,
+        targets=40,
     )
 
 
@@ -65,6 +71,7 @@ def round_(matches: int, seconds: float = 5.0, search_seconds: float = 4.0) -> R
         seconds=seconds,
         rounds=1,
         evaluations=8000,
+        network_calls=300,
         states_learned=240,
         search_seconds=search_seconds,
         learning_seconds=0.5,

@@ -27,10 +27,14 @@ LARGEST_FACTOR = 1_000_000
 DEEPEST = 256
 """No alpha-beta goes deeper: each ply is a generator within a generator, and Python's stack has room for 1000."""
 
+LIMITS = ("seconds", "iterations", "evaluations", "network_seconds")
+"""What may bound the search for a move; one of them must."""
+LISTED_LIMITS = f"{', '.join(LIMITS[:-1])} or {LIMITS[-1]}"
+
 OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "descent": ("completion", "longest_descent", "resolved_hours"),
-        "ubfm": ("completion", "resolved_hours"),
+        "ubfm": ("completion", "exploration_constant", "resolved_hours"),
         "alphabeta": ("completion", "depth"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
     }
@@ -56,6 +60,11 @@ class SearchConfig(Settings):
     """Search iterations per move; with this limit alone, a run is reproducible to the bit."""
     evaluations: int | None = None
     """States valued by the network per move."""
+    network_seconds: float | None = None
+    """Time per move in which values are waited for (*Minimax Strikes Back*, first version, Section 7.2)."""
+    batched: bool = True
+    """The children of a state, or the leaves of a batch, are valued in one call; false: each in one of its own (first
+    version, Section 7.1)."""
     longest_descent: int | None = None
     """Descent alone: states beyond the tree that an iteration goes through at most; the next one goes on from there.
     none: it goes on to the end of the match (Algorithm 10). With 1 it is unbounded best-first minimax."""
@@ -65,7 +74,8 @@ class SearchConfig(Settings):
     """Proven states are kept from match to match, and dropped each time this many hours of training have passed; none:
     they are not kept. At most 4,000,000 are kept, about a gigabyte. The article: 12 (Section 8.4.3), 48 (9.3.1)."""
     exploration_constant: float | None = None
-    """c of UCT, for MCTS alone, which takes 0.4 where none is given (the article, Section 3.3)."""
+    """c of UCT: for MCTS, which takes 0.4 where none is given (the article, Section 3.3), and for UBFM, which adds
+    UCT's term to its values if one is given (the 2019 article, Section 4.3; √2 in theory)."""
     first_play_urgency: bool = False
     """MCTS alone: an action that was never tried has the value of its parent, so not every action must be tried
     first (*Minimax Strikes Back*, first version, Section 3.4)."""
@@ -77,14 +87,14 @@ class SearchConfig(Settings):
 
     def check(self) -> None:
         """At least one limit is given, all are positive, and nothing is set that the algorithm does not have."""
-        self.require_time("seconds")
+        self.require_time("seconds", "network_seconds")
         self.require_positive("iterations", "evaluations", "resolved_hours")
         self.require_at_most(MOST, "iterations", "evaluations")
         self.require_some(1, "longest_descent")
         self.require_some(1, "depth", most=DEEPEST)
         self.require_at_most(LONGEST // 3600, "resolved_hours")
-        if self.seconds is self.iterations is self.evaluations is None:
-            raise ConfigError.at("search", "must be limited by seconds, iterations or evaluations, got none of them")
+        if all(getattr(self, name) is None for name in LIMITS):
+            raise ConfigError.at("search", f"must be limited by {LISTED_LIMITS}, got none of them")
         self.require(
             self.exploration_constant is None or self.exploration_constant >= 0, "exploration_constant", "zero or more"
         )

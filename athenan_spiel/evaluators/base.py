@@ -33,6 +33,13 @@ class Evaluation(NamedTuple):
         return Evaluation(self.values[start:stop], None if self.priors is None else self.priors[start:stop])
 
 
+def joined(parts: Sequence[Evaluation]) -> Evaluation:
+    """What is said of the states of all `parts`, of which there is one at least."""
+    values = [value for part in parts for value in part.values]
+    priors = [prior for part in parts if part.priors is not None for prior in part.priors]
+    return Evaluation(values, priors or None)
+
+
 Answer = Evaluation | NDArray[np.floating]
 """What an evaluator may answer of n states: an `Evaluation`, or an array of n finite values for player 0."""
 

@@ -16,14 +16,13 @@ import pyspiel
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments.file import ExperimentFile
-from athenan_spiel.experiments.matches import budget_of
 from athenan_spiel.experiments.plan import Plan, slug
 from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
 from athenan_spiel.games import load_game
 from athenan_spiel.networks import learning_bytes
 from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.play.openings import random_openings
-from athenan_spiel.search import make_search
+from athenan_spiel.search.algorithms import budget_of, make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import learning_device, require_means

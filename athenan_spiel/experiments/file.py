@@ -15,8 +15,9 @@
     except = ["hex(board_size=5)"]
     play = {algorithm = "mcts", seconds = 0.1}
 
-A table that gives one limit of a search (seconds, iterations, evaluations), or of the training (seconds, matches),
-drops the others that it had from elsewhere. Some settings may be said in place of the file's own (`overrides`).
+A table that gives one limit of a search (seconds, iterations, evaluations, network_seconds), or of the training
+(seconds, matches), drops the others that it had from elsewhere. Some settings may be said in place of the file's own
+(`overrides`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from athenan_spiel.config import NONE, TrainingConfig
+from athenan_spiel.config.search import LIMITS as OF_SEARCH
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, printable, shown
 from athenan_spiel.experiments.overrides import Overrides
 from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
@@ -38,7 +40,6 @@ from athenan_spiel.training.toml_lines import KeyPath, line_of
 TOP = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants")
 OF_TRAINING = ("preset",)
 OF_VARIANT = ("games", "except", "play")
-OF_SEARCH = ("seconds", "iterations", "evaluations")
 LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): OF_SEARCH}
 """Settings of training of which each takes the place of the others, by the table they stand in."""
 PLAY_LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): OF_SEARCH}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.plan import Pairing, seed_of
 from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.experiments.training import require_same_training
@@ -20,8 +20,8 @@ from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import allowed_kind, outcome_from_parameters
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.series import Series, play_series
-from athenan_spiel.search import Budget, make_search
-from athenan_spiel.search.algorithms import DECISIONS
+from athenan_spiel.search import make_search
+from athenan_spiel.search.algorithms import DECISIONS, budget_of
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.model import Model, make_model
 
@@ -136,11 +136,6 @@ def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] 
         budget=budget_of(play.search()),
         rng=random.Random(seed),
     )
-
-
-def budget_of(config: SearchConfig) -> Budget:
-    """The limits of a move's search."""
-    return Budget(seconds=config.seconds, iterations=config.iterations, evaluations=config.evaluations)
 
 
 @functools.lru_cache

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from athenan_spiel.config import SearchConfig, Settings, TrainingConfig
-from athenan_spiel.config.search import DecisionName, PlayName
+from athenan_spiel.config.search import LIMITS, LISTED_LIMITS, DecisionName, PlayName
 from athenan_spiel.config.settings import MOST_OPENING_PLIES
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.algorithms import ALGORITHMS
@@ -78,10 +78,14 @@ class PlayConfig(Settings):
     """Search iterations per move."""
     evaluations: int | None = None
     """States valued by the network per move."""
+    network_seconds: float | None = None
+    """Time per move in which values are waited for."""
+    batched: bool = True
+    """The children of a state, or the leaves of a batch, are valued in one call."""
     depth: int | None = None
     """The greatest depth, for alpha-beta alone."""
     exploration_constant: float | None = None
-    """c of UCT, for MCTS alone."""
+    """c of UCT, for MCTS, and for UBFM where it is to explore."""
     first_play_urgency: bool = False
     """For MCTS alone."""
     rollouts: bool = False
@@ -92,13 +96,13 @@ class PlayConfig(Settings):
     def check(self) -> None:
         """Depth-1 minimax has no limit and the others have one; the rest as for training's search."""
         if self.algorithm == "minimax":
-            for name in ("seconds", "iterations", "evaluations"):
+            for name in LIMITS:
                 self.require(getattr(self, name) is None, name, "none, as 'minimax' looks one action ahead")
             self.require(self.decision == "best", "decision", "'best' for 'minimax'")
-        elif self.seconds is self.iterations is self.evaluations is None:
+        elif all(getattr(self, name) is None for name in LIMITS):
             raise ConfigError.at(
                 "play.algorithm",
-                f"={self.algorithm!r} needs play.seconds, iterations or evaluations, got none of them",
+                f"={self.algorithm!r} needs play.{LISTED_LIMITS}, got none of them",
             )
         try:
             self.search()

@@ -205,11 +205,11 @@ class Driver(Generic[T]):
     """Plays `matches`; `advance` until it says there is nothing more to do. The file's docstring numbers its promises.
 
     Attributes:
-        evaluations: states valued so far.
+        evaluations, calls: states valued so far, and batches in which they were.
     """
 
     def __init__(self, matches: Sequence[Playable[T]]) -> None:
-        self.evaluations = 0
+        self.evaluations = self.calls = 0
         self._ended: dict[int, T] = {}
         self._submits: dict[int, Submit] = {}
         self._waiting: deque[_Group[T]] = deque()
@@ -234,6 +234,7 @@ class Driver(Generic[T]):
         if not self._waiting:
             return False
         group = self._waiting.popleft()
+        self.calls += len(group.batches)
         self.evaluations += group.wait()
         group.advance(self._submits, self._ended)
         if group.running:

@@ -33,7 +33,7 @@ class Match:
         tree: everything searched, with the values as they are in the end.
         states: the states of the match, from the initial to the terminal one.
         values: v(s) of each of them when its action was decided, and the worth of the terminal one.
-        iterations, evaluations: of the search, over the whole match.
+        iterations, evaluations, questions: of the search, over the whole match.
     """
 
     seed: int
@@ -44,6 +44,7 @@ class Match:
     values: list[float]
     iterations: int
     evaluations: int
+    questions: int
 
 
 def self_play(
@@ -67,19 +68,20 @@ def self_play(
     tree = search.new_tree(store)
     states: list[pyspiel.State] = []
     values: list[float] = []
-    iterations = evaluations = 0
+    iterations = evaluations = questions = 0
     while not state.is_terminal():
-        node, i, e = yield from search_under(search, tree, state, budget, rng, clock)
-        iterations += i
-        evaluations += e
-        if i and not e and not node.resolved:
+        node, used = yield from search_under(search, tree, state, budget, rng, clock)
+        iterations += used.iterations
+        evaluations += used.evaluations
+        questions += used.questions
+        if used.iterations and not used.evaluations and not node.resolved:
             yield []
         states.append(state.clone())
         values.append(node.value)
         state.apply_action(node.actions[decision(node, rng)])
     states.append(state)
     values.append(search.outcome(state))
-    return Match(seed, state.history(), state.returns(), tree, states, values, iterations, evaluations)
+    return Match(seed, state.history(), state.returns(), tree, states, values, iterations, evaluations, questions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,7 @@ class Round(Driver[Match]):
         matches = []
         for seed in seeds:
             store = new_store() if new_store else None
-            watch = Stopwatch() if budget.seconds is not None else None
+            watch = Stopwatch() if budget.timed else None
             questions = self_play(game, search, decision, budget, seed, store, watch)
             matches.append(_Playing(questions, evaluator, watch))
         super().__init__(matches)

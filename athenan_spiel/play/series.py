@@ -186,7 +186,7 @@ def lone_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: in
 def is_timed(sides: Sides) -> bool:
     """Whether a player's thinking is limited by seconds, which are longer where several think at once."""
     players = [player for side in sides for player in side]
-    return any(isinstance(player, AskingPlayer) and player.budget.seconds is not None for player in players)
+    return any(isinstance(player, AskingPlayer) and player.budget.timed for player in players)
 
 
 def parts(sides: Sides, matches: Sequence[Fixture], most: int | None = None) -> list[Sequence[Fixture]]:

@@ -2,8 +2,8 @@
 
 | name | search | decision |
 |---|---|---|
-| `ubfm_s` | UBFM with completion | the safest action (Algorithms 12 and 13) |
-| `ubfm` | UBFM with completion | the best action by value (Algorithm 11) |
+| `ubfm_s`, `ubfm_s(1.4)` | UBFM with completion, with UCT's term by this constant | the safest (Algorithms 12, 13) |
+| `ubfm`, `ubfm(1.4)` | the same | the best action by value (Algorithm 11) |
 | `descent` | Descent with completion | the best action by value |
 | `alphabeta`, `alphabeta(3)` | alpha-beta with completion, to a depth of 3 | the best action by value |
 | `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | the most visited action, then by value |
@@ -25,12 +25,13 @@ from typing import Any
 import pyspiel
 
 from athenan_spiel.config import SearchConfig
-from athenan_spiel.config.search import DEEPEST, LARGEST_FACTOR, OWN_SETTINGS
+from athenan_spiel.config.search import DEEPEST, LARGEST_FACTOR, LIMITS, OWN_SETTINGS
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.descent import Descent
+from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.ubfm import UBFM
@@ -53,7 +54,7 @@ class Number:
         setting: of `SearchConfig`.
         pattern: how it is written.
         meaning: what it is, for messages.
-        example: a word with one.
+        example: of one.
     """
 
     setting: str
@@ -79,18 +80,18 @@ class Algorithm:
     number: Number | None = None
 
 
-DEPTH = Number("depth", r"[0-9]{1,18}", f"a depth from 1 to {DEEPEST}", "alphabeta(3)")
+DEPTH = Number("depth", r"[0-9]{1,18}", f"a depth from 1 to {DEEPEST}", "3")
 EXPLORATION = Number(
     "exploration_constant",
     r"[0-9]+(\.[0-9]*)?|\.[0-9]+",
     f"an exploration constant from zero to {LARGEST_FACTOR:,}",
-    "mcts(0.5)",
+    "0.5",
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
-        "ubfm_s": Algorithm(search=UBFM, decision=safest, settings={"algorithm": "ubfm"}),
-        "ubfm": Algorithm(search=UBFM, decision=best, settings={"algorithm": "ubfm"}),
+        "ubfm_s": Algorithm(search=UBFM, decision=safest, settings={"algorithm": "ubfm"}, number=EXPLORATION),
+        "ubfm": Algorithm(search=UBFM, decision=best, settings={"algorithm": "ubfm"}, number=EXPLORATION),
         "descent": Algorithm(search=Descent, decision=best, settings={"algorithm": "descent"}),
         "alphabeta": Algorithm(search=AlphaBeta, decision=best, settings={"algorithm": "alphabeta"}, number=DEPTH),
         "mcts": Algorithm(search=MCTS, decision=safest, settings={"algorithm": "mcts"}, number=EXPLORATION),
@@ -142,20 +143,24 @@ def parse_search(text: str) -> SearchWord:
     if match["number"] is None:
         return SearchWord(text, algorithm, SearchConfig(**algorithm.settings))
     if algorithm.number is None:
-        takers = " and ".join(name for name in WORDS if ALGORITHMS[name].number)
-        raise AgentError(f"of the searches {takers} alone take a number; got {shown(text)}: write {match['name']!r}")
-    return SearchWord(text, algorithm, _with_number(algorithm, algorithm.number, match["number"], text))
+        raise AgentError(f"{match['name']} takes no number; got {shown(text)}: write {match['name']!r}")
+    return SearchWord(text, algorithm, _with_number(match["name"], algorithm.number, match["number"], text))
 
 
-def _with_number(algorithm: Algorithm, number: Number, digits: str, text: str) -> SearchConfig:
-    problem = f"{algorithm.settings['algorithm']} takes {number.meaning}, such as {number.example}; got {shown(text)}"
+def _with_number(name: str, number: Number, digits: str, text: str) -> SearchConfig:
+    problem = f"{name} takes {number.meaning}, such as {name}({number.example}); got {shown(text)}"
     if not re.fullmatch(number.pattern, digits):
         raise AgentError(problem)
     value: Any = int(digits) if number is DEPTH else float(digits)
     try:
-        return SearchConfig(**{**algorithm.settings, number.setting: value})
+        return SearchConfig(**{**ALGORITHMS[name].settings, number.setting: value})
     except ConfigError:
         raise AgentError(problem) from None
+
+
+def budget_of(config: SearchConfig) -> Budget:
+    """The limits of a move's search."""
+    return Budget(**{name: getattr(config, name) for name in LIMITS})
 
 
 def make_search(
@@ -178,4 +183,4 @@ def make_search(
         raise SearchError(f"states proven otherwise are for Descent and UBFM, got {config.algorithm!r}")
     values = {name: known if name == "resolved_hours" else getattr(config, name) for name in own}
     arguments = {ARGUMENTS.get(name, name): value for name, value in values.items() if value is not None}
-    return ALGORITHMS[config.algorithm].search(game, outcome=outcome, **arguments)
+    return ALGORITHMS[config.algorithm].search(game, outcome=outcome, batched=config.batched, **arguments)

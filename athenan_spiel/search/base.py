@@ -27,6 +27,7 @@ class SearchOptions(TypedDict, total=False):
 
     outcome: Callable[[pyspiel.State], float] | None
     key: Key | None
+    batched: bool
 
 
 class Search(ABC):
@@ -41,6 +42,8 @@ class Search(ABC):
             finite numbers.
         key: states with equal keys share a node; by default what `transpositions` knows to be sound, and the history
             where the outcome is `path_dependent`.
+        batched: the states of a question are asked about together. False: each by itself (*Minimax Strikes Back*, first
+            version, Section 7.1).
 
     Attributes:
         tree_type: the trees that it grows.
@@ -63,13 +66,16 @@ class Search(ABC):
         *,
         outcome: Callable[[pyspiel.State], float] | None = None,
         key: Key | None = None,
+        batched: bool = True,
     ) -> None:
         require_callable("outcome", outcome, SearchError, or_none=True)
         require_callable("key", key, SearchError, or_none=True)
+        require_kind("batched", batched, bool, SearchError)
         self.game = game = given_game(game)
         self.outcome = OwnFunction(outcome) if inspect.isfunction(outcome) else outcome or Gain()
         self._has_own_key = key is not None
         self.key = key or self._default_key()
+        self.batched = batched
 
     def _default_key(self) -> Key:
         separate = getattr(self.outcome, "path_dependent", False)

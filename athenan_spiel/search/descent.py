@@ -56,7 +56,7 @@ class Descent(MinimaxSearch):
         self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
     ) -> Questions[Node]:
         """One `descent_iteration`: expand state after state along the best line, until a terminal or resolved one."""
-        walk = Walk(cast(MinimaxTree, tree), state, rng, root)
+        walk = Walk(cast(MinimaxTree, tree), self.select, state, rng, root)
         for _ in itertools.count() if self.longest is None else range(self.longest):
             if not walk.reaches_leaf():
                 break

@@ -12,7 +12,8 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -27,7 +28,7 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import completed_best_action, safest_action
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, T, principal_variation
+from athenan_spiel.search.walk import Questions, T, one_by_one, principal_variation
 
 Clock = Callable[[], float]
 """Seconds from some moment on, such as a match's own."""
@@ -38,7 +39,8 @@ class Budget:
     """How long to think about a state: until the first of these is reached, or the state is proven.
 
     `evaluations` counts states valued. In a tree without completion an iteration that asks for none counts as one, as
-    thinking would not end where every line has.
+    thinking would not end where every line has. `network_seconds` is time in which values are waited for (*Minimax
+    Strikes Back*, first version, Section 7.2); of an iteration that asks for none its own time counts, too.
 
     Raises:
         BudgetError: no limit is given, or one is not a number greater than zero, or larger than any use of it: a
@@ -48,28 +50,36 @@ class Budget:
     seconds: float | None = None
     iterations: int | None = None
     evaluations: int | None = None
+    network_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        limits = {"seconds": self.seconds, "iterations": self.iterations, "evaluations": self.evaluations}
+        limits = {field.name: getattr(self, field.name) for field in fields(self)}
         if all(limit is None for limit in limits.values()):
-            raise BudgetError("a budget needs a limit: seconds, iterations or evaluations; got none")
+            raise BudgetError("a budget needs a limit: seconds, iterations, evaluations or network_seconds; got none")
         for name, limit in limits.items():
             if limit is None:
                 continue
             if not (is_number(limit) and 0 < limit < math.inf):
                 raise BudgetError(f"a budget's {name} must be finite and more than zero, got {shown(limit)}")
-            most = LONGEST if name == "seconds" else MOST
+            is_time = name in ("seconds", "network_seconds")
+            most = LONGEST if is_time else MOST
             if limit > most:
                 raise BudgetError(f"a budget's {name} must be at most {most:,}, got {shown(limit)}")
-            if name != "seconds":
+            if not is_time:
                 require_whole(f"a budget's {name}", limit, BudgetError)
 
-    def spent(self, seconds: float, iterations: int, evaluations: int) -> bool:
+    @property
+    def timed(self) -> bool:
+        """A clock is needed to see when it is spent."""
+        return self.seconds is not None or self.network_seconds is not None
+
+    def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
         """True once what has been used reaches a limit."""
         return (
             (self.iterations is not None and iterations >= self.iterations)
             or (self.evaluations is not None and evaluations >= self.evaluations)
             or (self.seconds is not None and seconds >= self.seconds)
+            or (self.network_seconds is not None and network_seconds >= self.network_seconds)
         )
 
 
@@ -85,7 +95,8 @@ class SearchResult:
         visits: n(s, a), int64 [n].
         value, completion, is_resolved: v(s), c(s), r(s).
         principal_variation: the line from `best_action` on, as far as the tree goes.
-        iterations, evaluations, seconds: what this search used; evaluations counts states valued.
+        iterations, evaluations, questions, seconds: what this search used; evaluations counts states valued, questions
+            the calls in which it asked for their values.
         best_action: by (completion, value, visits), Algorithm 11.
         safest_action: by (completion, visits, value), Algorithm 13.
         node: the root, for decision rules.
@@ -102,40 +113,57 @@ class SearchResult:
     principal_variation: list[int]
     iterations: int
     evaluations: int
+    questions: int
     seconds: float
     best_action: int
     safest_action: int
     node: Node
 
 
+class Used(NamedTuple):
+    """What a search has used: iterations, states valued, and questions in which they were asked about."""
+
+    iterations: int
+    evaluations: int
+    questions: int
+
+
 def search_under(
     search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random, clock: Clock | None = None
-) -> Questions[tuple[Node, int, int]]:
-    """Iterate from `state` until the budget is spent or nothing can change: (node, iterations, evaluations).
+) -> Questions[tuple[Node, Used]]:
+    """Iterate from `state` until the budget is spent or nothing can change: (node, what was used).
 
-    Under a limit in seconds each iteration that asked for nothing is followed by an empty question: a state whose best
+    Under a limit in time each iteration that asked for nothing is followed by an empty question: a state whose best
     line has ended would else be searched to the end of its seconds, and other matches could not go on meanwhile.
 
     Args:
         clock: by which the seconds count; the machine's by default.
     """
     clock = clock or time.perf_counter
-    timed = budget.seconds is not None
+    timed, of_network = budget.timed, budget.network_seconds is not None
     start = clock() if timed else 0.0
-    iterations = evaluations = unasked = 0
+    iterations = evaluations = questions = unasked = 0
+    waited = 0.0
     root = tree.table.get(tree.key(state))
     while root is None or not search.finished(root):
         iteration = search.iteration(tree, state, rng, root)
-        before = evaluations
+        if not search.batched:
+            iteration = one_by_one(iteration)
+        before, began = evaluations, clock() if of_network else 0.0
         try:
             question = next(iteration)
             while True:
                 evaluations += len(question)
-                question = iteration.send((yield question))
+                questions += len(question) > 0
+                asked = clock() if of_network else 0.0
+                answer = yield question
+                if of_network:
+                    waited += clock() - asked
+                question = iteration.send(answer)
                 if (
                     search.interruptible
                     and iterations > 0
-                    and budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked)
+                    and budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked, waited)
                 ):
                     iteration.close()
                     break
@@ -143,12 +171,14 @@ def search_under(
             root = finished.value
             iterations += 1
         unasked += evaluations == before and not tree.completion
-        if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked):
+        if of_network and evaluations == before:
+            waited += clock() - began
+        if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked, waited):
             break
         if timed and evaluations == before:
             yield []
     assert root is not None
-    return root, iterations, evaluations
+    return root, Used(iterations, evaluations, questions)
 
 
 def thought(
@@ -157,8 +187,8 @@ def thought(
     """`search_under`, and what it has found: `think`, for a driver that answers the questions itself."""
     clock = clock or time.perf_counter
     start = clock()
-    node, iterations, evaluations = yield from search_under(search, tree, state, budget, rng, clock)
-    return make_result(node, rng, iterations, evaluations, clock() - start)
+    node, used = yield from search_under(search, tree, state, budget, rng, clock)
+    return make_result(node, rng, used, clock() - start)
 
 
 def think(
@@ -208,7 +238,7 @@ def answered(questions: Questions[T], evaluator: Evaluator) -> T:
         return answer
 
 
-def make_result(node: Node, rng: random.Random, iterations: int, evaluations: int, seconds: float) -> SearchResult:
+def make_result(node: Node, rng: random.Random, used: Used, seconds: float) -> SearchResult:
     """What `node` knows, as a `SearchResult`."""
     best = completed_best_action(node, rng)
     return SearchResult(
@@ -221,8 +251,9 @@ def make_result(node: Node, rng: random.Random, iterations: int, evaluations: in
         completion=node.completion,
         is_resolved=node.resolved,
         principal_variation=principal_variation(node, best),
-        iterations=iterations,
-        evaluations=evaluations,
+        iterations=used.iterations,
+        evaluations=used.evaluations,
+        questions=used.questions,
         seconds=seconds,
         best_action=node.actions[best],
         safest_action=node.actions[safest_action(node, rng)],

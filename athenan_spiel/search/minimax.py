@@ -11,6 +11,7 @@ from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.search.base import Search, SearchOptions
+from athenan_spiel.search.choice import Decision, best_action, completed_best_action_dual
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.tree import Store
@@ -32,12 +33,13 @@ class MinimaxSearch(Search):
     """A search whose values are minimax values of the tree it has grown.
 
     Args:
-        game, outcome, key: as for every search.
+        game, outcome, key, batched: as for every search.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         known: states proven otherwise, as in earlier matches, which its trees look into.
 
     Attributes:
         looks_into_known: it takes `known`.
+        select: which action a walk through its trees takes of a node that is not resolved.
 
     Raises:
         UnsupportedGameError: as every search.
@@ -56,8 +58,9 @@ class MinimaxSearch(Search):
         completion: bool = True,
         key: Key | None = None,
         known: Known | None = None,
+        batched: bool = True,
     ) -> None:
-        super().__init__(game, outcome=outcome, key=key)
+        super().__init__(game, outcome=outcome, key=key, batched=batched)
         require_kind("completion", completion, bool, SearchError)
         if known is not None and not (completion and self.looks_into_known):
             raise SearchError(
@@ -65,6 +68,7 @@ class MinimaxSearch(Search):
                 f"with completion={completion}"
             )
         self.completion = completion
+        self.select: Decision = completed_best_action_dual if completion else best_action
         self.known = known
 
     def _new_tree(self, store: Store | None) -> MinimaxTree:

@@ -1,7 +1,4 @@
-"""The tree of Descent, UBFM and alpha-beta: a state enters it with all its children, those that end the match valued.
-
-Which action a walk through it takes is in `choice`.
-"""
+"""The tree of Descent, UBFM and alpha-beta: a state enters it with all its children."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ import pyspiel
 
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.outcomes import gain
-from athenan_spiel.search.choice import best_action, completed_best_action_dual
 from athenan_spiel.search.node import Kind, Node, kind_of
 from athenan_spiel.search.proven_states import Known, ProvenValue
 from athenan_spiel.search.tree import Leaf, Store, Tree
@@ -27,9 +23,6 @@ class MinimaxTree(Tree):
 
     Args:
         known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
-
-    Attributes:
-        select: which action a walk takes of a node.
     """
 
     node_type: ClassVar[type[Node]] = Node
@@ -46,7 +39,6 @@ class MinimaxTree(Tree):
     ) -> None:
         super().__init__(outcome=outcome, key=key, completion=completion, store=store, game=game)
         self.known = known
-        self.select = completed_best_action_dual if completion else best_action
 
     def add(
         self,

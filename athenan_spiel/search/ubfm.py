@@ -3,30 +3,100 @@
 Each iteration follows the best unresolved actions from the root to the first state that is not in the tree,
 expands it, and carries its value back. Playing the most selected action of the root instead of the best one
 (`choice.safest`, Algorithm 13) makes it UBFM_s.
+
+With an exploration constant the way down is that of UBFM_s + UCT (the 2019 article, Section 4.3).
 """
 
 from __future__ import annotations
 
+import math
 import random
-from typing import cast
+from dataclasses import dataclass
+from typing import Unpack, cast
 
 import pyspiel
 
-from athenan_spiel.search.minimax import MinimaxSearch
+from athenan_spiel.arguments import require_number
+from athenan_spiel.config.search import LARGEST_FACTOR
+from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.outcomes.infinite import InfiniteTerminal
+from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, Walk
 
 
+@dataclass(frozen=True)
+class BestWithUCT:
+    """Of the unresolved actions the one of best v(s, a), as a share of the worths there are, with UCT's term:
+
+        (1 ± v(s, a) / scale) / 2 + c · sqrt(ln N(s) / N(a(s)))
+
+    Visits N of a state are counted from the one that valued it: N(a(s)) = 1 + n(s, a), N(s) = 1 + the sum of n(s, a).
+    So of a state that was just expanded the best action is taken.
+
+    Attributes:
+        exploration_constant: c; in theory √2.
+        scale: of the outcome.
+    """
+
+    exploration_constant: float
+    scale: float
+
+    def __call__(self, node: Node, rng: random.Random) -> int:
+        """The index of the action; ties are broken by `rng`."""
+        logarithm = math.log(1 + sum(node.visits.values()))
+        best, candidates = -math.inf, []
+        for i, value in enumerate(node.values):
+            if node.resolutions[i]:
+                continue
+            share = (1 + node.kind.won * value / self.scale) / 2
+            score = share + self.exploration_constant * math.sqrt(logarithm / (1 + node.count(i)))
+            if score > best:
+                best, candidates = score, [i]
+            elif score == best:
+                candidates.append(i)
+        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+
+
 class UBFM(MinimaxSearch):
-    """Unbounded best-first minimax with completion and resolution stop."""
+    """Unbounded best-first minimax with completion and resolution stop.
+
+    Args:
+        game, outcome, completion, key, known, batched: as for every `MinimaxSearch`.
+        exploration_constant: c of UCT's term beside the values, zero or more; none: values alone decide.
+
+    Raises:
+        SearchError: as every `MinimaxSearch`; c is negative, not finite or far beyond use, or the outcome is infinite
+            and there is a c.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game | str,
+        *,
+        exploration_constant: float | None = None,
+        **options: Unpack[MinimaxOptions],
+    ) -> None:
+        super().__init__(game, **options)
+        self.exploration_constant = exploration_constant
+        if exploration_constant is not None:
+            require_number("the exploration constant of UBFM", exploration_constant, SearchError)
+            if not 0 <= exploration_constant <= LARGEST_FACTOR:
+                raise SearchError(
+                    f"the exploration constant of UBFM must be from zero to {LARGEST_FACTOR:,}, "
+                    f"got {shown(exploration_constant)}"
+                )
+            if isinstance(self.outcome, InfiniteTerminal):
+                raise SearchError(f"UBFM with UCT adds to values, which must be finite, got {self.outcome!r}")
+            self.select = BestWithUCT(exploration_constant, float(getattr(self.outcome, "scale", 1.0)))
 
     def iteration(
         self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
     ) -> Questions[Node]:
         """One `ubfms_iteration`: expand the one state where the best line leaves the tree, unless it ends before."""
-        walk = Walk(cast(MinimaxTree, tree), state, rng, root)
+        walk = Walk(cast(MinimaxTree, tree), self.select, state, rng, root)
         if walk.reaches_leaf():
             yield from walk.expand()
         return walk.backup()

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 import pyspiel
 
-from athenan_spiel.evaluators.base import Evaluation
+from athenan_spiel.evaluators.base import Evaluation, joined
 from athenan_spiel.games.children import children_of, ended_of, some_of
+from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
 from athenan_spiel.search.node import Node
 
@@ -47,6 +48,7 @@ class Walk:
 
     Args:
         tree: the tree it walks in and adds to.
+        select: which action it takes of a node that is not resolved.
         state: the root's state, not terminal; left as it is.
         rng: breaks ties.
         root: the root's node, where the caller has it already.
@@ -55,10 +57,18 @@ class Walk:
         node: the node the walk stands on; None outside the tree or on a terminal state.
     """
 
-    __slots__ = ("_key", "_path", "_rng", "_state", "_tree", "node")
+    __slots__ = ("_key", "_path", "_rng", "_select", "_state", "_tree", "node")
 
-    def __init__(self, tree: MinimaxTree, state: pyspiel.State, rng: random.Random, root: Node | None = None) -> None:
+    def __init__(
+        self,
+        tree: MinimaxTree,
+        select: Decision,
+        state: pyspiel.State,
+        rng: random.Random,
+        root: Node | None = None,
+    ) -> None:
         self._tree = tree
+        self._select = select
         self._state = state.clone()
         self._rng = rng
         self._path: list[tuple[Node, int]] = []
@@ -68,10 +78,10 @@ class Walk:
     def reaches_leaf(self) -> bool:
         """Go on until the walk stands on a state outside the tree: True; or on a terminal or resolved one: False.
 
-        Each step takes the tree's `select`ed action and counts it in n(s, a).
+        Each step takes the `select`ed action and counts it in n(s, a).
         """
         tree, state, rng, path, node = self._tree, self._state, self._rng, self._path, self.node
-        select = tree.select
+        select = self._select
         while not state.is_terminal():
             if node is None:
                 self._key = tree.key(state)
@@ -107,6 +117,26 @@ class Walk:
             node = parent
         assert node is not None, "a root that is not terminal has a node once it has been reached"
         return node
+
+
+def one_by_one(questions: Questions[T]) -> Questions[T]:
+    """The same, but that each state is asked about by itself, and no two in one question."""
+    try:
+        question = next(questions)
+        while True:
+            if len(question) > 1:
+                answers = []
+                for state in question:
+                    answers.append((yield [state]))
+                answer = joined(answers)
+            else:
+                answer = yield question
+            question = questions.send(answer)
+    except StopIteration as finished:
+        result: T = finished.value
+        return result
+    finally:
+        questions.close()
 
 
 def principal_variation(node: Node, first: int) -> list[int]:

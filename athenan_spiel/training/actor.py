@@ -20,7 +20,8 @@ from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning import Targets, TargetsMethod, make_targets
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.self_play import Match, Round
-from athenan_spiel.search import Budget, make_search
+from athenan_spiel.search import make_search
+from athenan_spiel.search.algorithms import budget_of
 from athenan_spiel.search.choice import Decision, make_decision
 from athenan_spiel.search.proven_states import Known, proofs_to_arrays
 from athenan_spiel.training.model import Weights, make_model
@@ -43,6 +44,8 @@ class MatchRecord:
     """Of the search, over the whole match."""
     evaluations: int
     """States valued by the network in the match."""
+    questions: int
+    """Questions in which the match has asked for them; the network is called once for those of several matches."""
     proofs: Mapping[str, NDArray[Any]] | None
     """The states that the match has proven, for `ResolvedStates.add_arrays`; None where they are not kept."""
 
@@ -107,7 +110,7 @@ class Actor:
             make_search(model.game, search, model.outcome, proven),
             model.evaluator,
             decision,
-            Budget(seconds=search.seconds, iterations=search.iterations, evaluations=search.evaluations),
+            budget_of(search),
             seeds,
             new_store=self._targets.new_store,
         )
@@ -146,6 +149,11 @@ class RoundInPlay:
         return self._round.alive
 
     @property
+    def calls(self) -> int:
+        """Calls of the network so far."""
+        return self._round.calls
+
+    @property
     def evaluations(self) -> int:
         """States valued so far."""
         return self._round.evaluations
@@ -174,5 +182,6 @@ class RoundInPlay:
             length=len(match.history),
             iterations=match.iterations,
             evaluations=match.evaluations,
+            questions=match.questions,
             proofs=proofs_to_arrays(match.tree.proofs()) if self._keep_proofs else None,
         )

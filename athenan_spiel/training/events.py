@@ -116,6 +116,8 @@ class MatchFinished:
     """Of the search, over the whole match."""
     evaluations: int
     """States valued by the network in the match."""
+    questions: int
+    """Questions in which the match has asked for them; those of several matches are one call of the network."""
     targets: int
     """States of the match's tree that join the replay, images by symmetries included, each with the value to learn."""
 
@@ -148,6 +150,8 @@ class RoundFinished:
     """Rounds learned since the run began."""
     evaluations: int
     """States valued by the network in the round."""
+    network_calls: int
+    """Calls of the network in the round."""
     states_learned: int
     """States learned in the round, each as often as it was."""
     search_seconds: float

@@ -168,6 +168,7 @@ class LearnerSide:
             returns=record.returns,
             iterations=record.iterations,
             evaluations=record.evaluations,
+            questions=record.questions,
             targets=len(targets),
         )
         learned = LearningFinished(

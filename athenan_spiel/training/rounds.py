@@ -86,6 +86,7 @@ class Rounds:
                 seconds=self._clock.seconds(),
                 rounds=learner.counters.rounds,
                 evaluations=playing.evaluations,
+                network_calls=playing.calls,
                 states_learned=learner.counters.states_learned - before.states_learned,
                 search_seconds=now() - start - learning_seconds,
                 learning_seconds=learning_seconds,

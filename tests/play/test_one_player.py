@@ -198,7 +198,11 @@ def test_matches_against_mcts_are_refused(tmp_path: Path) -> None:
 def test_the_summary_speaks_of_scores() -> None:
     summary = RunSummary()
     for number, score in enumerate([20.0, 31.0, 24.0], start=1):
-        summary(MatchFinished(matches=number, length=9, returns=(score,), iterations=1, evaluations=1, targets=1))
+        summary(
+            MatchFinished(
+                matches=number, length=9, returns=(score,), iterations=1, evaluations=1, questions=1, targets=1
+            )
+        )
     assert summary.results_text == "score 25 on average; the best of this session is 31"
 
 

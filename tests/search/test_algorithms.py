@@ -25,6 +25,7 @@ from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.search.ubfm import BestWithUCT
 from athenan_spiel.search.uct import UCT
 from athenan_spiel.training import evaluation, load_agent, train
 from athenan_spiel.training.actor import Actor
@@ -42,6 +43,11 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
     "ubfm": ({"algorithm": "ubfm", "completion": False}, UBFM, {"completion": False}),
     "alphabeta": ({"algorithm": "alphabeta"}, AlphaBeta, {"completion": True, "depth": DEEPEST}),
     "alphabeta on values": ({"algorithm": "alphabeta", "completion": False}, AlphaBeta, {"completion": False}),
+    "ubfm with UCT": (
+        {"algorithm": "ubfm", "exploration_constant": 1.5, "batched": False},
+        UBFM,
+        {"exploration_constant": 1.5, "select": BestWithUCT(1.5, 1.0), "batched": False},
+    ),
     "alphabeta to a depth": ({"algorithm": "alphabeta", "depth": 2}, AlphaBeta, {"depth": 2}),
     "descent, bounded": ({"longest_descent": 3}, Descent, {"longest": 3}),
     "mcts": (
@@ -108,7 +114,9 @@ def test_every_target_is_learned_from_the_other_searches(
 
 PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
     "ubfm_s": (UBFM, safest, {"completion": True}),
-    "ubfm": (UBFM, best, {"completion": True}),
+    "ubfm": (UBFM, best, {"completion": True, "exploration_constant": None}),
+    "ubfm_s(1.4)": (UBFM, safest, {"exploration_constant": 1.4}),
+    "ubfm(0)": (UBFM, best, {"exploration_constant": 0.0}),
     "descent": (Descent, best, {"completion": True}),
     "alphabeta": (AlphaBeta, best, {"completion": True, "depth": DEEPEST}),
     "alphabeta(1)": (AlphaBeta, best, {"depth": 1}),
@@ -155,8 +163,8 @@ NO_SEARCH: dict[str, str] = {
     "alphabeta(1.5)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(1.5)'",
     "alphabeta(0)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(0)'",
     "alphabeta(257)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(257)'",
-    "descent(1)": "of the searches alphabeta and mcts alone take a number; got 'descent(1)': write 'descent'",
-    "ubfm_s()": "of the searches alphabeta and mcts alone take a number; got 'ubfm_s()': write 'ubfm_s'",
+    "descent(1)": "descent takes no number; got 'descent(1)': write 'descent'",
+    "ubfm_s()": "ubfm_s takes an exploration constant from zero to 1,000,000, such as ubfm_s(0.5); got 'ubfm_s()'",
 }
 
 
