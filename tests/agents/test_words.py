@@ -96,7 +96,7 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ),
         ("runs/bt6:mcts()", "mcts takes an exploration constant"),
         ("runs/bt6:mcts(1e9)", "mcts takes an exploration constant"),
-        ("runs/bt6:ubfm(2)", "alphabeta and mcts alone take a number; got 'ubfm(2)': write 'ubfm'"),
+        ("runs/bt6:descent(2)", "descent takes no number; got 'descent(2)': write 'descent'"),
         ("mcts", "mcts takes its simulations a move, from 1 to 1,000,000,000, such as mcts:1000; got 'mcts'"),
         ("mcts:", "from 1 to 1,000,000,000"),
         ("mcts:0", "from 1 to 1,000,000,000"),

@@ -321,7 +321,7 @@ def test_what_is_no_text_and_no_settings_is_refused() -> None:
         (lambda: TrainingConfig(matches=0), "matches", "must be at least 1, got 0"),
         (lambda: SearchConfig(algorithm="mtcs"), "search.algorithm", "must be one of 'descent', "),
         (lambda: LearnerConfig(l2="much"), "learner.l2", "must be a finite number, got 'much'"),
-        (lambda: SearchConfig(iterations=None), "search", "must be limited by seconds, iterations or "),
+        (lambda: SearchConfig(iterations=None), "search", "must be limited by seconds, iterations, "),
         (lambda: EncodingConfig(symmetries="rotate"), "encoding.symmetries", "must be 'none', 'all' or, "),
         (lambda: preset("quik"), "preset", "must be one of quick, paper, "),
         (lambda: config_from_dict({"search": {"rounds": 1}}), "search.rounds", "is not a setting: "),
