@@ -89,6 +89,7 @@ def _seconds(budget: Budget) -> float:
     """How long a move takes, roughly."""
     limits = [
         budget.seconds,
+        budget.network_seconds,
         None if budget.iterations is None else budget.iterations * SECONDS_AN_ITERATION,
         None if budget.evaluations is None else budget.evaluations * SECONDS_AN_EVALUATION,
     ]

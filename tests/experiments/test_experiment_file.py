@@ -391,7 +391,7 @@ def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: i
         (
             {"algorithm": "ubfm"},
             "play.algorithm",
-            "='ubfm' needs play.seconds, iterations or evaluations, got none of ",
+            "='ubfm' needs play.seconds, iterations, evaluations or network_seconds, ",
         ),
         ({"iterations": 3}, "play.iterations", "must be none, as 'minimax' looks one action ahead, got 3"),
         ({"decision": "first"}, "play.decision", "must be one of 'best', 'safest', 'securest', got 'first'"),
