@@ -6,6 +6,10 @@ RUN := runs/connect_four
 # How long `make fuzz` tries odd input.
 SECONDS ?= 600
 
+# Tests are shared among processes, one for each core, file by file, as tests of a file share what they have made.
+WORKERS ?= auto
+PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadfile
+
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
@@ -27,7 +31,7 @@ train: $(INSTALLED)
 	$(BIN)/athenan eval $(RUN)@0.1s --against mcts:100 mcts:1000 --matches 40
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow
@@ -42,7 +46,7 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

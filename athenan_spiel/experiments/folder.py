@@ -72,7 +72,7 @@ class ExperimentFolder:
         """Whether the experiment was begun here; False where there is nothing yet.
 
         Raises:
-            ExperimentError: another experiment was, or the folder holds something else, or what nobody can read.
+            ExperimentError: another experiment was, or the folder holds something else, or cannot be read.
         """
         try:
             description = parse_json(read_file(self.path / DESCRIPTION, MOST_DESCRIPTION))

@@ -69,7 +69,7 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         """The action to play in `state`.
 
         Raises:
-            SearchError: nobody is to choose in it, or it is none of the bot's game: OpenSpiel would crash.
+            SearchError: no player is to move in it, or it is not of the bot's game: OpenSpiel would crash.
         """
         require_open_state(self._game, state)
         action: int = super().step(state)

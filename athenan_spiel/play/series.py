@@ -313,7 +313,7 @@ def play_by_itself(
 
     Args:
         player: the same in all matches, so matches differ only by what is random in it, or by their openings.
-        opening_plies, seed: each match begins with so many random actions.
+        opening_plies, seed: each match begins with this many random actions.
         on_match: called with each finished match.
 
     Raises:

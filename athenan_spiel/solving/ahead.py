@@ -1,7 +1,7 @@
 """Children that are decided by one more action: proofs that a search for a proof need not walk to.
 
 Where a side threatens to win, nearly every reply loses at once, and each of those that do would cost a walk from the
-root, a node, and the values of all its children, of which nobody needs one. In Hex 5 x 5 they are five of six states
+root, a node, and the values of all its children, none of which is needed. In Hex 5 x 5 they are five of six states
 of a proof. Looked at from their parent, they cost a few children each, and no value. What holds:
 
 1. What it says is a proof: the mover of the state has an action that ends the match, won.

@@ -275,7 +275,7 @@ def _lengths(root: Node) -> dict[int, int]:
 
 
 def _keeping(node: Node) -> list[int]:
-    """The proven actions of a resolved node that are worth what it is: by c(s, a), and if nobody wins by v(s, a)."""
+    """The proven actions of a resolved node that are worth what it is: by c(s, a), and if neither wins by v(s, a)."""
     proven = [i for i, resolved in enumerate(node.resolutions) if resolved and node.completions[i] == node.completion]
     if node.completion:
         return proven

@@ -196,7 +196,7 @@ class _Crew(Generic[T]):
 
 
 def _serve(connection: Connection, stopping: Event, parent: int) -> None:
-    """Do the tasks that come through `connection` until None comes, or nobody is there any more.
+    """Do the tasks that come through `connection` until None comes, or the other end is gone.
 
     What asks the experiment to stop is its first process's to hear, which tells this one by `stopping`.
     """

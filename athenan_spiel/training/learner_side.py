@@ -91,7 +91,7 @@ class LearnerSide:
 
     @property
     def network(self) -> ValueNetwork:
-        """The network that learns; nobody else's."""
+        """The network that learns; no one else uses it."""
         return self._learner.network
 
     def published(self) -> PublishedWeights:

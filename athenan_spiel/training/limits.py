@@ -11,7 +11,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 
 LEARNING_SECONDS = 2.0
 """Learning goes on for this long after a request to stop, where all matches of the round have ended, and after the time
-limit. Then the round is dropped, at the time limit the match alone, lest nothing is saved."""
+limit. Then the round is dropped, at the time limit the match alone, so that the rest is saved."""
 
 
 class BrokenOffError(Exception):

@@ -135,7 +135,7 @@ class RunFolder:
             os.close(descriptor)
 
     def require_kept(self) -> None:
-        """Check that the folder is still where it was when it was locked, lest a part of it is made anew.
+        """Check that the folder is still where it was when it was locked, so that no part of it is made anew.
 
         Raises:
             CheckpointError: it was moved or deleted.
@@ -152,7 +152,7 @@ class RunFolder:
             )
 
     def settings(self) -> tuple[str, TrainingConfig]:
-        """The game's string and the settings in `config.toml`, whose outcome nobody has allowed yet to be imported.
+        """The game's string and the settings in `config.toml`, whose outcome must not be imported yet.
 
         Raises:
             ConfigError: they cannot be understood.
@@ -210,7 +210,7 @@ class RunFolder:
             raise CheckpointError(problem, path=paths[-1]) from None
 
     def checkpoint(self, matches: int | None = None) -> Path:
-        """The checkpoint after so many matches, by default the newest.
+        """The checkpoint after a number of matches, by default the newest.
 
         Raises:
             CheckpointError: there is none, or none after just as many.

@@ -33,9 +33,9 @@ STOPPING = "stopping: what is learned is saved in a moment; Ctrl-C again stops a
 
 
 class LinePrinter:
-    """Writes a line at the start, at the end, for each evaluation, and for the rest every so many seconds.
+    """Writes a line at the start, at the end, for each evaluation, and for the rest at intervals.
 
-    Once nothing can be written, as nobody reads any more, it is silent.
+    Once nothing can be written, as the reader is gone, it is silent.
 
     Args:
         stream: where the lines go.

@@ -32,7 +32,7 @@ class ProgressBar:
 
         ath.train("connect_four", listeners=[ath.ProgressBar()])
 
-    Once nothing can be written, as nobody reads any more, it is silent.
+    Once nothing can be written, as the reader is gone, it is silent.
 
     Args:
         stream: where the line goes; by default standard error.

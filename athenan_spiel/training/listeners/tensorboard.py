@@ -31,7 +31,7 @@ class TensorBoard:
     """A listener that writes event files into the folder `path`.
 
     When a run goes on from a checkpoint, TensorBoard is told to forget the steps after it. The file is written by the
-    caller itself: TensorBoard's own writer has a thread, whose errors nobody can catch.
+    caller itself: TensorBoard's own writer has a thread, whose errors cannot be caught.
     """
 
     def __init__(self, path: Path) -> None:
