@@ -252,7 +252,7 @@ def test_matches_are_played_by_the_rules(kind: type[Search], spec: str) -> None:
 
 
 class KeyStore:
-    """A store of observations that keeps what tells its states apart: keys, and for ends their text and worth."""
+    """A store that keeps what tells its states apart: keys, and for ends the observation and the worth."""
 
     leaves = False
 
@@ -261,7 +261,9 @@ class KeyStore:
         self.keys: list[Hashable] = []
 
     def identity(self, state: pyspiel.State) -> Hashable:
-        return (str(state), self.search.outcome(state)) if state.is_terminal() else self.search.key(state)
+        if state.is_terminal():
+            return tuple(state.observation_tensor(0)), self.search.outcome(state)
+        return self.search.key(state)
 
     def append(self, state: pyspiel.State) -> int:
         self.keys.append(self.identity(state))
