@@ -48,6 +48,10 @@ def without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+NOTHING = Evaluation([])
+"""The answer to an empty question."""
+
+
 class Stopwatch:
     """A match's own seconds: it stands still while others are at work. Called while it goes, it says how many."""
 
@@ -97,29 +101,30 @@ class _Batch:
     def __init__(self, submit: Submit) -> None:
         self.states = Joined()
         self.error: Exception | None = None
-        self.answers = Evaluation([])
+        self.answers = NOTHING
         self._submit = submit
         self._pending: Pending[Answer] | None = None
         self._seconds = 0.0
         self._at = 0
 
     def ask(self) -> None:
-        """Ask the evaluator, and do not wait."""
-        with self._failing():
+        """Ask the evaluator, and do not wait; an error is kept for those who have asked."""
+        start = time.perf_counter()
+        try:
             self._pending = self._submit(self.states)
+        except MemoryError:  # memory that runs out is no answer
+            raise
+        except Exception as error:
+            self.error = error
+        self._seconds = time.perf_counter() - start
 
     def wait(self) -> None:
         """Have the answers, or the error."""
-        with self._failing():
-            if self._pending is not None:
-                self.answers = checked(self._pending.result(), self.states)
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Time is taken, and an error kept for those who have asked; memory that runs out is no answer."""
+        if self._pending is None:
+            return
         start = time.perf_counter()
         try:
-            yield
+            self.answers = checked(self._pending.result(), self.states)
         except MemoryError:
             raise
         except Exception as error:
@@ -145,9 +150,11 @@ class _Group(Generic[T]):
 
     def wait(self) -> int:
         """Have all answers; the number of states that were valued."""
+        valued = 0
         for batch in self.batches.values():
             batch.wait()
-        return sum(len(batch.answers.values) for batch in self.batches.values())
+            valued += len(batch.answers.values)
+        return valued
 
     def advance(self, submits: dict[int, Submit], ended: dict[int, T], *, first: bool = False) -> None:
         """Send each match its answer, the first time none, and ask together what they ask then.
@@ -157,16 +164,25 @@ class _Group(Generic[T]):
             ended: what matches have come to, by index.
         """
         running, self.running, self.batches = self.running, [], {}
+        asked: _Batch | None = None
+        last: Evaluator | None = None  # most matches ask the same one
         for index, match, batch, count in running:
             try:
-                question = _asked_next(match, batch, count, first=first)
+                if first or batch is None or batch.error is not None or match.watch is not None:
+                    question = _asked_next(match, batch, count, first=first)
+                else:
+                    question = match.questions.send(batch.next_part(count))
             except StopIteration as end:
                 ended[index] = end.value
                 continue
-            batch = self._batch_of(match.evaluator, submits) if question else None
-            if batch is not None:
-                batch.states.append(question)
-            self.running.append((index, match, batch, len(question)))
+            if not question:
+                self.running.append((index, match, None, 0))
+                continue
+            evaluator = match.evaluator
+            if asked is None or evaluator is not last:
+                last, asked = evaluator, self._batch_of(evaluator, submits)
+            asked.states.append(question)
+            self.running.append((index, match, asked, len(question)))
         for batch in self.batches.values():
             batch.ask()
 
@@ -192,7 +208,7 @@ def _asked_next(match: Playable[T], batch: _Batch | None, count: int, *, first: 
         if first:
             return next(match.questions)
         if batch is None:
-            return match.questions.send(Evaluation([]))
+            return match.questions.send(NOTHING)
         if batch.error is not None:
             return match.questions.throw(batch.error)
         return match.questions.send(batch.next_part(count))

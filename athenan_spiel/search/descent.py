@@ -60,5 +60,5 @@ class Descent(MinimaxSearch):
         for _ in itertools.count() if self.longest is None else range(self.longest):
             if not walk.reaches_leaf():
                 break
-            yield from walk.expand()
+            walk.node = yield from walk.expand()
         return walk.backup()

@@ -153,13 +153,16 @@ def search_under(
         try:
             question = next(iteration)
             while True:
-                evaluations += len(question)
-                questions += len(question) > 0
-                asked = clock() if of_network else 0.0
-                answer = yield question
+                if count := len(question):
+                    evaluations += count
+                    questions += 1
                 if of_network:
+                    asked = clock()
+                    answer = yield question
                     waited += clock() - asked
-                question = iteration.send(answer)
+                    question = iteration.send(answer)
+                else:
+                    question = iteration.send((yield question))
                 if (
                     search.interruptible
                     and iterations > 0

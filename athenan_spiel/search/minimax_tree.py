@@ -69,7 +69,7 @@ class MinimaxTree(Tree):
         self._enter(key, state, node)
         if self.store is not None and self.store.leaves:
             self._add_leaves(self.store, node, children, ended)
-        node.backup()
+        kind.backup(node)
         return node
 
     def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:

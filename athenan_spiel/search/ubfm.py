@@ -98,5 +98,5 @@ class UBFM(MinimaxSearch):
         """One `ubfms_iteration`: expand the one state where the best line leaves the tree, unless it ends before."""
         walk = Walk(cast(MinimaxTree, tree), self.select, state, rng, root)
         if walk.reaches_leaf():
-            yield from walk.expand()
+            walk.node = yield from walk.expand()
         return walk.backup()

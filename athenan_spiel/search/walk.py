@@ -99,9 +99,9 @@ class Walk:
         self.node = node
         return False
 
-    def expand(self) -> Questions[None]:
-        """S ← S ∪ {s} for the leaf s the walk stands on."""
-        self.node = yield from expand(self._tree, self._key, self._state)
+    def expand(self) -> Questions[Node]:
+        """S ← S ∪ {s} for the leaf s the walk stands on. The walk goes on once `node` is what this returns."""
+        return expand(self._tree, self._key, self._state)
 
     def backup(self) -> Node:
         """Carry the values of where the walk stands up to the root, and return the root's node.
@@ -113,7 +113,7 @@ class Walk:
         for parent, i in reversed(self._path):
             if node is not None:
                 parent.update(i, node)
-            parent.backup()
+            parent.kind.backup(parent)
             node = parent
         assert node is not None, "a root that is not terminal has a node once it has been reached"
         return node
