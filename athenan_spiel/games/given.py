@@ -64,12 +64,24 @@ def require_choice(state: pyspiel.State) -> None:
     """Raise `SearchError` unless `state` is one, of whatever game, in which a player is to choose an action."""
     if not hasattr(state, "legal_actions"):
         raise SearchError(f"expected a state of a game, got {shown(state)}")
-    if state.is_terminal() or state.current_player() not in PLAYERS:
-        raise no_choice(state)
+    if state.is_terminal():
+        raise _no_choice(state)
+    mover_of(state)
 
 
-def no_choice(state: pyspiel.State) -> SearchError:
-    """What is to be raised for a state in which none of `PLAYERS` is to choose an action."""
+def mover_of(state: pyspiel.State) -> int:
+    """The player to move, one of `PLAYERS`: whoever acts by who moves asks here.
+
+    Raises:
+        SearchError: none of them is to choose an action in `state`.
+    """
+    mover: int = state.current_player()
+    if mover not in PLAYERS:
+        raise _no_choice(state)
+    return mover
+
+
+def _no_choice(state: pyspiel.State) -> SearchError:
     if state.is_terminal():
         return SearchError(
             f"expected a state with an action to choose, got a terminal one after {shown(state.history())}"

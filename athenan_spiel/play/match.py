@@ -17,6 +17,7 @@ from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, printable, shown
 from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
+from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.driver import Driver, Stopwatch
 from athenan_spiel.play.player import AskingPlayer, Player, require_players
 from athenan_spiel.search.walk import Questions
@@ -131,8 +132,9 @@ class Match:
             self._asked = i
             player.restart_at(state.clone())
         while not state.is_terminal():
-            mover = self._asked = state.current_player()
+            mover = mover_of(state)
             player = self._players[mover]
+            self._asked = mover
             start = self.watch()
             if isinstance(player, AskingPlayer):
                 action = yield from self._thought(player, state.clone())

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import pyspiel
 
-from athenan_spiel.games.given import PLAYERS, no_choice
+from athenan_spiel.games.given import PLAYERS, mover_of
 
 
 def back_up_best(node: Node) -> None:
@@ -69,10 +69,7 @@ def kind_of(state: pyspiel.State) -> Kind:
     Raises:
         SearchError: neither player 0 nor player 1 is to choose an action in it.
     """
-    kind = _OF_PLAYERS.get(state.current_player())
-    if kind is None:
-        raise no_choice(state)
-    return kind
+    return _OF_PLAYERS[mover_of(state)]
 
 
 class Node:
