@@ -88,7 +88,7 @@ def search_speed(game: pyspiel.Game, evaluator: NetworkEvaluator, matches: int, 
                 decision,
                 budget,
                 seeds,
-                new_store=lambda: ObservationStore(evaluator.encoder),
+                new_store=lambda seed: ObservationStore(evaluator.encoder),
             )
             while play.advance() and time.perf_counter() - start < seconds:
                 pass

@@ -33,12 +33,16 @@ class TargetsConfig(Settings):
     """Coefficiented tree learning (the 2019 article): a state updated n times weighs 1 + ⌊log2(n + 1)⌋."""
     leaves: bool = False
     """Tree learning with the non-terminal leaves, which the article leaves out (Remark 3)."""
+    playout_ends: bool = False
+    """Tree learning with ends of random playouts, one from every other state that is learned, in place of the terminal
+    states that the search has seen (the 2019 article, Section 4.1)."""
 
     def check(self) -> None:
         """`coefficients` and `leaves` are set for tree learning alone."""
         if self.method != "tree":
             self.require(not self.coefficients, "coefficients", "false, as only 'tree' has them")
             self.require(not self.leaves, "leaves", "false, as only 'tree' has them")
+            self.require(not self.playout_ends, "playout_ends", "false, as only 'tree' has them")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from athenan_spiel.config import TargetsConfig
 from athenan_spiel.encoding.compact import CompactRows, ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import LearningError
+from athenan_spiel.learning.playout_ends import PlayoutEndsStore
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 
@@ -65,18 +66,21 @@ class TargetsMethod:
 
     read: Callable[[Played], Targets]
     """D of a match."""
-    new_store: Callable[[], ObservationStore] | None
-    """Makes the store that a match's tree needs; none: its observations are not learned."""
+    new_store: Callable[[int], ObservationStore] | None
+    """Makes, of a match's seed, the store that its tree needs; none: the tree's observations are not learned."""
 
 
-def make_targets(config: TargetsConfig, encoder: Encoder) -> TargetsMethod:
-    """The method of the settings, with observations by `encoder`."""
+def make_targets(config: TargetsConfig, encoder: Encoder, outcome: Callable[[pyspiel.State], float]) -> TargetsMethod:
+    """The method of the settings, with observations by `encoder`; ends of playouts are worth their `outcome`."""
+
+    def new_store(seed: int) -> ObservationStore:
+        if config.playout_ends:
+            return PlayoutEndsStore(encoder, outcome, seed, leaves=config.leaves)
+        return ObservationStore(encoder, leaves=config.leaves)
+
     match config.method:
         case "tree":
-            return TargetsMethod(
-                lambda played: tree_targets(played.tree, coefficients=config.coefficients),
-                lambda: ObservationStore(encoder, leaves=config.leaves),
-            )
+            return TargetsMethod(lambda played: tree_targets(played.tree, coefficients=config.coefficients), new_store)
         case "root":
             return TargetsMethod(lambda played: root_targets(played, encoder), None)
         case "terminal":
@@ -88,7 +92,8 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
 
     v(s) is the value as the tree holds it at the end of the match, for a resolved state too. Non-terminal leaves are
     left out, as their values are the network's own, and there are many of them (Remark 3); where the tree's store
-    wants them nonetheless, they are learned with v(s, a).
+    wants them nonetheless, they are learned with v(s, a). Where it holds ends of playouts, these are learned in place
+    of the terminal states.
 
     Args:
         coefficients: weigh states as `coefficient` says; else all alike.
@@ -101,19 +106,26 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
         raise LearningError(
             f"expected a tree that keeps observations, got store={store!r}: give it an ObservationStore"
         )
-    nodes, leaves = tree.nodes, tree.leaves.values()
-    indices = [n.observation for n in nodes] + [i for i, _ in tree.terminals] + [leaf.observation for leaf in leaves]
+    ends = store if isinstance(store, PlayoutEndsStore) else None
+    nodes, leaves, terminals = tree.nodes, tree.leaves.values(), [] if ends else tree.terminals
+    indices = [n.observation for n in nodes] + [i for i, _ in terminals] + [leaf.observation for leaf in leaves]
     if len(indices) != len(store):
         raise LearningError(f"expected a state for each of {len(store)!r} observations, got {len(indices)!r}")
     values = np.empty(len(store), np.float32)
-    values[indices] = (
-        [n.value for n in nodes] + [worth for _, worth in tree.terminals] + [leaf.value for leaf in leaves]
-    )
+    values[indices] = [n.value for n in nodes] + [worth for _, worth in terminals] + [leaf.value for leaf in leaves]
     weights = None
     if coefficients:
         weights = np.ones(len(store), np.float32)
         weights[indices[: len(nodes)]] = list(map(coefficient, nodes))
-    return Targets(store.chunks(), values, weights)
+    targets = Targets(store.chunks(), values, weights)
+    return targets if ends is None else _with_ends(targets, ends)
+
+
+def _with_ends(targets: Targets, store: PlayoutEndsStore) -> Targets:
+    """`targets`, and the ends of playouts with their worth, each of weight 1."""
+    worths = np.array(store.worths, np.float32)
+    weights = None if targets.weights is None else np.concatenate([targets.weights, np.ones_like(worths)])
+    return Targets([*targets.rows, *store.ends.chunks()], np.concatenate([targets.values, worths]), weights)
 
 
 def coefficient(node: Node) -> int:

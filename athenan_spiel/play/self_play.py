@@ -99,7 +99,7 @@ class Round(Driver[Match]):
     Args:
         evaluator: answers at once when called or, by its `submit`, later.
         seeds: one for each match.
-        new_store: makes the store of a match's observations; without it the trees keep none.
+        new_store: makes, of its seed, the store of a match's observations; without it the trees keep none.
     """
 
     def __init__(
@@ -111,12 +111,12 @@ class Round(Driver[Match]):
         budget: Budget,
         seeds: Sequence[int],
         *,
-        new_store: Callable[[], Store] | None = None,
+        new_store: Callable[[int], Store] | None = None,
     ) -> None:
         self._next = 0
         matches = []
         for seed in seeds:
-            store = new_store() if new_store else None
+            store = new_store(seed) if new_store else None
             watch = Stopwatch() if budget.timed else None
             questions = self_play(game, search, decision, budget, seed, store, watch)
             matches.append(_Playing(questions, evaluator, watch))

@@ -77,7 +77,7 @@ class Actor:
     def __init__(self, game: pyspiel.Game, config: TrainingConfig, outcome: Outcome) -> None:
         self._config = config
         self._model = make_model(game, config, outcome)
-        self._targets = make_targets(config.targets, self._model.encoder)
+        self._targets = make_targets(config.targets, self._model.encoder, outcome)
         self._version: int | None = None
 
     @property

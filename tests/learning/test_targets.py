@@ -166,8 +166,8 @@ class HandMade:
 
 def match_by_hand(method: TargetsConfig) -> tuple[HandMade, Any]:
     """The root, A and C were expanded, and the root's value has grown since its action was decided."""
-    learning = make_targets(method, NameEncoder())  # type: ignore[arg-type]
-    store = learning.new_store() if learning.new_store else None
+    learning = make_targets(method, NameEncoder(), gain)  # type: ignore[arg-type]
+    store = learning.new_store(1) if learning.new_store else None
     tree = MinimaxTree(outcome=score, key=str, store=store)
     path = [GAME.state(*["A", "C", "F"][:i]) for i in range(4)]
     for state in path[:3]:
@@ -244,7 +244,7 @@ def test_the_bytes_of_targets_are_those_of_all_arrays() -> None:
 
 
 def play(kind: type[Descent | UBFM], method: TargetsConfig, seed: int) -> tuple[Match, Targets]:
-    learning = make_targets(method, NameEncoder())  # type: ignore[arg-type]
+    learning = make_targets(method, NameEncoder(), gain)  # type: ignore[arg-type]
     search = kind(GAME, outcome=score, key=str)  # type: ignore[arg-type]
     budget = Budget(iterations=1 + seed % 3)
     matches = Round(GAME, search, Recorder(), best, budget, [seed], new_store=learning.new_store)  # type: ignore[arg-type]

@@ -117,7 +117,7 @@ def test_rounds_of_the_other_searches(kind: type[Search], options: dict[str, Any
     alone = [everything(play_alone(search, seed, budget)) for seed in SEEDS[:3]]
     encoder = Encoder(game)
     for count in (2, 3):
-        together = play_round(search, guess, SEEDS[:count], budget, new_store=lambda: ObservationStore(encoder))
+        together = play_round(search, guess, SEEDS[:count], budget, new_store=lambda seed: ObservationStore(encoder))
         for match, expected in zip(together, alone, strict=False):
             indices = [node.observation for node in match.tree.nodes] + [i for i, _ in match.tree.terminals]
             assert sorted(indices) == list(range(len(indices)))
@@ -276,7 +276,7 @@ def test_every_expanded_and_every_terminal_state_is_stored_once(kind: type[Searc
     search = make_search(kind, spec)
     stores: list[KeyStore] = []
 
-    def new_store() -> KeyStore:
+    def new_store(seed: int) -> KeyStore:
         stores.append(KeyStore(search))
         return stores[-1]
 
@@ -336,7 +336,7 @@ class HistoryEncoder:
 
 def test_targets_are_the_values_of_the_tree() -> None:
     search = make_search(Descent, "tic_tac_toe")
-    for match in play_round(search, guess, SEEDS[:2], new_store=lambda: ObservationStore(HistoryEncoder())):  # type: ignore[arg-type]
+    for match in play_round(search, guess, SEEDS[:2], new_store=lambda seed: ObservationStore(HistoryEncoder())):  # type: ignore[arg-type]
         targets = tree_targets(match.tree)
         rows = np.concatenate([pack.unpack() for pack in targets.rows])
         assert len(rows) == len(targets.values) == len(match.tree.nodes) + len(match.tree.terminals)

@@ -101,7 +101,9 @@ def test_every_search_trains(settings: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["alphabeta", "mcts"])
-@pytest.mark.parametrize("targets", [{"method": "root"}, {"method": "terminal"}, {"leaves": True}], ids=str)
+@pytest.mark.parametrize(
+    "targets", [{"method": "root"}, {"method": "terminal"}, {"leaves": True}, {"playout_ends": True}], ids=str
+)
 def test_every_target_is_learned_from_the_other_searches(
     algorithm: str, targets: dict[str, Any], tmp_path: Path
 ) -> None:
