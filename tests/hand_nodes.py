@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
-from athenan_spiel.search.node import Kind
+from collections.abc import Mapping, Sequence
+
+from fake_game import FIRST_ACTION
+
+from athenan_spiel.search.node import Kind, Node
 
 
 def kind(maximises: bool) -> Kind:
     """The kind of a node where player 0 is to move, or of one where player 1 is."""
     return Kind.MAXIMISER if maximises else Kind.MINIMISER
+
+
+def node_of(
+    worth: Sequence[float],
+    *,
+    maximises: bool = True,
+    proven: Mapping[int, int] | None = None,
+    visits: Mapping[int, int] | None = None,
+) -> Node:
+    """A node written for a maximiser; a minimiser's has the signs of values and completions turned.
+
+    Args:
+        worth: v(s, a) of each action; these are numbered from the fake game's first on.
+        proven: c(s, a) of the resolved actions, by index.
+        visits: n(s, a), by index.
+    """
+    sign = 1 if maximises else -1
+    node = Node(range(FIRST_ACTION, FIRST_ACTION + len(worth)), [sign * w for w in worth], kind(maximises))
+    for i, completion in (proven or {}).items():
+        node.resolve(i, sign * completion)
+    node.visits = dict(visits or {})
+    return node

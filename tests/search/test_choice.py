@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
-from hand_nodes import kind
+from hand_nodes import node_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,15 +27,6 @@ from athenan_spiel.search.choice import (
 from athenan_spiel.search.node import Node
 
 PLAYERS = pytest.mark.parametrize("maximises", [True, False], ids=["maximiser", "minimiser"])
-
-
-def node_of(values: Sequence[float], *, maximises: bool, proven: dict[int, int] | None = None) -> Node:
-    """A node written for a maximiser (a minimiser's signs are turned); `proven` maps resolved actions to their gain."""
-    sign = 1 if maximises else -1
-    node = Node(range(100, 100 + len(values)), [sign * v for v in values], kind(maximises))
-    for i, completion in (proven or {}).items():
-        node.resolve(i, sign * completion)
-    return node
 
 
 def test_best_and_safest_are_the_articles_orders() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand_nodes import kind
+from hand_nodes import node_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,15 +30,6 @@ from athenan_spiel.search.node import Node
 
 PLAYERS = pytest.mark.parametrize("maximises", [True, False], ids=["maximiser", "minimiser"])
 WORTH = [0.3, 0.9, 0.1, 0.5]
-
-
-def node_of(worth: Sequence[float], *, maximises: bool = True, proven: dict[int, int] | None = None) -> Node:
-    """A node written for a maximiser; a minimiser's signs are turned."""
-    sign = 1 if maximises else -1
-    node = Node(range(100, 100 + len(worth)), [sign * w for w in worth], kind(maximises))
-    for i, completion in (proven or {}).items():
-        node.resolve(i, sign * completion)
-    return node
 
 
 class GridRandom(random.Random):

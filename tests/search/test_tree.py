@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from fake_game import FIRST_ACTION, FakeGame, FakeState, first, same, score, second
-from hand_nodes import kind
+from hand_nodes import kind, node_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,16 +30,14 @@ class Arc(NamedTuple):
     r: bool = False
 
 
-def node_of(arcs: Sequence[Arc], *, maximises: bool) -> Node:
+def node_with(arcs: Sequence[Arc], *, maximises: bool) -> Node:
     """A node with these arcs, written for a maximiser; a minimiser's has the signs of c and v turned."""
-    sign = 1 if maximises else -1
-    node = Node([FIRST_ACTION + i for i in range(len(arcs))], [sign * arc.v for arc in arcs], kind(maximises))
-    for i, arc in enumerate(arcs):
-        if arc.r or arc.c:
-            node.resolve(i, sign * arc.c)
-        if arc.n:
-            node.visits[i] = arc.n
-    return node
+    return node_of(
+        [arc.v for arc in arcs],
+        maximises=maximises,
+        proven={i: arc.c for i, arc in enumerate(arcs) if arc.r or arc.c},
+        visits={i: arc.n for i, arc in enumerate(arcs) if arc.n},
+    )
 
 
 def chosen(choice: Choice, node: Node) -> set[int]:
@@ -98,14 +96,14 @@ CHOICES = [
 @pytest.mark.parametrize("maximises", [True, False], ids=["maximiser", "minimiser"])
 @pytest.mark.parametrize(("choice", "arcs", "expected"), CHOICES)
 def test_order_of_choice(choice: Choice, arcs: list[Arc], expected: set[int], maximises: bool) -> None:
-    assert chosen(choice, node_of(arcs, maximises=maximises)) == expected
+    assert chosen(choice, node_with(arcs, maximises=maximises)) == expected
     last = len(arcs) - 1
-    assert chosen(choice, node_of(arcs[::-1], maximises=maximises)) == {last - i for i in expected}, "order matters"
+    assert chosen(choice, node_with(arcs[::-1], maximises=maximises)) == {last - i for i in expected}, "order matters"
 
 
 @pytest.mark.parametrize("choice", [best_action, completed_best_action, completed_best_action_dual, safest_action])
 def test_a_tie_is_drawn_evenly(choice: Choice) -> None:
-    node = node_of([Arc(0, 0.5)] * 4, maximises=True)
+    node = node_with([Arc(0, 0.5)] * 4, maximises=True)
     rng = random.Random(3)
     counts = Counter(choice(node, rng) for _ in range(4000))
     # Four standard deviations of a count of mean 1000.
@@ -123,7 +121,7 @@ class NoDraws(random.Random):
 
 @pytest.mark.parametrize("choice", [completed_best_action, completed_best_action_dual, safest_action])
 def test_nothing_is_drawn_where_the_order_decides(choice: Choice) -> None:
-    assert choice(node_of([Arc(0, 0.1), Arc(0, 0.7, n=1), Arc(0, 0.3)], maximises=True), NoDraws()) == 1
+    assert choice(node_with([Arc(0, 0.1), Arc(0, 0.7, n=1), Arc(0, 0.3)], maximises=True), NoDraws()) == 1
 
 
 def test_figure_3_a_proven_win_is_chosen_over_a_larger_estimate() -> None:
@@ -166,7 +164,7 @@ BACKUPS = {
 @pytest.mark.parametrize(("arcs", "expected"), [pytest.param(*case, id=name) for name, case in BACKUPS.items()])
 def test_backup(arcs: list[Arc], expected: tuple[int, float, bool], maximises: bool) -> None:
     """Clause 4: (c(s), v(s)) is the mover's best pair, r(s) = 1 where |c(s)| = 1 or every r(s, a) = 1."""
-    node = node_of(arcs, maximises=maximises)
+    node = node_with(arcs, maximises=maximises)
     node.backup()
     sign = 1 if maximises else -1
     completion, value, resolved = expected
@@ -184,7 +182,7 @@ ARCS = st.lists(
 
 @given(ARCS, st.booleans())
 def test_backup_is_the_best_pair_in_lexicographic_order(arcs: list[Arc], maximises: bool) -> None:
-    node = node_of(arcs, maximises=maximises)
+    node = node_with(arcs, maximises=maximises)
     node.backup()
     best = kind(maximises).best
     assert (node.completion, node.value) == best(zip(node.completions, node.values, strict=True))
@@ -194,7 +192,7 @@ def test_backup_is_the_best_pair_in_lexicographic_order(arcs: list[Arc], maximis
 
 def test_a_proof_is_never_taken_back() -> None:
     """Clause 3."""
-    node = node_of([Arc(0, 0.5), Arc(0, 0.2)], maximises=True)
+    node = node_with([Arc(0, 0.5), Arc(0, 0.2)], maximises=True)
     for completion in (-1, 1, 0):
         node.resolve(0, completion)
     assert (list(node.completions), list(node.resolutions), node.unresolved) == ([-1, 0], [1, 0], 1)
@@ -202,8 +200,8 @@ def test_a_proof_is_never_taken_back() -> None:
 
 @pytest.mark.parametrize("resolved", [True, False])
 def test_update_takes_over_what_the_child_knows(resolved: bool) -> None:
-    parent = node_of([Arc(0, 0.5), Arc(0, 0.2)], maximises=True)
-    child = node_of([Arc(-1, -2, r=True) if resolved else Arc(0, -2)], maximises=True)
+    parent = node_with([Arc(0, 0.5), Arc(0, 0.2)], maximises=True)
+    child = node_with([Arc(-1, -2, r=True) if resolved else Arc(0, -2)], maximises=True)
     child.backup()
     parent.update(1, child)
     assert parent.values == [0.5, -2.0]

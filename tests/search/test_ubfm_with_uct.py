@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 import pytest
-from hand_nodes import kind
+from hand_nodes import node_of
 from oracles.brute_force import BruteForce, load
 from oracles.evaluators import noise
 from oracles.proofs import check_proofs
@@ -16,18 +16,10 @@ from oracles.proofs import check_proofs
 from athenan_spiel.errors import SearchError
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, Budget, think
-from athenan_spiel.search.node import Node
 from athenan_spiel.search.ubfm import BestWithUCT
 
 GAME = load("tic_tac_toe")
 START = GAME.new_initial_state()
-
-
-def node_of(worth: list[float], visits: dict[int, int], *, maximises: bool = True) -> Node:
-    """A node whose actions are worth this to who is to move."""
-    node = Node(range(len(worth)), [w if maximises else -w for w in worth], kind(maximises))
-    node.visits = visits
-    return node
 
 
 @pytest.mark.parametrize("maximises", [True, False])
@@ -36,7 +28,7 @@ def test_the_formula_by_hand(maximises: bool) -> None:
 
     They are equal where c (1.1774 - 0.5887) = 0.2, at c = 0.33972.
     """
-    node = node_of([0.5, 0.1], {0: 3}, maximises=maximises)
+    node = node_of([0.5, 0.1], visits={0: 3}, maximises=maximises)
     crossing = 0.2 / (math.sqrt(math.log(4)) - math.sqrt(math.log(4) / 4))
     assert crossing == pytest.approx(0.33972, abs=1e-5)
     rng = random.Random(0)
@@ -45,19 +37,19 @@ def test_the_formula_by_hand(maximises: bool) -> None:
 
 
 def test_values_are_shares_of_the_outcomes_scale() -> None:
-    node = node_of([4.0, 0.8], {0: 3})
+    node = node_of([4.0, 0.8], visits={0: 3})
     assert BestWithUCT(0.33, 8.0)(node, random.Random(0)) == 0
     assert BestWithUCT(0.35, 8.0)(node, random.Random(0)) == 1
 
 
 def test_of_a_state_just_expanded_the_best_is_taken_and_ties_are_drawn() -> None:
-    assert BestWithUCT(9.0, 1.0)(node_of([0.1, 0.3, 0.2], {}), random.Random(0)) == 1
-    drawn = {BestWithUCT(9.0, 1.0)(node_of([0.3, 0.1, 0.3], {}), random.Random(seed)) for seed in range(30)}
+    assert BestWithUCT(9.0, 1.0)(node_of([0.1, 0.3, 0.2], visits={}), random.Random(0)) == 1
+    drawn = {BestWithUCT(9.0, 1.0)(node_of([0.3, 0.1, 0.3], visits={}), random.Random(seed)) for seed in range(30)}
     assert drawn == {0, 2}
 
 
 def test_resolved_actions_are_not_gone_into() -> None:
-    node = node_of([0.9, 0.1], {})
+    node = node_of([0.9, 0.1], visits={})
     node.resolve(0, 0)
     assert BestWithUCT(0.0, 1.0)(node, random.Random(0)) == 1
 
