@@ -2,7 +2,7 @@
 
 1. What comes out is what `play_together` gives in one process: a match depends on its number alone. Matches that gain
    by it are played side by side within a process, the same ones whatever the number of processes.
-2. Where seconds limit a move, each process plays one match at a time, so that nobody thinks on another's core.
+2. Where seconds limit a move, each process plays one match at a time, so that no match thinks on another's core.
 3. A network computes with its share of the cores.
 4. Players that `pickle` does not take stay in this process, which then plays all matches.
 """

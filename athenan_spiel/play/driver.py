@@ -89,7 +89,7 @@ class Playable(Protocol[T_co]):
 
     @property
     def watch(self) -> Stopwatch | None:
-        """The match's own time; None where nobody wants to know."""
+        """The match's own time; None where it is not asked for."""
 
 
 Submit = Callable[[Sequence[pyspiel.State]], Pending[Answer]]
