@@ -181,6 +181,11 @@ STRIKES_BACK_OTHELLO = dataclasses.replace(
 )
 """Othello 8 x 8 of the same."""
 
+STRIKES_BACK_OTHELLO_10 = dataclasses.replace(
+    STRIKES_BACK_OTHELLO, network=NetworkConfig(architecture="r2", filters=59, neurons=128)
+)
+"""Othello 10 x 10 of the same; Ludii has it: `ludii(game=Reversi,options=Board Size/10x10)`."""
+
 STRIKES_BACK_HEX = dataclasses.replace(
     _A_PARAMETERS,
     search=dataclasses.replace(_A_PARAMETERS.search, seconds=2.0),
@@ -189,6 +194,15 @@ STRIKES_BACK_HEX = dataclasses.replace(
     replay=ReplayConfig(method="per_match", matches=250, sampling=0.02),
 )
 """Hex 11 x 11 of the same: B-parameters, and the network of h₃."""
+
+STRIKES_BACK_HEX_C = dataclasses.replace(
+    STRIKES_BACK_HEX,
+    search=dataclasses.replace(STRIKES_BACK_HEX.search, seconds=1.0),
+    network=NetworkConfig(architecture="c", filters=150, neurons=81),
+    replay=ReplayConfig(method="none"),
+    learner=LearnerConfig(batch_size=2048),
+)
+"""The same for h₁ and h₂: the C-network, 1 s a move, no experience replay and B = 2048."""
 
 _MSB = "Minimax Strikes Back, first version, Section 5.1 and Table 2"
 ALL: Mapping[str, Preset] = {
@@ -204,7 +218,9 @@ ALL: Mapping[str, Preset] = {
     "strikes_back": Preset("Minimax Strikes Back (2023), Section 3.1.1 and Table 2", STRIKES_BACK),
     "strikes_back_breakthrough": Preset(f"{_MSB}: Breakthrough", STRIKES_BACK_BREAKTHROUGH),
     "strikes_back_othello": Preset(f"{_MSB}: Othello", STRIKES_BACK_OTHELLO),
-    "strikes_back_hex": Preset(f"{_MSB}: Hex 11 x 11", STRIKES_BACK_HEX),
+    "strikes_back_othello_10": Preset(f"{_MSB}: Othello 10 x 10", STRIKES_BACK_OTHELLO_10),
+    "strikes_back_hex": Preset(f"{_MSB}: Hex 11 x 11, h3", STRIKES_BACK_HEX),
+    "strikes_back_hex_c": Preset(f"{_MSB}: Hex 11 x 11, h1 and h2", STRIKES_BACK_HEX_C),
 }
 """Every preset by its name; sections are the article's where no other paper is named."""
 

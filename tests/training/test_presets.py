@@ -23,8 +23,10 @@ def replay_of(config: TrainingConfig) -> tuple[object, ...]:
             return replay.method, replay.matches, replay.duplication
         case "plain":
             return replay.method, replay.states, replay.sampling
-        case _:
+        case "per_match":
             return replay.method, replay.matches, replay.sampling
+        case _:
+            return (replay.method,)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,9 @@ def replay_of(config: TrainingConfig) -> tuple[object, ...]:
         ("strikes_back", 3, 3000, 1e-3, (0.999, 1e-7), ("stratified", 100, 3.0)),
         ("strikes_back_breakthrough", 1, 3000, 1e-3, (0.999, 1e-7), ("plain", 2_000_000, 0.05)),
         ("strikes_back_othello", 1, 3000, 1e-3, (0.999, 1e-7), ("plain", 2_000_000, 0.05)),
+        ("strikes_back_othello_10", 1, 3000, 1e-3, (0.999, 1e-7), ("plain", 2_000_000, 0.05)),
         ("strikes_back_hex", 2, 3000, 1e-3, (0.999, 1e-7), ("per_match", 250, 0.02)),
+        ("strikes_back_hex_c", 1, 2048, 1e-3, (0.999, 1e-7), ("none",)),
     ],
 )
 def test_search_and_learning(
@@ -72,7 +76,9 @@ def test_search_and_learning(
         ("strikes_back", "r2", 132, 8, 477, None),
         ("strikes_back_breakthrough", "c", 166, None, 751, None),
         ("strikes_back_othello", "r2", 59, None, 213, None),
+        ("strikes_back_othello_10", "r2", 59, None, 128, None),
         ("strikes_back_hex", "r1", 240, None, 1024, None),
+        ("strikes_back_hex_c", "c", 150, None, 81, None),
     ],
 )
 def test_networks(
@@ -98,7 +104,9 @@ def test_networks(
         ("strikes_back", "gain", 360 * HOURS, None, None, None, False, "none"),
         ("strikes_back_breakthrough", "additive_depth", 720 * HOURS, None, 10_000_000, None, False, "none"),
         ("strikes_back_othello", "score", 720 * HOURS, None, 10_000_000, None, False, "none"),
+        ("strikes_back_othello_10", "score", 720 * HOURS, None, 10_000_000, None, False, "none"),
         ("strikes_back_hex", "additive_depth", 720 * HOURS, None, 10_000_000, None, True, "rotate_180"),
+        ("strikes_back_hex_c", "additive_depth", 720 * HOURS, None, 10_000_000, None, True, "rotate_180"),
     ],
 )
 def test_what_is_played_for_and_for_how_long(
