@@ -8,7 +8,7 @@ SECONDS ?= 600
 
 # Tests are shared among processes, one for each core, file by file, as tests of a file share what they have made.
 WORKERS ?= auto
-PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadfile
+PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
