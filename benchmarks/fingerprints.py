@@ -8,7 +8,7 @@ checkout:
     python benchmarks/fingerprints.py /tmp/before.json             # in a checkout of the version before
     python benchmarks/fingerprints.py --against /tmp/before.json   # in the new one; ends with 1 if anything differs
 
-It uses nothing of the library but what users do. The fake of Ludii is that of `tests/ludii`. About two minutes.
+It uses nothing of the library but what users do. The fake of Ludii is that of `tests/ludii`. About half a minute.
 """
 
 from __future__ import annotations

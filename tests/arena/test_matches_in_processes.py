@@ -75,7 +75,7 @@ def network(threads: int | None = 1) -> NetworkEvaluator:
     return evaluator
 
 
-def thinker(budget: Budget, evaluator: Any = flat, seed: int = 0) -> AthenanBot:
+def asking_bot(budget: Budget, evaluator: Any = flat, seed: int = 0) -> AthenanBot:
     return AthenanBot(Agent(GAME, UBFM(GAME), evaluator, budget=budget, rng=random.Random(seed)))
 
 
@@ -114,7 +114,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_processes_change_no_result() -> None:
     """Sixteen matches a part, two processes; then one after the other, in this one."""
     budget = Budget(iterations=3)
-    players = sides(lambda seed: thinker(budget, network(), seed))
+    players = sides(lambda seed: asking_bot(budget, network(), seed))
     many = contents(play(players, 18, at_once=16))
     assert many == contents(play(players, 18, at_once=1))
     assert len(many) == 18
@@ -170,7 +170,7 @@ def test_how_many_processes(
 ) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 4)
     monkeypatch.setattr(processes, "free_memory", lambda: None)
-    players = sides(lambda seed: thinker(budget))
+    players = sides(lambda seed: asking_bot(budget))
     together = processes.parts(players, fixtures(GAME, matches, 2, 0), at_once)
     assert processes._processes(GAME, players, together, at_once) == count
 
@@ -178,7 +178,7 @@ def test_how_many_processes(
 def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 4)
     monkeypatch.setattr(processes, "free_memory", lambda: 2_500_000_000)
-    players = sides(lambda seed: thinker(Budget(seconds=1.0)))
+    players = sides(lambda seed: asking_bot(Budget(seconds=1.0)))
     together = processes.parts(players, fixtures(GAME, 40, 2, 0))
     assert processes._processes(GAME, players, together, None) == 2
     monkeypatch.setattr(processes, "free_memory", lambda: 1)
@@ -193,7 +193,7 @@ def test_bots_that_do_not_say_how_long_they_think_play_in_turn() -> None:
 
 @pytest.mark.parametrize(("threads", "given"), [(4, 1), (None, 1), (1, 1)])
 def test_a_network_has_its_share_of_the_cores(threads: int | None, given: int) -> None:
-    data = processes._pickled(sides(lambda seed: thinker(Budget(seconds=1.0), network(threads), seed)), 1)
+    data = processes._pickled(sides(lambda seed: asking_bot(Budget(seconds=1.0), network(threads), seed)), 1)
     assert data is not None
     found = pickle.loads(data)[0][0].evaluator
     assert found.engine.config.threads == given
