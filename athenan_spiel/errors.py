@@ -114,6 +114,14 @@ class MatchAbandonedError(AthenanError):
     """The person who plays has ended the match, or the input has ended."""
 
 
+class ProgramError(AthenanError):
+    """Another program, an engine that plays, cannot be started, has ended, or speaks nonsense."""
+
+
+class ProgramTimeoutError(ProgramError):
+    """Such a program has taken too long."""
+
+
 class EncodingError(AthenanError, ValueError):
     """An array that states were to be encoded into has another shape or type than they need."""
 

@@ -49,6 +49,10 @@ class MatchResult:
         returns: `state.returns()` at the end, one number a player; after a forfeit -1 for who failed, 1 for the other.
         seconds: what each player took for its moves, one number a player.
         forfeit: None where the match was played to its end.
+        movers: who chose each action after the opening.
+        move_seconds: how long it took for that, one number an action.
+        evaluations, questions: states that each player has asked the values of, and in how many questions, one number
+            a player; 0 for a player whose questions no driver answers.
     """
 
     history: tuple[int, ...]
@@ -56,6 +60,10 @@ class MatchResult:
     returns: tuple[float, ...]
     seconds: tuple[float, ...]
     forfeit: Forfeit | None = None
+    movers: tuple[int, ...] = ()
+    move_seconds: tuple[float, ...] = ()
+    evaluations: tuple[int, ...] = ()
+    questions: tuple[int, ...] = ()
 
     @property
     def opening(self) -> tuple[int, ...]:
@@ -106,6 +114,10 @@ class Match:
         self._opening_plies = len(opening)
         self._forfeits = forfeits
         self._seconds = [0.0] * len(players)
+        self._movers: list[int] = []
+        self._move_seconds: list[float] = []
+        self._evaluations = [0] * len(players)
+        self._questions = [0] * len(players)
         self._asked: int | None = None
         """The player whose turn it is to do something: an error that comes meanwhile is its own."""
         self.evaluator: Evaluator | None = None
@@ -137,26 +149,32 @@ class Match:
             self._asked = mover
             start = self.watch()
             if isinstance(player, AskingPlayer):
-                action = yield from self._thought(player, state.clone())
+                action = yield from self._thought(player, state.clone(), mover)
             else:
                 action = player.step(state.clone())
-            self._seconds[mover] += self.watch() - start
+            seconds = self.watch() - start
+            self._seconds[mover] += seconds
             if not _is_legal(state, action):
                 raise AgentError(_complaint(state, f"player {mover} ({type(player).__name__})", action))
             for i, other in enumerate(self._players):
                 self._asked = i
                 if i != mover:
                     other.inform_action(state.clone(), mover, action)
+            self._movers.append(mover)
+            self._move_seconds.append(seconds)
             self._asked = None  # what fails in applying a legal action is the game
             state.apply_action(action)
 
-    def _thought(self, player: AskingPlayer, state: pyspiel.State) -> Questions[int]:
+    def _thought(self, player: AskingPlayer, state: pyspiel.State, player_id: int) -> Questions[int]:
         """The player's action. What could not be answered with other matches' questions is asked once more, alone."""
         self.evaluator = player.evaluator
         thought = player.thinks(state, self.watch)
         try:
             question = next(thought)
             while True:
+                if question:
+                    self._evaluations[player_id] += len(question)
+                    self._questions[player_id] += 1
                 try:
                     evaluation = yield question
                 except Exception:
@@ -171,8 +189,17 @@ class Match:
         returns = self._state.returns()
         if forfeit is not None:
             returns = [-1.0 if i == forfeit.player_id else 1.0 for i in range(len(self._players))]
-        history, seconds = tuple(self._state.history()), tuple(self._seconds)
-        return MatchResult(history, self._opening_plies, tuple(returns), seconds, forfeit)
+        return MatchResult(
+            history=tuple(self._state.history()),
+            opening_plies=self._opening_plies,
+            returns=tuple(returns),
+            seconds=tuple(self._seconds),
+            forfeit=forfeit,
+            movers=tuple(self._movers),
+            move_seconds=tuple(self._move_seconds),
+            evaluations=tuple(self._evaluations),
+            questions=tuple(self._questions),
+        )
 
 
 def reason_of(failure: Exception) -> str:

@@ -1,0 +1,204 @@
+"""A program beside this one, talked to in lines of text: what is under GTP, UCI and AEI.
+
+The program is not trusted to behave. Its promises:
+
+1. Nothing waits for ever: `send` never waits, `line` until its deadline, `close` for `CLOSING_SECONDS` twice.
+2. What the program says is bounded in memory, however much it says and however long its lines are. While nobody asks,
+   it has to wait with the rest.
+3. What is wrong is a `ProgramError` that names the program, and says what it last wrote to its standard error.
+4. It ends with its object, and at the latest with this process, and so do the programs that it has begun, where the
+   system knows groups of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from typing import IO
+
+from athenan_spiel.errors import AgentError, ProgramError, ProgramTimeoutError, printable, shown
+
+LONGEST_LINE = 65_536
+"""Bytes of a line; the rest of a longer one is dropped."""
+MOST_LINES = 10_000
+"""Lines that wait to be read."""
+MOST_SENT = 1_000
+"""Lines that wait to be taken by the program."""
+CLOSING_SECONDS = 0.5
+"""How long a program may take to end when its input does, and then when it is told to."""
+LAST_WORDS = 3
+"""Lines of standard error that stand in an error."""
+
+
+def command_of(text: str) -> tuple[str, ...]:
+    """The words of a command line, by a shell's rules of quoting; no shell is asked.
+
+    Raises:
+        AgentError: a quotation does not end, or there is no word.
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise AgentError(f"expected a program and its options, got {shown(text)}: {error}") from None
+    if not words:
+        raise AgentError(f"expected a program and its options, got {shown(text)}")
+    return words
+
+
+class Program:
+    """A program that runs. The file's docstring numbers its promises.
+
+    Args:
+        command: the program's file or name, then its options.
+
+    Raises:
+        ProgramError: it cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.name = printable(os.path.basename(command[0]))
+        try:
+            process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C at the terminal is ours to hear
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise ProgramError(f"{printable(command[0])} cannot be started: {reason}") from None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._end = weakref.finalize(self, _ended, process)
+        self._said: queue.Queue[str | None] = queue.Queue(MOST_LINES)
+        self._to_send: queue.Queue[bytes | None] = queue.Queue(MOST_SENT)
+        self._errors: deque[str] = deque(maxlen=LAST_WORDS)
+        self._closed = threading.Event()
+        _begin(_read, process.stdout, self._said, self._closed)
+        _begin(_write, process.stdin, self._to_send)
+        self._listener = _begin(_keep, process.stderr, self._errors)
+
+    def send(self, line: str) -> None:
+        """Write a line, without its end, to the program's standard input.
+
+        Raises:
+            ProgramError: it has not taken what it was sent before.
+        """
+        try:
+            self._to_send.put_nowait(f"{line}\n".encode())
+        except queue.Full:
+            raise self.error("does not read what it is sent") from None
+
+    def line(self, seconds: float) -> str:
+        """The next line that the program writes, without its end.
+
+        Args:
+            seconds: the longest to wait.
+
+        Raises:
+            ProgramTimeoutError: none came in that time.
+            ProgramError: the program has ended.
+        """
+        try:
+            line = self._said.get(timeout=max(0.0, seconds)) if seconds > 0 else self._said.get_nowait()
+        except queue.Empty:
+            raise self.error(f"has not answered within {max(0.0, seconds):.3g} s", late=True) from None
+        if line is None:
+            self._said.put(None)  # it will not speak again
+            raise self.error("has ended")
+        return line
+
+    def error(self, problem: str, *, late: bool = False) -> ProgramError:
+        """What is wrong with the program, as an error to be raised.
+
+        Args:
+            problem: what follows its name in the message.
+            late: whether it has taken too long.
+        """
+        code = self._process.poll()
+        if code is not None:
+            self._listener.join(CLOSING_SECONDS)
+        status = "" if code is None else f" (exit code {code})"
+        words = " / ".join(self._errors)
+        kind = ProgramTimeoutError if late else ProgramError
+        return kind(f"{self.name} {problem}{status}" + (f"; it last wrote: {words}" if words else ""))
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the program, kindly at first."""
+        self._closed.set()
+        with contextlib.suppress(queue.Full):
+            self._to_send.put_nowait(None)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSING_SECONDS)
+        self._end()
+
+
+def _begin(target: object, *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=arguments, daemon=True)  # type: ignore[arg-type]
+    thread.start()
+    return thread
+
+
+def _read(file: IO[bytes], lines: queue.Queue[str | None], closed: threading.Event) -> None:
+    """Put what comes into `lines`, None at its end; wait while there are many."""
+    with file:
+        while raw := file.readline(LONGEST_LINE):
+            if not raw.endswith(b"\n"):
+                while (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                    pass
+            if not _put(lines, raw.decode(errors="replace").rstrip("\r\n"), closed):
+                return
+    _put(lines, None, closed)
+
+
+def _put(lines: queue.Queue[str | None], line: str | None, closed: threading.Event) -> bool:
+    """Whether the line was put before nobody reads any more."""
+    while not closed.is_set():
+        with contextlib.suppress(queue.Full):
+            lines.put(line, timeout=0.2)
+            return True
+    return False
+
+
+def _write(file: IO[bytes], lines: queue.Queue[bytes | None]) -> None:
+    with contextlib.suppress(OSError, ValueError), file:
+        while (line := lines.get()) is not None:
+            file.write(line)
+            file.flush()
+
+
+def _keep(file: IO[bytes], last: deque[str]) -> None:
+    with file:
+        while raw := file.readline(LONGEST_LINE):
+            if text := printable(raw.decode(errors="replace").strip()):
+                last.append(text[:200])
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    """End the program and those that it has begun, and wait for it."""
+    for kill in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, kill)
+            else:
+                process.send_signal(kill)
+        until = time.monotonic() + CLOSING_SECONDS
+        while process.poll() is None and time.monotonic() < until:
+            time.sleep(0.005)
