@@ -6,6 +6,7 @@ import logging
 import os
 import random
 from pathlib import Path
+from typing import Literal
 
 import pyspiel
 
@@ -18,6 +19,7 @@ from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import Budget
 from athenan_spiel.search.algorithms import DEFAULT, parse_search
+from athenan_spiel.training.best import BEST
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
 from athenan_spiel.training.model import make_model
 from athenan_spiel.training.new_folder import given_folder
@@ -29,7 +31,7 @@ _log = logging.getLogger(__name__)
 def load_agent(
     folder: str | os.PathLike[str],
     *,
-    checkpoint: int | None = None,
+    checkpoint: int | Literal["best"] | None = None,
     seconds: float = 1.0,
     budget: Budget | None = None,
     seed: int | None = None,
@@ -43,7 +45,7 @@ def load_agent(
 
     Args:
         folder: of the run, or of one checkpoint.
-        checkpoint: after how many matches it was written; none: the newest.
+        checkpoint: after how many matches it was written, or "best", the run's best network; none: the newest.
         seconds: search time per move.
         budget: in place of `seconds`.
         seed: of the choices among equals; none: another one each time.
@@ -96,21 +98,21 @@ def _outcome(header: Header, game: pyspiel.Game, given: Given) -> Outcome:
     return outcome
 
 
-def checkpoint_path(folder: str | os.PathLike[str], checkpoint: int | None = None) -> Path:
+def checkpoint_path(folder: str | os.PathLike[str], checkpoint: int | Literal["best"] | None = None) -> Path:
     """The checkpoint that `load_agent` takes.
 
     Raises:
         CheckpointError: the folder is neither a run nor a checkpoint, or has no such checkpoint.
     """
     path = given_folder(folder)
-    if checkpoint is not None:
+    if checkpoint is not None and checkpoint != BEST:
         require_whole("checkpoint", checkpoint, CheckpointError)
     if checkpoint is None and (path / STATE).is_file():
         return path
     return RunFolder(path).require_run().checkpoint(checkpoint)
 
 
-def game_of(folder: str | os.PathLike[str], checkpoint: int | None = None) -> str:
+def game_of(folder: str | os.PathLike[str], checkpoint: int | Literal["best"] | None = None) -> str:
     """The string of the game that a run, or a checkpoint of one, has learned.
 
     Raises:

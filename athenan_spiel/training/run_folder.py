@@ -1,4 +1,4 @@
-"""A run's folder on disk: `config.toml`, `metrics.jsonl`, `tensorboard/` and `checkpoints/`.
+"""A run's folder on disk: `config.toml`, `metrics.jsonl`, `tensorboard/`, `checkpoints/` and perhaps `best/`.
 
 What is under its final name is whole (see `checkpoints`). The last good checkpoint stays until the next one is whole;
 then all but the newest are removed, and of milestones the network is kept, as the run's settings say. One process at a
@@ -16,6 +16,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError, shown
@@ -29,6 +30,7 @@ from athenan_spiel.system.files import (
     require_file,
     require_folder,
 )
+from athenan_spiel.training.best import BEST, best_network, mend_best
 from athenan_spiel.training.checkpoints import (
     OPTIMIZER,
     REPLAY,
@@ -123,6 +125,7 @@ class RunFolder:
                     "wait for it, stop it, or choose another folder",
                     path=self.path,
                 ) from None
+            mend_best(self.path)
             for leftover in [*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*")]:
                 remove(leftover)
             self._held = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
@@ -209,12 +212,14 @@ class RunFolder:
             problem = f"{error}\n{whole} is whole: remove {paths[-1].name} to go on from there"
             raise CheckpointError(problem, path=paths[-1]) from None
 
-    def checkpoint(self, matches: int | None = None) -> Path:
-        """The checkpoint after a number of matches, by default the newest.
+    def checkpoint(self, matches: int | Literal["best"] | None = None) -> Path:
+        """The checkpoint after a number of matches, or the best network; by default the newest checkpoint.
 
         Raises:
             CheckpointError: there is none, or none after just as many.
         """
+        if matches == BEST:
+            return best_network(self.path)
         paths = self.checkpoints()
         if not paths:
             raise CheckpointError(
@@ -277,7 +282,7 @@ class RunFolder:
 
     def _require_no_links(self) -> None:
         """Raise `OSError` if what is written to in here is a link to elsewhere, or no file or folder at all."""
-        for folder in (self.checkpoints_path, self.tensorboard_path):
+        for folder in (self.checkpoints_path, self.tensorboard_path, self.path / BEST):
             require_folder(folder)
         require_file(self.metrics_path)
 
