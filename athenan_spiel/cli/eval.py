@@ -65,6 +65,8 @@ class EvalArguments:
     """Matches that are played at once; 1: one after the other. By default, with seconds a move as many as there are
     cores, each in a process of its own (one of Ludii's games, as each process has its own Java); with iterations as
     many as make the networks fast."""
+    check: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Only load the agents and draw the openings: what is wrong with them is said, and no match is played."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 
@@ -87,6 +89,9 @@ def run(words: Sequence[str]) -> int:
     with progress().status("loading the agents"):
         contestants = [Contestant(word, game, arguments.seed + (i > 0 and not alone)) for i, word in enumerate(agents)]
 
+    if arguments.check:
+        say(f"ready to play {game}: {', '.join(map(str, contestants))}")
+        return DONE
     results: list[Any] = []
     failure: BaseException | None = None
     try:

@@ -172,6 +172,19 @@ def test_all_is_checked_before_the_first_match(
     assert said in complaint(capsys, "eval", f"{stages}#2@1i", *(word.replace("RUN", str(stages)) for word in words))
 
 
+def test_a_check_plays_nothing(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.arena.processes.play_everywhere", None)
+    words = ["eval", "random", "--against", "mcts:3", "--game", "tic_tac_toe", "--check"]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "ready to play tic_tac_toe(): random, mcts:3" in said.err
+    assert main([*words, "--opening-plies", "9"]) == 2
+    assert "opening" in complaint(capsys)
+    assert main([*words[:3], "mtcs:3", *words[4:]]) == 2
+    assert "got 'mtcs:3'" in complaint(capsys)
+
+
 def test_a_checkpoint_is_loaded_once_for_all_matches(stages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from athenan_spiel.training import loading
 
