@@ -179,10 +179,8 @@ def test_a_check_plays_nothing(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> 
     said = capsys.readouterr()
     assert said.out == ""
     assert "ready to play tic_tac_toe(): random, mcts:3" in said.err
-    assert main([*words, "--opening-plies", "9"]) == 2
-    assert "opening" in complaint(capsys)
-    assert main([*words[:3], "mtcs:3", *words[4:]]) == 2
-    assert "got 'mtcs:3'" in complaint(capsys)
+    assert "9 random plies" in complaint(capsys, *words, "--opening-plies", "9")
+    assert "got 'mtcs:3'" in complaint(capsys, *words[:3], "mtcs:3", *words[4:])
 
 
 def test_a_checkpoint_is_loaded_once_for_all_matches(stages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
