@@ -2,25 +2,32 @@
 
 - `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
-- `athenan`, `alphabeta`, `human`, `ludii`, `uniform`: the bots themselves, all of which can be pickled.
+- `kinds`: the table of the kinds of agents that both of them read, and where other packages add theirs;
+- `athenan`, `alphabeta`, `human`, `ludii`, `mcts`, `uniform`: the bots themselves, all of which can be pickled.
 """
 
 from agents.athenan import AthenanBot
 from agents.human import HumanBot
+from agents.kind import AgentKind
+from agents.kinds import register_kind
+from agents.limits import Limit
 from agents.ludii import LudiiBot
 from agents.registry import load_bot, register_bot, registered_bots
 from agents.words import AgentWord, make_bot, parse_word
 from athenan_spiel.errors import MatchAbandonedError
 
 __all__ = [
+    "AgentKind",
     "AgentWord",
     "AthenanBot",
     "HumanBot",
+    "Limit",
     "LudiiBot",
     "MatchAbandonedError",
     "load_bot",
     "make_bot",
     "parse_word",
     "register_bot",
+    "register_kind",
     "registered_bots",
 ]

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 import pyspiel
 
 from agents.athenan import AthenanBot
+from agents.kind import AgentKind
+from agents.limits import Limit
 from agents.parameters import ThinkingParameters, read_parameters
 from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.outcomes import Gain, Score
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.choice import best
 
@@ -49,3 +52,19 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
         rng=random.Random(parameters.seed),
     )
     return AthenanBot(agent)
+
+
+def _parse(text: str, limit: Limit) -> Mapping[str, object]:
+    depth = parse_search(f"alphabeta{text}").config.depth
+    return {**({} if depth is None else {"depth": depth}), **limit.params}
+
+
+ALPHABETA = AgentKind(
+    name="alphabeta",
+    example="alphabeta@1s",
+    about="alpha-beta without a network, leaves valued by a random match; alphabeta(3): to a depth of 3",
+    load=load_alphabeta,
+    parse=_parse,
+    limits=("seconds", "iterations", "evaluations"),
+    brackets=True,
+)

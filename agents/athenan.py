@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from agents.kind import AgentKind
 from agents.parameters import ThinkingParameters, read_parameters
+from agents.run_words import parse_run_word
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play.agent import Agent
@@ -24,6 +26,8 @@ class AthenanParameters(ThinkingParameters):
     """The folder of a run, or of one of its checkpoints."""
     matches: int | None = None
     """Which checkpoint of the run: the one after this number of matches; none: the newest."""
+    best: bool = False
+    """The run's best network by rating, where training has kept one."""
     search: str = DEFAULT
     """How it thinks: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`; see `athenan_spiel.search.algorithms`."""
     outcome: str = ""
@@ -119,11 +123,13 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
     parameters = read_parameters(AthenanParameters, "athenan", params)
     budget = parameters.budget
     parse_search(parameters.search)  # before the checkpoint is read
+    if parameters.best and parameters.matches is not None:
+        raise AgentError(f"bot 'athenan' takes matches or best, not both; got {parameters.matches} matches")
     from athenan_spiel.training.loading import load_agent  # torch comes with it
 
     agent = load_agent(
         parameters.checkpoint,
-        checkpoint=parameters.matches,
+        checkpoint="best" if parameters.best else parameters.matches,
         budget=budget,
         seed=parameters.seed,
         search=parameters.search,
@@ -137,3 +143,14 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
 def _rules(game: pyspiel.Game) -> tuple[str, dict[str, object]]:
     """What tells two games apart: `str(game)` differs where a default is spelled out."""
     return game.get_type().short_name, game.get_parameters()
+
+
+ATHENAN = AgentKind(
+    name="athenan",
+    example="runs/bt6@0.5s",
+    about="a run's newest checkpoint; runs/bt6#576, runs/bt6#best: another one; runs/bt6:alphabeta@200i: a search",
+    load=load_athenan,
+    parse=parse_run_word,
+    limits=("seconds", "iterations", "evaluations"),
+)
+"""Its words need not begin with its name: paths of folders are."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import pyspiel
 
+from agents.kind import AgentKind, nothing_but_a_limit
+from agents.parameters import read_parameters
 from athenan_spiel.errors import MatchAbandonedError, nearest, shown
 from athenan_spiel.games.given import require_choice
 
@@ -149,3 +151,28 @@ def in_columns(names: dict[int, str], width: int) -> str:
     rows = -(-len(cells) // columns)
     widest = max(map(len, cells))
     return "\n".join("   ".join(cell.ljust(widest) for cell in cells[row::rows]).rstrip() for row in range(rows))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanParameters:
+    """`load_bot("human", ...)` takes no parameters."""
+
+
+def load_human(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> HumanBot:
+    """A person at the terminal.
+
+    Raises:
+        AgentError: there are parameters.
+    """
+    read_parameters(HumanParameters, "human", params)
+    return HumanBot()
+
+
+HUMAN = AgentKind(
+    name="human",
+    example="human",
+    about="a person at the terminal",
+    load=load_human,
+    parse=nothing_but_a_limit("human"),
+    seeded=False,
+)

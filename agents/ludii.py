@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyspiel
 
+from agents.kind import AgentKind
+from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import require_open_state
@@ -128,3 +130,18 @@ def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object])
         return LudiiBot(LudiiAI(game, name, seconds=budget.seconds, iterations=budget.iterations), str(game))
     except LudiiError as error:
         raise AgentError(str(error)) from error
+
+
+def _parse(text: str, limit: Limit) -> Mapping[str, object]:
+    return {"ai": find_ai(text), **limit.params}
+
+
+LUDII = AgentKind(
+    name="ludii",
+    example="ludii:UCT@1s",
+    about="an AI of Ludii's, by its name there, in Ludii's games",
+    load=load_ludii,
+    parse=_parse,
+    limits=("seconds", "iterations"),
+    seeded=False,
+)

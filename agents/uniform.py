@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from agents.kind import AgentKind, nothing_but_a_limit
 from agents.parameters import read_parameters
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games import require_open_state
@@ -113,3 +114,12 @@ def load_random(game: pyspiel.Game, player_id: int, params: Mapping[str, object]
         AgentError: a parameter is unknown or of a wrong type.
     """
     return RandomBot(str(game), player_id, read_parameters(RandomParameters, "random", params).seed)
+
+
+RANDOM = AgentKind(
+    name="random",
+    example="random",
+    about="uniformly random actions",
+    load=load_random,
+    parse=nothing_but_a_limit("random"),
+)

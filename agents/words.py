@@ -1,10 +1,10 @@
-"""Agents as the command line names them: one word each.
+"""Agents as the command line names them: one word each, of a kind (`kinds`) and with a limit if need be (`limits`).
 
 | word | agent |
 |---|---|
 | `runs/bt6` | the newest checkpoint of that run, thinking one second a move |
 | `runs/bt6@0.5s`, `runs/bt6@200i` | the same, thinking half a second, or 200 search iterations, a move |
-| `runs/bt6#576`, `runs/bt6#576@0.5s` | the checkpoint of that run after 576 matches |
+| `runs/bt6#576`, `runs/bt6#best` | the checkpoint of that run after 576 matches, or its best network by rating |
 | `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, by this search (`search.algorithms`) |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
@@ -12,38 +12,32 @@
 | `random` | uniformly random actions |
 | `human` | a person at the terminal |
 
-A word with a slash, or one that is the name of a folder here, is a run, or one of its checkpoints
-(`runs/bt6/checkpoints/000576`). A number is written in the digits 0 to 9.
+A word that begins with a kind's name, alone or before a colon, a bracket or an `@`, is of that kind. Any other with a
+slash, or that is the name of a folder here, is a run, or one of its checkpoints (`runs/bt6/checkpoints/000576`); so a
+folder called `random` is `./random`. A number is written in the digits 0 to 9.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pyspiel
 
-from agents.ludii import find_ai
+from agents.athenan import ATHENAN
+from agents.kind import AgentKind
+from agents.kinds import find_kind, kind_names, known_kind, known_kinds
+from agents.limits import require_limit, split_limit
 from agents.registry import load_bot
+from agents.run_words import Which, names_run
 from athenan_spiel.arguments import require_kind
-from athenan_spiel.config.settings import MOST
-from athenan_spiel.errors import AgentError, nearest, shown
-from athenan_spiel.search.algorithms import parse_search
-from athenan_spiel.search.drive import Budget
+from athenan_spiel.errors import LONGEST_NAME, AgentError, shown
 
-UNDERSTOOD = (
-    "a run's folder (runs/bt6, runs/bt6#576, runs/bt6@0.5s, runs/bt6:alphabeta@200i), alphabeta@1s, ludii:UCT@1s, "
-    "mcts:1000, random or human"
-)
-_BUDGET = re.compile(r"(?P<seconds>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)s|(?P<iterations>[0-9]+)i")
-_NUMBER = re.compile(r"[0-9]{1,18}")
-"""A number that counts something; more digits would be no number of anything here."""
-_UNSEEDED = ("human", "ludii")
-_SEARCH = re.compile(r":[^/:]*$")
-"""What may name a search, at the end of a run's word."""
+_BEGINNING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?=[:(@]|$)")
+"""The name of a kind, at the beginning of a word."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +59,18 @@ class AgentWord:
         """Whether a person plays."""
         return self.bot == "human"
 
+    @property
+    def kind(self) -> AgentKind:
+        """The kind of agents that it is of.
+
+        Raises:
+            AgentError: there is none of the bot's name, so it was not made by `parse_word`.
+        """
+        kind = find_kind(self.bot)
+        if kind is None:
+            raise AgentError(f"expected the name of a kind of agents, got {shown(self.bot)}")
+        return kind
+
     def learned_game(self) -> str | None:
         """The string of the game that a run's checkpoint has learned; None for an agent that is no run.
 
@@ -76,7 +82,8 @@ class AgentWord:
         from athenan_spiel.training.loading import game_of  # torch comes with it
 
         matches = self.params.get("matches")
-        return game_of(str(self.params["checkpoint"]), matches if isinstance(matches, int) else None)
+        which: Which = "best" if self.params.get("best") else matches if isinstance(matches, int) else None
+        return game_of(str(self.params["checkpoint"]), which)
 
     def allowing(self, code: Sequence[str]) -> AgentWord:
         """The same agent, for which outcomes "module:name" of one's own may be imported, should its run name one."""
@@ -89,35 +96,43 @@ class AgentWord:
 
 
 def parse_word(text: str) -> AgentWord:
-    """What `text` says. A run's folder is not looked into yet.
+    """What `text` says. A run's folder is not looked into yet, nor is an engine begun.
 
     Raises:
-        AgentError: it is no agent's word, or names no search.
+        AgentError: it is no agent's word, or its kind refuses what it says.
         BudgetError: the thinking time is zero.
     """
     require_kind("an agent's word", text, str, AgentError)
-    scheme, _, rest = text.partition(":")
-    name, at, budget = text.rpartition("@") if "@" in text else (text, "", "")
-    limit = partial(_limit, text, budget) if at else dict
-    if scheme == "mcts":
-        return AgentWord(text, "mcts", {"simulations": _simulations(text, rest)})
-    if name.startswith("ludii:"):
-        return AgentWord(text, "ludii", {"ai": find_ai(name.partition(":")[2]), **limit()})
-    if text in ("random", "human"):
-        return AgentWord(text, text, {})
+    beginning = _BEGINNING.match(text)
+    name = beginning[0] if beginning else ""
+    if (kind := known_kind(name)) is not None and (word := _word_of(kind, text)) is not None:
+        return word
     if os.path.isdir(text):
-        return AgentWord(text, "athenan", {"checkpoint": text})
-    if _is_path(name) and (os.path.isdir(name) or not _SEARCH.search(name)):
-        return AgentWord(text, "athenan", {**_checkpoint(name), **limit()})
-    folder, colon, search = name.rpartition(":")
-    if colon and _is_path(folder):
-        parse_search(search)
-        return AgentWord(text, "athenan", {**_checkpoint(folder), "search": search, **limit()})
-    if re.fullmatch(r"alphabeta(\(.*\))?", name):
-        depth = parse_search(name).config.depth
-        return AgentWord(text, "alphabeta", {**({} if depth is None else {"depth": depth}), **limit()})
-    known = ["random", "human", "alphabeta@1s", f"ludii:{rest or 'UCT@1s'}", f"mcts:{rest or 1000}"]
-    raise AgentError(f"expected an agent: {UNDERSTOOD}; got {shown(text)}{nearest(text, known)}")
+        return AgentWord(text, ATHENAN.name, {"checkpoint": text})
+    if names_run(text.rpartition("@")[0] if "@" in text else text):
+        body, limit = split_limit(text, text)
+        require_limit("runs/NAME", limit, ATHENAN.limits)
+        return AgentWord(text, ATHENAN.name, ATHENAN.parse(body, limit))
+    if name and (kind := find_kind(name)) is not None and (word := _word_of(kind, text)) is not None:
+        return word
+    known = ", ".join(kind.example for kind in known_kinds())
+    raise AgentError(f"expected an agent, such as {known}; got {shown(text)}{_meant(text)}")
+
+
+def _word_of(kind: AgentKind, text: str) -> AgentWord | None:
+    """`text`, which begins with the kind's name; None where something stands between it and what follows."""
+    body, limit = split_limit(text, text[len(kind.name) :], command=kind.command)
+    if body[:1] not in ("", "(" if kind.brackets else ":"):
+        return None
+    require_limit(kind.name, limit, kind.limits)
+    return AgentWord(text, kind.name, kind.parse(body if kind.brackets else body[1:], limit))
+
+
+def _meant(text: str) -> str:
+    """The words ": did you mean 'x'?" where a kind's name is near to what stands before a colon, a bracket or an @."""
+    name = re.split("[:(@]", text, maxsplit=1)[0]
+    near = difflib.get_close_matches(name[:LONGEST_NAME], kind_names(), n=1)
+    return f": did you mean {shown(near[0] + text[len(name) :])}?" if near else ""
 
 
 def make_bot(word: str | AgentWord, game: pyspiel.Game | str, player_id: int, seed: int = 0) -> pyspiel.Bot:
@@ -131,49 +146,5 @@ def make_bot(word: str | AgentWord, game: pyspiel.Game | str, player_id: int, se
         AthenanError: what `load_bot` finds wrong.
     """
     word = word if isinstance(word, AgentWord) else parse_word(word)
-    params = word.params if word.bot in _UNSEEDED else {**word.params, "seed": seed}
+    params = {**word.params, "seed": seed} if word.kind.seeded else word.params
     return load_bot(word.bot, game, player_id, params)
-
-
-def _is_path(name: str) -> bool:
-    """A folder that is there, or whatever has a slash, but for other programs' words such as `gtp:/usr/bin/x`."""
-    folder = name.rpartition("#")[0]
-    return os.path.isdir(name) or os.path.isdir(folder) or ("/" in name and not re.match(r"\w+:", name))
-
-
-def parse_run(text: str) -> tuple[str, int | None]:
-    """The folder that `text` says, and the number of a checkpoint in it if one follows: `runs/bt6#576`.
-
-    Raises:
-        AgentError: what follows is no number.
-    """
-    folder, sign, number = text.rpartition("#")
-    if not sign or "/" in number or os.path.isdir(text):
-        return text, None
-    if not _NUMBER.fullmatch(number):
-        raise AgentError(
-            f"after # comes after how many matches a checkpoint was written, as in runs/bt6#576; got {shown(text)}"
-        )
-    return folder, int(number)
-
-
-def _checkpoint(name: str) -> dict[str, object]:
-    folder, matches = parse_run(name)
-    return {"checkpoint": folder} if matches is None else {"checkpoint": folder, "matches": matches}
-
-
-def _simulations(text: str, number: str) -> int:
-    if _NUMBER.fullmatch(number) and 1 <= int(number) <= MOST:
-        return int(number)
-    if "@" in number:
-        raise AgentError(f"mcts takes its simulations and no other budget, such as mcts:1000; got {shown(text)}")
-    raise AgentError(f"mcts takes its simulations a move, from 1 to {MOST:,}, such as mcts:1000; got {shown(text)}")
-
-
-def _limit(text: str, budget: str) -> dict[str, object]:
-    match = _BUDGET.fullmatch(budget)
-    if match is None or (match["iterations"] and not _NUMBER.fullmatch(match["iterations"])):
-        raise AgentError(f"after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got {shown(text)}")
-    if match["iterations"]:
-        return {"iterations": Budget(iterations=int(match["iterations"])).iterations}
-    return {"seconds": Budget(seconds=float(match["seconds"])).seconds}

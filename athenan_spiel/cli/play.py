@@ -89,9 +89,11 @@ def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:
     """`word` with the thinking time of `--seconds`, if that was given."""
     if seconds is None or word.is_human:
         return word
-    if word.bot in ("mcts", "random"):
+    from agents.limits import LIMITS
+
+    if "seconds" not in word.kind.limits:
         raise ConfigError(f"--seconds is for an agent that thinks so long, got {shown(word.text)}: leave it out")
-    if {"seconds", "iterations"} & word.params.keys():
+    if {*LIMITS, "simulations"} & word.params.keys():
         raise ConfigError(f"expected --seconds or a limit in the agent's word, got both with {shown(word.text)}")
     return dataclasses.replace(word, params={**word.params, "seconds": seconds})
 

@@ -117,7 +117,7 @@ def _judges(
     outcome: Callable[[pyspiel.State], float] | None = None
     if arguments.run is not None:
         with progress().status("loading the network"):
-            from agents.words import parse_run
+            from agents.run_words import parse_run
             from athenan_spiel.training.loading import load_agent
 
             folder, number = parse_run(arguments.run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +19,8 @@ import agents
 import athenan_spiel as ath
 from agents.athenan import AthenanBot
 from agents.human import HumanBot
+from agents.kinds import _KINDS
 from agents.parameters import DEFAULT_SECONDS
-from agents.registry import _FACTORIES
 from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.errors import (
     AgentError,
@@ -245,7 +246,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
         (
             {"checkpoint": "x", "zzz": 1.0},
-            "seconds, iterations, evaluations, seed, checkpoint, matches, search, outcome; got 'zzz'",
+            "seconds, iterations, evaluations, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
         ),
         ({"checkpoint": "x", "search": "mtcs"}, "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts"),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
@@ -311,7 +312,7 @@ def test_all_bots_are_listed() -> None:
 
 
 def test_a_bot_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.registry._FACTORIES", dict(_FACTORIES))
+    monkeypatch.setattr("agents.kinds._KINDS", dict(_KINDS))
     made: list[tuple[int, dict[str, object]]] = []
 
     def factory(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
@@ -374,3 +375,16 @@ def test_words_make_bots(loading: FakeLoading) -> None:
 def test_a_game_may_be_a_string() -> None:
     for word in ("alphabeta(1)", "mcts:2", "random"):
         assert agents.make_bot(word, "tic_tac_toe", 0).step(TIC_TAC_TOE.new_initial_state()) in range(9)
+
+
+def test_the_best_checkpoint_is_taken_where_there_is_one(tiny_run: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="has no best network: one is kept once an evaluation"):
+        agents.make_bot(f"{tiny_run}#best", TIC_TAC_TOE, 0)
+    run = tmp_path / "run"
+    shutil.copytree(tiny_run, run)
+    shutil.copytree(next((run / "checkpoints").iterdir()), run / "best")
+    bot = agents.make_bot(f"{run}#best@5i", TIC_TAC_TOE, 0)
+    assert isinstance(bot, AthenanBot)
+    assert agents.parse_word(f"{run}#best").learned_game() == "tic_tac_toe()"
+    with pytest.raises(AgentError, match="takes matches or best, not both; got 3 matches"):
+        agents.load_bot("athenan", TIC_TAC_TOE, 0, {"checkpoint": str(run), "best": True, "matches": 3})

@@ -30,6 +30,16 @@ from athenan_spiel.errors import AgentError, BudgetError
             "athenan",
             {"checkpoint": "runs/bt6", "matches": 48, "search": "ubfm", "iterations": 200},
         ),
+        ("runs/bt6#best", "athenan", {"checkpoint": "runs/bt6", "best": True}),
+        (
+            "runs/bt6#best:mcts@5000e",
+            "athenan",
+            {"checkpoint": "runs/bt6", "best": True, "search": "mcts", "evaluations": 5000},
+        ),
+        ("runs/bt6@5000e", "athenan", {"checkpoint": "runs/bt6", "evaluations": 5000}),
+        ("./random/x@1s", "athenan", {"checkpoint": "./random/x", "seconds": 1.0}),
+        ("random/x@1s", "athenan", {"checkpoint": "random/x", "seconds": 1.0}),
+        ("athenan:runs/bt6@20i", "athenan", {"checkpoint": "runs/bt6", "iterations": 20}),
         ("runs/a#b/bt6", "athenan", {"checkpoint": "runs/a#b/bt6"}),
         ("runs/bt6/checkpoints/000048", "athenan", {"checkpoint": "runs/bt6/checkpoints/000048"}),
         ("runs/a@b@200i", "athenan", {"checkpoint": "runs/a@b", "iterations": 200}),
@@ -75,11 +85,11 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected an agent: a run's folder"),
+        ("", "expected an agent, such as runs/bt6@0.5s, alphabeta@1s, mcts:1000, "),
         ("randon", "got 'randon': did you mean 'random'?"),
         ("mtcs:50", "got 'mtcs:50': did you mean 'mcts:50'?"),
-        ("gtp:/usr/bin/gnugo", "mcts:1000, random or human; got 'gtp:/usr/bin/gnugo'"),
-        ("alphabta@1s", "mcts:1000, random or human; got 'alphabta@1s': did you mean 'alphabeta@1s'?"),
+        ("gnugo:/usr/bin/gnugo", "; got 'gnugo:/usr/bin/gnugo'"),
+        ("alphabta@1s", "; got 'alphabta@1s': did you mean 'alphabeta@1s'?"),
         ("alphabeta@1m", "after @ comes"),
         ("alphabeta(0)", "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(0)'"),
         ("alphabeta(257)", "a depth from 1 to 256"),
@@ -106,8 +116,23 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ("mcts:²", "from 1 to 1,000,000,000"),
         ("mcts:1000000001", "mcts takes its simulations a move, from 1 to 1,000,000,000, such as mcts:1000; got"),
         ("mcts:" + "9" * 5000, "9999...9999"),
-        ("mcts:1000@0.5s", "mcts takes its simulations and no other budget, such as mcts:1000; got 'mcts:1000@0.5s'"),
-        ("runs/bt6@", "after @ comes thinking a move, as 0.5s (seconds) or 200i (iterations); got 'runs/bt6@'"),
+        ("mcts:1000@0.5s", "mcts takes no limit; got 'mcts:1000@0.5s'"),
+        ("random@1s", "random takes no limit; got 'random@1s'"),
+        ("random:1", "after random comes nothing but a limit; got 'random:1'"),
+        ("human:me", "after human comes nothing but a limit; got 'human:me'"),
+        (
+            "ludii:UCT@50e",
+            "ludii takes seconds a move (ludii@0.5s) or iterations a move (ludii@200i) and no other limit; got",
+        ),
+        (
+            "runs/bt6@",
+            "after @ comes a limit: 0.5s, 200i (iterations) or 5000e (evaluations) a move, or 60s/match; "
+            "got 'runs/bt6@'",
+        ),
+        ("runs/bt6@60s/match", "and no other limit; got 'runs/bt6@60s/match'"),
+        ("runs/bt6@60s/game", "after @ comes"),
+        ("runs/bt6@60i/match", "after @ comes"),
+        ("alphabeta:(3)", "expected an agent, such as"),
         ("runs/bt6@fast", "after @ comes"),
         ("runs/bt6@1.5i", "after @ comes"),
         ("runs/bt6@٣i", "after @ comes"),
@@ -116,8 +141,11 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ("runs/bt6:alphabeta(٣)", "a depth from 1 to 256"),
         ("runs/bt6:mcts(٣)", "mcts takes an exploration constant"),
         ("runs/bt6:alphabeta(" + "9" * 5000 + ")", "a depth from 1 to 256"),
-        ("runs/bt6#", "after # comes after how many matches a checkpoint was written, as in runs/bt6#576; got"),
-        ("runs/bt6#best", "after # comes"),
+        (
+            "runs/bt6#",
+            "after # comes after how many matches a checkpoint was written, as in runs/bt6#576, or best; got",
+        ),
+        ("runs/bt6#bset", "after # comes"),
         ("runs/bt6#٤٨", "after # comes"),
         ("runs/bt6#-1@1s", "after # comes"),
         ("runs/bt6#" + "9" * 5000, "after # comes"),
@@ -132,7 +160,9 @@ def test_words_that_are_not_understood(text: str, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["runs/bt6@0s", "runs/bt6@0i"])
+@pytest.mark.parametrize(
+    "text", ["runs/bt6@0s", "runs/bt6@0i", "runs/bt6@0e", "runs/bt6@.0s/match", "runs/bt6@99999999999m/match"]
+)
 def test_words_without_thinking_time(text: str) -> None:
-    with pytest.raises(BudgetError, match="more than zero"):
+    with pytest.raises(BudgetError, match=r"more than zero|at most 3,153,600,000"):
         agents.parse_word(text)

@@ -1,0 +1,70 @@
+"""The words of runs: `runs/bt6`, `runs/bt6#576`, `runs/bt6#best`, `runs/bt6:mcts(0.5)`, without their limits."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from agents.limits import Limit
+from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.search.algorithms import parse_search
+
+Which = int | Literal["best"] | None
+"""A checkpoint of a run: after how many matches, or the best network by rating; None is the newest."""
+_NUMBER = re.compile(r"[0-9]{1,18}")
+"""Of matches; more digits would be no number of anything here."""
+_SEARCH = re.compile(r":[^/:]*$")
+"""What may name a search, at the end of a run's word."""
+
+
+def names_run(name: str) -> bool:
+    """Whether a word without its limit names a run: a folder that is there, or whatever has a slash."""
+    folder, colon, search = name.rpartition(":")
+    return _is_path(name) or (bool(colon) and "/" not in search and _is_path(folder))
+
+
+def parse_run_word(text: str, limit: Limit) -> Mapping[str, object]:
+    """The parameters of the bot `athenan` that a run's word says.
+
+    Raises:
+        AgentError: what follows a # is no checkpoint, or what follows a colon no search.
+    """
+    if os.path.isdir(text) or not _SEARCH.search(text):
+        return {**_checkpoint(text), **limit.params}
+    folder, _, search = text.rpartition(":")
+    parse_search(search)
+    return {**_checkpoint(folder), "search": search, **limit.params}
+
+
+def parse_run(text: str) -> tuple[str, Which]:
+    """The folder that `text` says, and which checkpoint in it if that follows: `runs/bt6#576`, `runs/bt6#best`.
+
+    Raises:
+        AgentError: what follows is neither a number nor `best`.
+    """
+    folder, sign, which = text.rpartition("#")
+    if not sign or "/" in which or os.path.isdir(text):
+        return text, None
+    if which == "best":
+        return folder, "best"
+    if not _NUMBER.fullmatch(which):
+        raise AgentError(
+            "after # comes after how many matches a checkpoint was written, as in runs/bt6#576, or best; "
+            f"got {shown(text)}"
+        )
+    return folder, int(which)
+
+
+def _checkpoint(name: str) -> dict[str, object]:
+    folder, which = parse_run(name)
+    if which is None:
+        return {"checkpoint": folder}
+    return {"checkpoint": folder, "best": True} if which == "best" else {"checkpoint": folder, "matches": which}
+
+
+def _is_path(name: str) -> bool:
+    """A folder that is there, or whatever has a slash, but for other programs' words such as `gtp:/usr/bin/x`."""
+    folder = name.rpartition("#")[0]
+    return os.path.isdir(name) or os.path.isdir(folder) or ("/" in name and not re.match(r"[\w-]+:", name))
