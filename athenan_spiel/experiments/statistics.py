@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from athenan_spiel.arena.bootstrap import draws, percentile_interval
 from athenan_spiel.arena.intervals import Interval
 from athenan_spiel.experiments.folder import Row, pairing_of
 from athenan_spiel.experiments.plan import Entrant, Plan, seed_of
@@ -37,8 +38,6 @@ ARRAYS = 8
 """Arrays of resamples by networks that `weighted_shares` and those who call it hold at once."""
 MOST_BYTES = 4 * 10**9
 """Memory that the bootstrap may take."""
-NO_SPREAD = 1e-9
-"""Resamples that differ by no more than this differ by rounding alone."""
 
 
 @dataclass(frozen=True)
@@ -174,15 +173,6 @@ def head_to_head(points: Points) -> dict[tuple[str, str], float]:
     return {pair: sum(values) / len(values) for pair, values in found.items()}
 
 
-def percentile_interval(estimate: float, samples: NDArray[np.float64], confidence: float) -> Interval | None:
-    """The percentile interval: `confidence` of the samples lie within, as many above as below; None without spread."""
-    if np.ptp(samples) <= NO_SPREAD:
-        return None
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(samples, [tail, 1 - tail])
-    return Interval(float(estimate), float(low), float(high), confidence)
-
-
 def weighted_shares(
     matrix: NDArray[np.float64], weights: NDArray[np.float64], members: NDArray[np.bool_], *, by_both: bool
 ) -> NDArray[np.float64]:
@@ -262,8 +252,7 @@ def _draws(plan: Plan, *what: str) -> NDArray[np.float64]:
     experiment = plan.experiment
     count = experiment.repetitions
     rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", what))
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=experiment.protocol.resamples)
-    return np.concatenate([np.ones((1, count)), drawn])
+    return draws(rng, count, experiment.protocol.resamples)
 
 
 def _shares(

@@ -13,6 +13,7 @@ import pytest
 from experiment_runs import TINY
 
 from athenan_spiel.arena import Interval
+from athenan_spiel.arena.bootstrap import percentile_interval
 from athenan_spiel.experiments import ExperimentFile, plots
 from athenan_spiel.experiments.plan import Plan
 from athenan_spiel.experiments.plots import curves_figure, final_figure, plot_files
@@ -26,7 +27,6 @@ from athenan_spiel.experiments.statistics import (
     final_differences,
     final_shares,
     head_to_head,
-    percentile_interval,
     weighted_shares,
 )
 

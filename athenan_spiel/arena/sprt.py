@@ -1,0 +1,173 @@
+"""The sequential probability ratio test: matches are played until they decide between two strengths.
+
+1. The result of an opening is the mean of the contender's points over its two matches: 0, 1/4, 1/2, 3/4 or 1 (the
+   pentanomial model). Openings are independent; nothing is assumed of the two matches of one, nor of draws.
+2. H0 says that the mean is s(elo0), H1 that it is s(elo1), with the logistic s(x) = 1 / (1 + 10^(-x / 400)).
+3. The log-likelihood ratio is the generalised one: of the distributions over the five results with that mean, each
+   hypothesis takes the one that makes what was seen most probable (Van den Bergh, A Practical Introduction to the
+   GSPRT, 2019). A result that was not seen counts `UNSEEN` times, so that each mean can be had.
+4. The test accepts H0 at or below log(beta / (1 - alpha)) and H1 at or above log((1 - beta) / alpha) (Wald, Sequential
+   Tests of Statistical Hypotheses, 1945). Then H1 is accepted wrongly with probability alpha and H0 with beta, about.
+5. It looks after each opening, in the order of the openings, whenever their matches have ended: which ones end
+   sooner decides nothing.
+
+Points of a test that has stopped say too much: those that were lucky stop early.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from athenan_spiel.errors import ConfigError, shown
+
+UNSEEN = 1e-3
+"""How often a result counts that has not been seen; that of the test's users at Stockfish."""
+MOST_ELO = 2_000.0
+"""Differences beyond this are not what was meant."""
+VALUES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The results of an opening."""
+_STEPS = 50
+"""Of halving an interval."""
+
+Verdict = Literal["H0", "H1"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sprt:
+    """What is tested, and how surely.
+
+    Attributes:
+        elo0, elo1: how far the contender is ahead by H0 and by H1, in Elo points.
+        alpha: the probability to accept H1 where H0 holds.
+        beta: the probability to accept H0 where H1 holds.
+
+    Raises:
+        ConfigError: elo0 is not below elo1, one is beyond use, or alpha or beta is not between 0 and 1/2.
+    """
+
+    elo0: float
+    elo1: float
+    alpha: float = 0.05
+    beta: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not -MOST_ELO <= self.elo0 < self.elo1 <= MOST_ELO:
+            raise ConfigError(
+                f"a sequential test needs elo0 below elo1, both from {-MOST_ELO:g} to {MOST_ELO:g}, "
+                f"got {shown((self.elo0, self.elo1))}"
+            )
+        for name in ("alpha", "beta"):
+            if not 0 < getattr(self, name) < 0.5:
+                raise ConfigError(f"{name} must be between 0 and 0.5, got {shown(getattr(self, name))}")
+
+    @property
+    def lower(self) -> float:
+        """At or below it H0 is accepted."""
+        return math.log(self.beta / (1 - self.alpha))
+
+    @property
+    def upper(self) -> float:
+        """At or above it H1 is accepted."""
+        return math.log((1 - self.beta) / self.alpha)
+
+    def llr(self, counts: Sequence[float]) -> float:
+        """The log-likelihood ratio of H1 to H0.
+
+        Args:
+            counts: of the five `VALUES`.
+        """
+        if not any(counts):
+            return 0.0
+        counts = [count if count > 0 else UNSEEN for count in counts]
+        # Each result has the probability share / tilt: the shares are the same by both hypotheses.
+        both = zip(counts, _tilts(counts, self.elo0), _tilts(counts, self.elo1), strict=True)
+        return sum(count * math.log(tilt0 / tilt1) for count, tilt0, tilt1 in both)
+
+    def to_json(self) -> dict[str, float]:
+        """As JSON values."""
+        return {
+            "elo0": self.elo0,
+            "elo1": self.elo1,
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "lower": self.lower,
+            "upper": self.upper,
+        }
+
+    def __str__(self) -> str:
+        return f"H0 {self.elo0:+g} Elo, H1 {self.elo1:+g} Elo, α {self.alpha:g}, β {self.beta:g}"
+
+
+def expected_points(elo: float) -> float:
+    """The share of the points of a player who is `elo` points ahead: 1 / (1 + 10^(-elo / 400))."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def _tilts(counts: Sequence[float], elo: float) -> list[float]:
+    """1 + t (value - mean) of each value, with the t by which the shares divided by them have the mean of `elo`."""
+    away = [value - expected_points(elo) for value in VALUES]
+    low, high = -1 / max(away), -1 / min(away)  # between them all of 1 + t away are above zero
+    for _ in range(_STEPS):
+        t = (low + high) / 2
+        excess = sum(count * x / (1 + t * x) for count, x in zip(counts, away, strict=True))  # falls in t
+        low, high = (t, high) if excess > 0 else (low, t)
+    return [1 + (low + high) / 2 * x for x in away]
+
+
+class SequentialTest:
+    """A test under way. Openings may end in any order; they are looked at in that of their numbers.
+
+    Attributes:
+        sprt: what is tested.
+        openings: how many have been looked at; none after the verdict.
+        llr: the log-likelihood ratio after them.
+        verdict: which hypothesis is accepted; None while neither is.
+    """
+
+    def __init__(self, sprt: Sprt) -> None:
+        self.sprt = sprt
+        self.openings = 0
+        self.llr = 0.0
+        self.verdict: Verdict | None = None
+        self._counts = [0] * len(VALUES)
+        self._waiting: dict[int, list[float]] = {}
+
+    def add(self, number: int, points: float) -> None:
+        """One more match: the contender's points in it, 0, 1/2 or 1, and the number of its opening, from 0."""
+        self._waiting.setdefault(number, []).append(points)
+        while self.verdict is None and len(self._waiting.get(self.openings, ())) == 2:
+            one, other = self._waiting.pop(self.openings)
+            self._look(one + other)
+
+    def _look(self, sum_of_points: float) -> None:
+        self._counts[round(2 * sum_of_points)] += 1
+        self.openings += 1
+        self.llr = self.sprt.llr(self._counts)
+        if self.llr >= self.sprt.upper:
+            self.verdict = "H1"
+        elif self.llr <= self.sprt.lower:
+            self.verdict = "H0"
+
+    def counts(self) -> Mapping[str, int]:
+        """How many openings gave the contender how many of their two points."""
+        return {f"{2 * value:g}": count for value, count in zip(VALUES, self._counts, strict=True)}
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **self.sprt.to_json(),
+            "llr": self.llr,
+            "verdict": self.verdict,
+            "openings": self.openings,
+            "counts": dict(self.counts()),
+        }
+
+    def __str__(self) -> str:
+        said = f"{self.verdict} accepted" if self.verdict else "undecided"
+        return (
+            f"SPRT ({self.sprt}): {said} after {self.openings} openings, "
+            f"LLR {self.llr:+.2f} in ({self.sprt.lower:.2f}, {self.sprt.upper:.2f})"
+        )
