@@ -122,6 +122,14 @@ class ProgramTimeoutError(ProgramError):
     """Such a program has taken too long."""
 
 
+class ProgramRefusalError(ProgramError):
+    """Such a program says that it cannot do what it was asked to."""
+
+
+class ResignedError(AthenanError):
+    """A player gives the match up, which it has then lost."""
+
+
 class EncodingError(AthenanError, ValueError):
     """An array that states were to be encoded into has another shape or type than they need."""
 

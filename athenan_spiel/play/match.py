@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.arguments import require_kind
-from athenan_spiel.errors import AgentError, AthenanError, ConfigError, printable, shown
+from athenan_spiel.errors import AgentError, AthenanError, ConfigError, ResignedError, printable, shown
 from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
 from athenan_spiel.games.given import mover_of
@@ -28,15 +28,17 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Forfeit:
-    """How a match was lost by failing, not by playing.
+    """How a match was lost by failing, or by being given up, and not by playing it to its end.
 
     Attributes:
         player_id: who failed.
         reason: in a line, what its error said.
+        resigned: the player gave the match up, which is a loss as one on the board is, and no failure.
     """
 
     player_id: int
     reason: str
+    resigned: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class Match:
 
     Args:
         forfeits: a player that chooses no legal action, or raises any other error, has lost; else the error comes out.
+            One that raises `ResignedError` has lost either way.
 
     Attributes:
         questions: those of the players who have any, until the result.
@@ -127,6 +130,10 @@ class Match:
     def _played(self) -> Questions[MatchResult]:
         try:
             yield from self._moves()
+        except ResignedError as resignation:
+            if self._asked is None:
+                raise
+            return self._result(Forfeit(self._asked, reason_of(resignation), resigned=True))
         except Exception as failure:
             if not self._forfeits or self._asked is None or isinstance(failure, MemoryError):
                 raise

@@ -108,10 +108,13 @@ class Series:
         return groups
 
     def forfeits(self) -> tuple[list[str], list[str]]:
-        """The reasons of the matches that the contender forfeited, and of those that the opponent did."""
+        """The reasons of the matches that the contender forfeited, and of those that the opponent did.
+
+        Matches that were given up are none of them: they are lost as others are.
+        """
         found: tuple[list[str], list[str]] = [], []
         for result, colour in zip(self.results, self.colours, strict=True):
-            if result.forfeit is not None:
+            if result.forfeit is not None and not result.forfeit.resigned:
                 found[result.forfeit.player_id != colour].append(result.forfeit.reason)
         return found
 

@@ -117,6 +117,8 @@ class Program:
             raise self.error(f"has not answered within {max(0.0, seconds):.3g} s", late=True) from None
         if line is None:
             self._said.put(None)  # it will not speak again
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(CLOSING_SECONDS)  # its exit code is part of the message
             raise self.error("has ended")
         return line
 

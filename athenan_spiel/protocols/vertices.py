@@ -1,0 +1,210 @@
+"""Moves as GTP writes them: a vertex such as `D4`, the word `pass`, and which colour a player has.
+
+Each legal action has one vertex, and `action` reads what `vertex` wrote back. GTP's own letters skip the I; games
+whose players write it, such as Hex, keep the coordinates of OpenSpiel, which are those of their engines:
+
+| game | vertex | size | first player |
+|---|---|---|---|
+| Go | GTP's, row 1 at the bottom, or `pass` | `board_size`, with komi and handicap | black |
+| Hex | OpenSpiel's: a1 at the upper left, black from the top to the bottom; `swap-pieces` | columns and rows | black |
+| Havannah | OpenSpiel's; a swap names the stone that changes hands | side of the hexagon | white |
+| Y, Othello | OpenSpiel's: a1 at the upper left; Othello has `pass` | `board_size`; 8 | black |
+| Gomoku, `mnk`, Tic-Tac-Toe | GTP's letters, row 1 at the bottom of the printed board | columns and rows | black |
+| Connect Four | the cell in which the piece lands; the letter of the column will do | columns and rows | black |
+| others whose moves begin with a coordinate | as OpenSpiel writes them | `board_size`, or columns and rows | black |
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyspiel
+
+from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.games.boards import numbered_rows
+
+LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
+"""GTP's names of columns, from the left."""
+PASS = "pass"
+_COORDINATE = re.compile(r"[a-z]\d{1,2}(?:[^\s]*)$|pass$", re.ASCII | re.IGNORECASE)
+_PAIR = re.compile(r"[a-z]?\(?(\d{1,2}),(\d{1,2})\)?$", re.ASCII)
+_BLACK_FIRST, _WHITE_FIRST = ("b", "w"), ("w", "b")
+_COLOURS = {"b": "b", "black": "b", "w": "w", "white": "w"}
+
+
+class Vertices:
+    """The moves of a game that OpenSpiel writes as engines do. Subclasses know games where it does not.
+
+    Attributes:
+        game: whose moves they are.
+        size: the words after `boardsize`: one number, or the columns and the rows; empty where there is none to say.
+        setup: commands that come after `boardsize` and `clear_board` and say the rest of the rules.
+
+    Raises:
+        AgentError: the game's moves are no coordinates.
+    """
+
+    colours = _BLACK_FIRST
+
+    def __init__(self, game: pyspiel.Game) -> None:
+        self.game = game
+        self.size = self._size()
+        self.setup: list[str] = []
+        state = game.new_initial_state()
+        for action in state.legal_actions():
+            self.vertex(state, action)
+
+    def colour(self, player_id: int) -> str:
+        """The colour of a player, `b` or `w`."""
+        return self.colours[player_id]
+
+    def player(self, colour: str) -> int | None:
+        """The player of a colour, such as `b`, `White`; None for another word."""
+        short = _COLOURS.get(colour.lower())
+        return None if short is None else self.colours.index(short)
+
+    def vertex(self, state: pyspiel.State, action: int) -> str:
+        """What GTP calls a legal action.
+
+        Raises:
+            AgentError: OpenSpiel's name of it is no coordinate.
+        """
+        name: str = state.action_to_string(state.current_player(), action)
+        if not _COORDINATE.match(name):
+            raise AgentError(
+                f"expected a game whose moves are coordinates, such as d4, for GTP; those of {str(self.game)!r} are "
+                f"written {shown(name)}"
+            )
+        return name
+
+    def action(self, state: pyspiel.State, vertex: str) -> int | None:
+        """The legal action that a vertex names, capital letters or not; None where there is none."""
+        said = vertex.strip().lower()
+        for action in state.legal_actions():
+            if said in (name.lower() for name in self._names(state, action)):
+                return int(action)
+        return None
+
+    def _names(self, state: pyspiel.State, action: int) -> tuple[str, ...]:
+        """All that an action may be called."""
+        return (self.vertex(state, action),)
+
+    def _size(self) -> tuple[int, ...]:
+        parameters = self.game.get_parameters()
+        for names in (("columns", "rows"), ("num_cols", "num_rows")):
+            if all(isinstance(parameters.get(name), int) for name in names):
+                columns, rows = (parameters[name] for name in names)
+                return (columns,) if columns == rows else (columns, rows)
+        size = parameters.get("board_size", parameters.get("size"))
+        return (size,) if isinstance(size, int) else ()
+
+
+class _Havannah(Vertices):
+    colours = _WHITE_FIRST
+
+
+class _Othello(Vertices):
+    def _size(self) -> tuple[int, ...]:
+        return (8,)
+
+
+class _Hex(Vertices):
+    """A swap is the action `swap`, which mirrors the stone as the engines' `swap-pieces` does."""
+
+    def vertex(self, state: pyspiel.State, action: int) -> str:
+        if state.action_to_string(state.current_player(), action) == "swap":
+            return "swap-pieces"
+        return super().vertex(state, action)
+
+
+class _Go(Vertices):
+    def __init__(self, game: pyspiel.Game) -> None:
+        super().__init__(game)
+        self.setup = [f"komi {game.get_parameters()['komi']:g}"]
+        stones = " ".join(self._handicap())
+        if stones:
+            self.setup.append(f"set_free_handicap {stones}")
+
+    def vertex(self, state: pyspiel.State, action: int) -> str:
+        _, _, point = state.action_to_string(state.current_player(), action).partition(" ")
+        return str(point).upper()
+
+    def _handicap(self) -> list[str]:
+        """The stones that are there at first."""
+        rows = numbered_rows(str(self.game.new_initial_state()))
+        return [
+            f"{LETTERS[x]}{len(rows) - y}"
+            for y, row in enumerate(rows)
+            for x, point in enumerate(row.strip())
+            if point == "X"
+        ]
+
+
+class _Pairs(Vertices):
+    """OpenSpiel writes a row, from the top, and a column, each from 0."""
+
+    def __init__(self, game: pyspiel.Game) -> None:
+        self._rows = max((self._pair(game, name)[0] + 1 for name in _first_names(game)), default=0)
+        super().__init__(game)
+
+    def vertex(self, state: pyspiel.State, action: int) -> str:
+        row, column = self._pair(self.game, state.action_to_string(state.current_player(), action))
+        return f"{LETTERS[column]}{self._rows - row}"
+
+    def _size(self) -> tuple[int, ...]:
+        columns = max(self._pair(self.game, name)[1] + 1 for name in _first_names(self.game))
+        return (columns,) if columns == self._rows else (columns, self._rows)
+
+    def _pair(self, game: pyspiel.Game, name: str) -> tuple[int, int]:
+        """The row and the column of a move.
+
+        Raises:
+            AgentError: they are not two numbers, or there are more columns than GTP has letters.
+        """
+        match = _PAIR.match(name)
+        if match is None or int(match[2]) >= len(LETTERS):
+            raise AgentError(
+                f"expected moves of rows and columns, {len(LETTERS)} at most, for GTP; those of {str(game)!r} are "
+                f"written {shown(name)}"
+            )
+        return int(match[1]), int(match[2])
+
+
+class _ConnectFour(Vertices):
+    """OpenSpiel writes the piece and the column from 0."""
+
+    def vertex(self, state: pyspiel.State, action: int) -> str:
+        columns = self.game.get_parameters()["columns"]
+        rows = [row for row in str(state).splitlines() if len(row) == columns]
+        height = sum(row[action] != "." for row in rows)
+        return f"{LETTERS[action]}{height + 1}"
+
+    def _names(self, state: pyspiel.State, action: int) -> tuple[str, ...]:
+        return self.vertex(state, action), LETTERS[action]
+
+
+_KINDS: dict[str, type[Vertices]] = {
+    "go": _Go,
+    "hex": _Hex,
+    "havannah": _Havannah,
+    "othello": _Othello,
+    "connect_four": _ConnectFour,
+}
+
+
+def vertices_of(game: pyspiel.Game) -> Vertices:
+    """How GTP writes the moves of `game`.
+
+    Raises:
+        AgentError: its moves cannot be written so.
+    """
+    kind = _KINDS.get(game.get_type().short_name)
+    if kind is None:
+        kind = _Pairs if all("," in name for name in _first_names(game)) else Vertices
+    return kind(game)
+
+
+def _first_names(game: pyspiel.Game) -> list[str]:
+    """OpenSpiel's names of the moves in the initial position."""
+    state = game.new_initial_state()
+    return [state.action_to_string(state.current_player(), action) for action in state.legal_actions()]
