@@ -28,6 +28,7 @@ from athenan_spiel.config import (
 )
 from athenan_spiel.errors import (
     AgentError,
+    ArenaError,
     AthenanError,
     BudgetError,
     CheckpointError,
@@ -72,6 +73,7 @@ __all__ = [
     "Agent",
     "AgentError",
     "AlphaBeta",
+    "ArenaError",
     "AthenanError",
     "Budget",
     "BudgetError",

@@ -142,5 +142,9 @@ class LearningError(AthenanError, ValueError):
     """What was to be learned is incomplete, or learning it made the loss infinite or NaN."""
 
 
+class ArenaError(AthenanError):
+    """A saved match or a tournament's folder is damaged, forged, or belongs to something else."""
+
+
 class ExperimentError(AthenanError):
     """An experiment's folder belongs to another one or is damaged, or one of its processes ended by itself."""

@@ -105,7 +105,7 @@ class _Met:
 
     @property
     def prior(self) -> NDArray[np.float64]:
-        return PRIOR * (self.played > 0)
+        return np.where(self.played > 0, PRIOR, 0.0)
 
 
 def _points(index: dict[str, int], meetings: Sequence[Meeting]) -> _Met:

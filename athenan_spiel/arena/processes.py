@@ -1,4 +1,4 @@
-"""The matches of a series in several processes.
+"""The matches of one series or many in several processes.
 
 1. What comes out is what `play_together` gives in one process: a match depends on its number alone. Matches that gain
    by it are played side by side within a process, the same ones whatever the number of processes.
@@ -23,8 +23,8 @@ from athenan_spiel.errors import AgentError, AthenanError
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import MatchResult, reason_of
-from athenan_spiel.play.player import AskingPlayer
-from athenan_spiel.play.series import Fixture, Sides, parts, play_together
+from athenan_spiel.play.player import AskingPlayer, Player
+from athenan_spiel.play.series import Fixture, Sides, agents_of, parts, play_together, sides_by_agent
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.system.machine import cores, free_memory
 from athenan_spiel.system.workers import do_tasks
@@ -38,6 +38,22 @@ SECONDS_AN_EVALUATION = 1.5e-5
 """Of a search with a network, roughly."""
 MOVES = 20
 """Of a match, at least, in most games."""
+AGENTS_KEPT = 4
+"""Agents that a process keeps ready to play, with their networks and programs."""
+
+
+@dataclass(frozen=True)
+class Encounter:
+    """A series that is to be played.
+
+    Attributes:
+        sides: its players; in another process each agent's two are together, and share what they share here.
+        matches: those that are left of it.
+    """
+
+    game: pyspiel.Game
+    sides: Sides
+    matches: Sequence[Fixture]
 
 
 def play_everywhere(
@@ -48,41 +64,90 @@ def play_everywhere(
     *,
     forfeits: bool,
     at_once: int | None = None,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> None:
     """Play these matches, in several processes where that is faster.
 
     Args:
         forfeits, on_result: as for `play_together`.
         at_once: how many matches are played at once, in all processes; none: as the machine and the players let it.
+        wanted: asked before each part of matches that are played side by side; once it says no, no more begins.
 
     Raises:
         AgentError: as `play_together`; in another process any error of a player or the game.
         ExperimentError: a process ended by itself or could not be started, or its memory ran out.
         KeyboardInterrupt: Ctrl-C came.
     """
-    together = parts(sides, matches, at_once)
-    processes = _processes(game, sides, together, at_once)
-    players = _pickled(sides, max(1, cores() // processes)) if processes > 1 else None
-    if players is None:
-        for part in together:
-            play_together(game, sides, part, on_result, forfeits=forfeits)
+    play_all(
+        [Encounter(game, sides, matches)],
+        lambda _, fixture, result: on_result(fixture, result),
+        forfeits=forfeits,
+        at_once=at_once,
+        wanted=lambda _: wanted(),
+    )
+
+
+def play_all(
+    encounters: Sequence[Encounter],
+    on_result: Callable[[int, Fixture, MatchResult], None],
+    *,
+    forfeits: bool,
+    at_once: int | None = None,
+    wanted: Callable[[int], bool] = lambda index: True,
+) -> None:
+    """Play the matches of many series as `play_everywhere` does those of one, begun in their order.
+
+    Args:
+        on_result: called with the index of the encounter, the match and what came of it.
+        wanted: asked with the index of an encounter before each part of its matches.
+
+    Raises:
+        As `play_everywhere`.
+    """
+    split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
+    processes = _processes(encounters, split, at_once)
+    share = max(1, cores() // processes)
+    agents = _pickled_agents(encounters, share) if processes > 1 else None
+    if agents is None:
+        for index, (encounter, together) in enumerate(zip(encounters, split, strict=True)):
+            for part in together:
+                if wanted(index):
+                    tell = functools.partial(on_result, index)
+                    play_together(encounter.game, encounter.sides, part, tell, forfeits=forfeits)
         return
-    tasks = [PlayTask(str(game), players, part, forfeits) for part in together]
-    do_tasks(tasks, processes, lambda task, played: on_result(*played), lambda task: None)
+    tasks = [
+        PlayTask(index, str(encounter.game), players, part, forfeits)
+        for index, (encounter, together, players) in enumerate(zip(encounters, split, agents, strict=True))
+        for part in together
+    ]
+    do_tasks(
+        tasks,
+        processes,
+        lambda task, played: on_result(task.index, *played),
+        lambda task: None,
+        wanted=lambda task: wanted(task.index),
+    )
 
 
-def _processes(game: pyspiel.Game, sides: Sides, together: Sequence[Sequence[Fixture]], at_once: int | None) -> int:
+def _processes(
+    encounters: Sequence[Encounter], split: Sequence[Sequence[Sequence[Fixture]]], at_once: int | None
+) -> int:
     """How many processes play."""
-    most = len(together)
+    most = max(1, sum(map(len, split)))
     if at_once is not None:
-        return min(most, max(1, at_once // len(together[0])))
-    asking = [player for side in sides for player in side if isinstance(player, AskingPlayer)]
-    matches = sum(map(len, together))
-    seconds = max((_seconds(player.budget) for player in asking), default=0.0)
-    if seconds * MOVES * matches < LONG_SECONDS or _needs_much(game, sides):
+        largest = max((len(together[0]) for together in split if together), default=1)
+        return min(most, max(1, at_once // largest))
+    seconds = sum(_move_seconds(e.sides) * MOVES * len(e.matches) for e in encounters)
+    if seconds < LONG_SECONDS or any(_needs_much(e.game, e.sides) for e in encounters):
         return 1
     free = free_memory()
     return min(most, cores(), most if free is None else max(1, free // PROCESS_BYTES))
+
+
+def _move_seconds(sides: Sides) -> float:
+    """How long a move of the slower player takes, roughly."""
+    asking = [player for side in sides for player in side if isinstance(player, AskingPlayer)]
+    return max((_seconds(player.budget) for player in asking), default=0.0)
 
 
 def _seconds(budget: Budget) -> float:
@@ -109,13 +174,15 @@ class PlayTask:
     """To play some matches side by side. Reports each with its result.
 
     Attributes:
-        players: the sides, pickled.
+        index: of the encounter.
+        agents: of each agent its players, one a colour, pickled.
     """
 
     keeps: ClassVar[bool] = False  # what was reported is with who asked
     processes_option: ClassVar[str] = "--matches-at-once"
+    index: int
     game: str
-    players: bytes
+    agents: tuple[bytes, ...]
     matches: Sequence[Fixture]
     forfeits: bool
 
@@ -128,8 +195,8 @@ class PlayTask:
                 raise _StoppedError
 
         try:
-            game, sides = _loaded(self.game, self.players)
-            play_together(game, sides, self.matches, on_result, forfeits=self.forfeits)
+            sides = sides_by_agent([_players(agent) for agent in self.agents])
+            play_together(_game(self.game), sides, self.matches, on_result, forfeits=self.forfeits)
         except _StoppedError:
             return False
         except (AthenanError, MemoryError, OSError):
@@ -160,17 +227,44 @@ class _Pickler(pickle.Pickler):
         return replace(config, threads=min(self._threads, config.threads or self._threads))
 
 
-def _pickled(sides: Sides, threads: int) -> bytes | None:
-    """The players as another process takes them; None where one cannot be sent."""
+def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple[bytes, ...]] | None:
+    """Of each encounter its agents as another process takes them; None where one cannot be sent.
+
+    An agent that plays several series is pickled once, if its players are the same objects in all of them.
+    """
+    known: dict[tuple[int, ...], bytes | None] = {}
+    found = []
+    for encounter in encounters:
+        agents = agents_of(encounter.sides)
+        for players in agents:
+            identity = tuple(map(id, players))
+            if identity not in known:
+                known[identity] = _pickled(players, threads)
+        pickled = [known[tuple(map(id, players))] for players in agents]
+        found.append(tuple(agent for agent in pickled if agent is not None))
+        if len(found[-1]) < len(pickled):
+            return None
+    return found
+
+
+def _pickled(players: Sequence[Player], threads: int) -> bytes | None:
+    """An agent's players as another process takes them; None where they cannot be sent."""
     file = io.BytesIO()
     try:
-        _Pickler(file, threads).dump(sides)
+        _Pickler(file, threads).dump(players)
     except Exception:
         return None
     return file.getvalue()
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded(game: str, players: bytes) -> tuple[pyspiel.Game, Sides]:
-    """The game and the players of all tasks of a series, made once in a process."""
-    return load_game(game), pickle.loads(players)
+def _game(spec: str) -> pyspiel.Game:
+    """The game of all tasks of a series, loaded once in a process."""
+    return load_game(spec)
+
+
+@functools.lru_cache(maxsize=AGENTS_KEPT)
+def _players(agent: bytes) -> Sequence[Player]:
+    """An agent's players, made once in a process."""
+    players: Sequence[Player] = pickle.loads(agent)
+    return players

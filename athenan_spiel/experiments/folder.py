@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -29,14 +28,14 @@ from athenan_spiel.errors import ExperimentError, shown
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.settings import PlayConfig
+from athenan_spiel.system.differences import differences, plain
 from athenan_spiel.system.files import (
-    open_to_append,
-    opened,
     parse_json,
     read_file,
     replace_durably,
     require_folder,
 )
+from athenan_spiel.system.line_file import LineFile
 from athenan_spiel.training.run_folder import LOCK, RunFolder
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
 
@@ -47,9 +46,6 @@ MOST_LINE = 2**20
 """Bytes of a line of matches.jsonl at most: a match of a hundred thousand plies."""
 MOST_MATCHES = 2**34
 """Bytes of matches.jsonl at most. It is read line by line, and has no more lines than the experiment has matches."""
-MOST_SAID = 400
-"""Characters of what a message says of a folder."""
-
 Row = dict[str, Any]
 """A match, as its line in matches.jsonl says it."""
 
@@ -67,6 +63,7 @@ class ExperimentFolder:
         self._file = file
         self._plan = Plan(file.experiment)
         self._matches = file.experiment.protocol.matches
+        self._file_of_matches = LineFile(self.path / MATCHES, MOST_MATCHES, MOST_LINE)
 
     def require_own(self) -> bool:
         """Whether the experiment was begun here; False where there is nothing yet.
@@ -91,7 +88,7 @@ class ExperimentFolder:
         if difference := next(differences(_as_of_now(begun), self._file.experiment.to_json()), None):
             raise ExperimentError(
                 f"{str(self.path)!r} holds the results of another experiment, begun with athenan_spiel "
-                f"{_plain(version)}: there {_plain(difference)}; choose another --folder"
+                f"{plain(version)}: there {plain(difference)}; choose another --folder"
             )
         return True
 
@@ -153,9 +150,7 @@ class ExperimentFolder:
         Raises:
             OSError: it could not be written.
         """
-        with open_to_append(self.path / MATCHES) as file:
-            file.seek(0, io.SEEK_END)
-            file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
+        self._file_of_matches.append(rows)
 
     def write(self, name: str, content: str | bytes) -> None:
         """Write a file, old or new at any moment.
@@ -188,20 +183,15 @@ class ExperimentFolder:
         """Each line of matches.jsonl with the match that it is; None for the last one where a kill has cut it."""
         path = self.path / MATCHES
         try:
-            with opened(path, MOST_MATCHES) as file:
-                lines = iter(lambda: file.readline(MOST_LINE), b"")
-                for number, line in enumerate(lines, 1):
-                    if not line.endswith(b"\n") and len(line) < MOST_LINE:
-                        yield line, None
-                        return
-                    try:
-                        yield line, self._match(line)
-                    except (ValueError, KeyError, TypeError) as error:
-                        reason = str(error) if isinstance(error, ValueError) else shown(error)
-                        raise ExperimentError(
-                            f"{path}, line {number} is not a match: {line[:60].decode(errors='replace')!r} "
-                            f"({reason}); remove it, and what it may have been is played again"
-                        ) from None
+            for number, line, whole in self._file_of_matches.lines():
+                try:
+                    yield line, self._match(line) if whole else None
+                except (ValueError, KeyError, TypeError) as error:
+                    reason = str(error) if isinstance(error, ValueError) else shown(error)
+                    raise ExperimentError(
+                        f"{path}, line {number} is not a match: {line[:60].decode(errors='replace')!r} "
+                        f"({reason}); remove it, and what it may have been is played again"
+                    ) from None
         except FileNotFoundError:
             return
         except OSError as error:
@@ -249,34 +239,3 @@ def _as_of_now(begun: Any) -> Any:
             variant["training"] = config_to_dict(config_from_dict(variant["training"]))
             variant["play"] = dataclasses.asdict(PlayConfig(**variant["play"]))
     return begun
-
-
-def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two JSON values differ: "path is old, and here new"."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            below = f"{path}.{key}" if path else key
-            if key not in old or key not in new:
-                yield f"{below} is {_value(old, key)}, and here {_value(new, key)}"
-            else:
-                yield from differences(old[key], new[key], below)
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for before, after in zip(old, new, strict=True):
-            name = before.get("name", "") if isinstance(before, dict) else ""
-            yield from differences(before, after, f"{path}.{name}" if name else path)
-    elif old != new:
-        yield f"{path} is {_short(old)}, and here {_short(new)}"
-
-
-def _plain(text: Any) -> str:
-    """`text` as it stands if it fits into a line of a message."""
-    return text if isinstance(text, str) and text.isprintable() and len(text) <= MOST_SAID else shown(text)
-
-
-def _value(table: Mapping[str, Any], key: str) -> str:
-    return _short(table[key]) if key in table else "not there"
-
-
-def _short(value: Any) -> str:
-    text = shown(value)
-    return text if len(text) <= 80 else text[:77] + "..."

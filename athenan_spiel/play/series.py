@@ -166,6 +166,21 @@ def sides_of(contender: Callable[[int], Player], opponent: Callable[[int], Playe
     return [[contender(0), opponent(1)], [opponent(0), contender(1)]]
 
 
+def sides_by_agent(agents: Sequence[Sequence[Player]]) -> Sides:
+    """The sides of a series between two agents, of each its players by their ids; of a game for one, the player."""
+    if len(agents) == 1:
+        return [agents[0]]
+    contender, opponent = agents
+    return [[contender[0], opponent[1]], [opponent[0], contender[1]]]
+
+
+def agents_of(sides: Sides) -> list[Sequence[Player]]:
+    """The inverse of `sides_by_agent`."""
+    if len(sides) == 1:
+        return [sides[0]]
+    return [[sides[0][0], sides[1][1]], [sides[1][0], sides[0][1]]]
+
+
 def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
     """The matches of a series; see `play_series`.
 

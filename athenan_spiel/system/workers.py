@@ -46,13 +46,18 @@ T = TypeVar("T", bound=Task)
 
 
 def do_tasks(
-    tasks: Sequence[T], processes: int, on_report: Callable[[T, Any], None], on_finished: Callable[[T], None]
+    tasks: Sequence[T],
+    processes: int,
+    on_report: Callable[[T, Any], None],
+    on_finished: Callable[[T], None],
+    wanted: Callable[[T], bool] = lambda task: True,
 ) -> None:
     """Do all `tasks`, begun in their order.
 
     Args:
         on_report: called with a task and what it reports.
         on_finished: called with each task that is finished.
+        wanted: asked before a task is begun; one that is wanted no more is left out.
 
     Raises:
         KeyboardInterrupt: Ctrl-C came; what was under way is saved, unless it came twice.
@@ -60,9 +65,9 @@ def do_tasks(
         AthenanError: what a task raised.
     """
     if min(processes, len(tasks)) > 1:
-        _Crew(tasks, processes, on_report, on_finished).work()
+        _Crew(tasks, processes, on_report, on_finished, wanted).work()
         return
-    for task in tasks:
+    for task in filter(wanted, tasks):
         if not _done(task, lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
             raise KeyboardInterrupt
         on_finished(task)
@@ -93,7 +98,9 @@ class _Crew(Generic[T]):
         processes: int,
         on_report: Callable[[T, Any], None],
         on_finished: Callable[[T], None],
+        wanted: Callable[[T], bool],
     ) -> None:
+        self._wanted = wanted
         self._waiting = deque(tasks)
         self._on_report = on_report
         self._on_finished = on_finished
@@ -138,6 +145,8 @@ class _Crew(Generic[T]):
             raise KeyboardInterrupt
 
     def _give(self, connection: Connection) -> None:
+        while self._waiting and not self._wanted(self._waiting[0]):
+            self._waiting.popleft()
         if self._waiting and not self._stopped and not self._stopping.is_set():
             self._begun.discard(connection)
             self._busy[connection] = self._waiting.popleft()

@@ -14,7 +14,7 @@ import pytest
 
 from agents import AthenanBot, make_bot
 from athenan_spiel.arena import processes
-from athenan_spiel.arena.processes import PlayTask, play_everywhere
+from athenan_spiel.arena.processes import Encounter, PlayTask, play_all, play_everywhere
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines import make_engine
@@ -100,9 +100,9 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many processes each series had, which are not begun."""
     found: list[int] = []
 
-    def do_tasks(tasks: Any, count: int, on_report: Any, on_finished: Any) -> None:
+    def do_tasks(tasks: Any, count: int, on_report: Any, on_finished: Any, wanted: Any) -> None:
         found.append(count)
-        for task in tasks:
+        for task in filter(wanted, tasks):
             task = pickle.loads(pickle.dumps(task))
             assert task.run(lambda message, task=task: on_report(task, message), lambda: False)
             on_finished(task)
@@ -147,6 +147,12 @@ def test_players_that_cannot_be_sent_are_played_here(begun: list[int]) -> None:
     assert begun == []
 
 
+def count_of(players: Sides, matches: Sequence[Fixture], at_once: int | None = None) -> int:
+    """How many processes play a series."""
+    split = [processes.parts(players, matches, at_once)]
+    return processes._processes([Encounter(GAME, players, matches)], split, at_once)
+
+
 @pytest.mark.parametrize(
     ("budget", "matches", "at_once", "count"),
     [
@@ -171,40 +177,37 @@ def test_how_many_processes(
     monkeypatch.setattr(processes, "cores", lambda: 4)
     monkeypatch.setattr(processes, "free_memory", lambda: None)
     players = sides(lambda seed: asking_bot(budget))
-    together = processes.parts(players, fixtures(GAME, matches, 2, 0), at_once)
-    assert processes._processes(GAME, players, together, at_once) == count
+    assert count_of(players, fixtures(GAME, matches, 2, 0), at_once) == count
 
 
 def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 4)
     monkeypatch.setattr(processes, "free_memory", lambda: 2_500_000_000)
     players = sides(lambda seed: asking_bot(Budget(seconds=1.0)))
-    together = processes.parts(players, fixtures(GAME, 40, 2, 0))
-    assert processes._processes(GAME, players, together, None) == 2
+    assert count_of(players, fixtures(GAME, 40, 2, 0)) == 2
     monkeypatch.setattr(processes, "free_memory", lambda: 1)
-    assert processes._processes(GAME, players, together, None) == 1
+    assert count_of(players, fixtures(GAME, 40, 2, 0)) == 1
 
 
 def test_bots_that_do_not_say_how_long_they_think_play_in_turn() -> None:
     players = [[make_bot("mcts:10", GAME, i, i) for i in range(2)]] * 2
-    together = processes.parts(players, fixtures(GAME, 40, 2, 0))
-    assert processes._processes(GAME, players, together, None) == 1
+    assert count_of(players, fixtures(GAME, 40, 2, 0)) == 1
 
 
 @pytest.mark.parametrize(("threads", "given"), [(4, 1), (None, 1), (1, 1)])
 def test_a_network_has_its_share_of_the_cores(threads: int | None, given: int) -> None:
-    data = processes._pickled(sides(lambda seed: asking_bot(Budget(seconds=1.0), network(threads), seed)), 1)
+    data = processes._pickled([asking_bot(Budget(seconds=1.0), network(threads), 0)], 1)
     assert data is not None
-    found = pickle.loads(data)[0][0].evaluator
+    found = pickle.loads(data)[0].evaluator
     assert found.engine.config.threads == given
     assert found([GAME.new_initial_state()]) == network()([GAME.new_initial_state()])
 
 
 def test_a_task_stops_when_a_match_has_ended(begun: list[int]) -> None:
-    players = processes._pickled(sides(lambda seed: Ends()), 1)
+    players = processes._pickled([Ends(), Ends()], 1)
     assert players is not None
     told: list[Any] = []
-    task = PlayTask(str(GAME), players, fixtures(GAME, 6, 2, 0), forfeits=True)
+    task = PlayTask(0, str(GAME), (players, players), fixtures(GAME, 6, 2, 0), forfeits=True)
     assert not task.run(told.append, lambda: len(told) == 1)
     assert len(told) == 1
 
@@ -219,3 +222,32 @@ def test_a_single_player_has_processes_too(begun: list[int]) -> None:
     play_everywhere(game, [[Ends()]], lone_fixtures(game, 3, 1, 0), on_result, forfeits=False, at_once=3)
     assert sorted(results) == [0, 1, 2]
     assert begun == [3]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_many_series_are_played_as_each_of_them_alone(at_once: int) -> None:
+    budget = Budget(iterations=2)
+    all_players = [sides(lambda seed, i=i: asking_bot(budget, seed=seed + 10 * i)) for i in range(3)]  # type: ignore[misc]
+    many = [Played() for _ in all_players]
+    planned = fixtures(GAME, 6, 2, 5)
+
+    def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
+        many[index].add(fixture, result)
+
+    encounters = [Encounter(GAME, players, planned) for players in all_players]
+    play_all(encounters, on_result, forfeits=True, at_once=at_once)
+    for played, players in zip(many, all_players, strict=True):
+        assert contents(played.series()) == contents(play(players, 6, at_once=1))
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_series_that_is_wanted_no_more_is_left(at_once: int) -> None:
+    counts = [0, 0]
+
+    def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
+        counts[index] += 1
+
+    encounters = [Encounter(GAME, sides(lambda seed: Ends()), fixtures(GAME, 20, 2, 5))] * 2
+    play_all(encounters, on_result, forfeits=True, at_once=at_once, wanted=lambda index: index == 1 or counts[0] < 4)
+    assert 4 <= counts[0] <= 4 + at_once
+    assert counts[1] == 20

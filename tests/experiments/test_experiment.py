@@ -24,7 +24,7 @@ import athenan_spiel
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
-from athenan_spiel.experiments.folder import ExperimentFolder, differences
+from athenan_spiel.experiments.folder import ExperimentFolder
 from athenan_spiel.experiments.matches import player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import Paths, matchup_of, shared_cores
@@ -32,6 +32,7 @@ from athenan_spiel.experiments.training import TrainingTask, stage_path
 from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.search.choice import best, safest, securest
 from athenan_spiel.search.uct import UCT
+from athenan_spiel.system.differences import differences
 from athenan_spiel.system.workers import do_tasks
 from athenan_spiel.training import load_agent
 from athenan_spiel.training.checkpoints import read_header, read_weights

@@ -1,0 +1,226 @@
+"""A finished match as a line of JSON, from which it can be played through again.
+
+1. A line says the game, who played (names, words, player ids), the match's number among those of its players, the seed,
+   the opening, all actions, the result, and what each move took.
+2. What is read is believed only as far as it replays: `require_true` plays the actions, and refuses a match with an
+   illegal action, a foreign game, movers that did not move, or a result that the rules do not give.
+3. Of a match that was forfeited the rules say only that it had not ended; who forfeited it is as the line says.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+
+from athenan_spiel.errors import ArenaError, AthenanError, shown
+from athenan_spiel.games import load_game
+from athenan_spiel.games.given import mover_of
+from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.system.files import parse_json
+from athenan_spiel.system.json_fields import MOST_NUMBER, Fields
+from athenan_spiel.system.line_file import LineFile
+
+FORMAT = 1
+MOST_BYTES = 2**34
+"""Of a file of matches. It is read line by line."""
+MOST_LINE = 2**22
+"""Bytes of a line at most: a match of a hundred thousand plies."""
+LONGEST_REASON = 1_000
+"""Characters of why a match was forfeited."""
+DIGITS = 6
+"""Of a second, behind the point."""
+
+
+KEYS = (
+    "format",
+    "game",
+    "agents",
+    "words",
+    "colour",
+    "number",
+    "seed",
+    "opening_plies",
+    "actions",
+    "returns",
+    "forfeit",
+    "movers",
+    "move_seconds",
+    "seconds",
+    "evaluations",
+    "questions",
+)
+"""Of a match's object."""
+
+
+@dataclass(frozen=True)
+class SavedMatch:
+    """A finished match and who played it.
+
+    Attributes:
+        game: its string.
+        agents: the names of who played, the contender first.
+        words: what these agents are, in the words of the command line.
+        colour: the contender's player id; the other one is the opponent's.
+        number: of the match among those with these players; both matches of an opening have the same.
+        seed: of the series.
+        result: what was played and what came out.
+    """
+
+    game: str
+    agents: tuple[str, ...]
+    words: tuple[str, ...]
+    colour: int
+    number: int
+    seed: int
+    result: MatchResult
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The names, player 0's first."""
+        return self.agents if self.colour == 0 else self.agents[::-1]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        result, forfeit = self.result, self.result.forfeit
+        return {
+            "format": FORMAT,
+            "game": self.game,
+            "agents": list(self.agents),
+            "words": list(self.words),
+            "colour": self.colour,
+            "number": self.number,
+            "seed": self.seed,
+            "opening_plies": result.opening_plies,
+            "actions": list(result.history),
+            "returns": list(result.returns),
+            "forfeit": None
+            if forfeit is None
+            else {"player": forfeit.player_id, "reason": forfeit.reason[:LONGEST_REASON]},
+            "movers": list(result.movers),
+            "move_seconds": [round(seconds, DIGITS) for seconds in result.move_seconds],
+            "seconds": [round(seconds, DIGITS) for seconds in result.seconds],
+            "evaluations": list(result.evaluations),
+            "questions": list(result.questions),
+        }
+
+    @classmethod
+    def from_json(cls, table: Any) -> SavedMatch:
+        """The inverse of `to_json`, strict.
+
+        Raises:
+            ValueError: it is no match; the message says what is wrong.
+        """
+        fields = Fields(table, KEYS)
+        if (version := fields.whole("format")) != FORMAT:
+            raise ValueError(f"format must be {FORMAT}, got {version}: it was saved by another version")
+        agents, words = fields.texts("agents"), fields.texts("words")
+        if not 1 <= len(agents) <= 2 or len(words) != len(agents):
+            raise ValueError(f"agents and words must be one or two each, got {shown((agents, words))}")
+        players = len(agents)
+        actions, movers = fields.wholes("actions"), fields.wholes("movers")
+        plies = fields.whole("opening_plies", most=len(actions))
+        if len(movers) != len(actions) - plies:
+            raise ValueError(f"movers must be {len(actions) - plies}, one for each action after the opening")
+        result = MatchResult(
+            history=actions,
+            opening_plies=plies,
+            returns=fields.numbers("returns", players),
+            seconds=fields.numbers("seconds", players, least=0.0),
+            forfeit=_forfeit(fields.table["forfeit"], players),
+            movers=movers,
+            move_seconds=fields.numbers("move_seconds", len(movers), least=0.0),
+            evaluations=fields.wholes("evaluations", players),
+            questions=fields.wholes("questions", players),
+        )
+        colour = fields.whole("colour", most=players - 1)
+        number, seed = fields.whole("number"), fields.whole("seed", least=-MOST_NUMBER)
+        return cls(fields.text("game"), agents, words, colour, number, seed, result)
+
+    def require_true(self) -> pyspiel.State:
+        """Play the match again; returns its last state.
+
+        Raises:
+            ArenaError: the rules do not give what the match says, or there is no such game.
+        """
+        result = self.result
+        try:
+            state = _game(self.game).new_initial_state()
+        except AthenanError as error:
+            raise ArenaError(f"its game cannot be loaded: {error}") from None
+        if state.num_players() != len(self.agents):
+            raise ArenaError(f"{self.game!r} is for {state.num_players()} players, got {len(self.agents)}")
+        for ply, action in enumerate(result.history, 1):
+            if state.is_terminal():
+                raise ArenaError(f"action {ply}, {action}, comes after the end of the match at {self.game!r}")
+            if action not in state.legal_actions():
+                raise ArenaError(f"action {ply}, {action}, is not legal at {self.game!r}")
+            mover = mover_of(state)
+            if ply > result.opening_plies and result.movers[ply - result.opening_plies - 1] != mover:
+                raise ArenaError(f"action {ply}, {action}, is player {mover}'s at {self.game!r}, not as its movers say")
+            state.apply_action(action)
+        self._require_result(state)
+        return state
+
+    def _require_result(self, state: pyspiel.State) -> None:
+        """Check the result against the last state."""
+        forfeit, returns = self.result.forfeit, list(self.result.returns)
+        if forfeit is not None:
+            lost = [-1.0 if i == forfeit.player_id else 1.0 for i in range(len(returns))]
+            if state.is_terminal() or returns != lost:
+                raise ArenaError(
+                    f"a match forfeited by player {forfeit.player_id} is open and returns {lost}: it is not"
+                )
+        elif not state.is_terminal():
+            raise ArenaError(f"its actions leave the match at {self.game!r} open, got a result of {returns}")
+        elif list(state.returns()) != returns:
+            raise ArenaError(f"its actions return {list(state.returns())} at {self.game!r}, got {returns}")
+
+
+def read_matches(path: Path, *, follow: bool = True) -> Iterator[SavedMatch]:
+    """The matches that the file `path` holds, one at a time; a last line that a kill has cut is left out.
+
+    Args:
+        follow: whether `path` may be a link.
+
+    Raises:
+        ArenaError: a line is no match, or the file cannot be read.
+    """
+    try:
+        for number, line, whole in LineFile(path, MOST_BYTES, MOST_LINE).lines(follow=follow):
+            if whole:
+                yield match_of(line, f"{path}, line {number}")
+    except OSError as error:
+        raise ArenaError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def match_of(line: bytes, place: str) -> SavedMatch:
+    """The match that a line holds.
+
+    Args:
+        place: where the line is, for the message.
+
+    Raises:
+        ArenaError: it is none.
+    """
+    try:
+        return SavedMatch.from_json(parse_json(line))
+    except ValueError as error:
+        start = line[:60].decode(errors="replace")
+        raise ArenaError(f"{place} is not a match: {error}; it begins with {shown(start)}") from None
+
+
+@functools.lru_cache(maxsize=4)
+def _game(spec: str) -> pyspiel.Game:
+    return load_game(spec)
+
+
+def _forfeit(table: Any, players: int) -> Forfeit | None:
+    if table is None:
+        return None
+    fields = Fields(table, ("player", "reason"))
+    return Forfeit(fields.whole("player", most=players - 1), fields.text("reason", empty=True))

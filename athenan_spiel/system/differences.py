@@ -1,0 +1,42 @@
+"""How what a folder was begun with differs from what is wanted now, in words for a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from athenan_spiel.errors import shown
+
+MOST_SAID = 400
+"""Characters of what a message says of a folder."""
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
+    """Where two JSON values differ: "path is old, and here new"."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            below = f"{path}.{key}" if path else key
+            if key not in old or key not in new:
+                yield f"{below} is {_value(old, key)}, and here {_value(new, key)}"
+            else:
+                yield from differences(old[key], new[key], below)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for before, after in zip(old, new, strict=True):
+            name = before.get("name", "") if isinstance(before, dict) else ""
+            yield from differences(before, after, f"{path}.{name}" if name else path)
+    elif old != new:
+        yield f"{path} is {_short(old)}, and here {_short(new)}"
+
+
+def plain(text: Any) -> str:
+    """`text` as it stands if it fits into a line of a message."""
+    return text if isinstance(text, str) and text.isprintable() and len(text) <= MOST_SAID else shown(text)
+
+
+def _value(table: Mapping[str, Any], key: str) -> str:
+    return _short(table[key]) if key in table else "not there"
+
+
+def _short(value: Any) -> str:
+    text = shown(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,79 @@
+"""The values of a JSON object that may come from elsewhere, each looked at before it is believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from athenan_spiel.errors import shown
+
+MOST_NUMBER = 2**63 - 1
+LONGEST_TEXT = 2_000
+"""Characters of a text."""
+LARGEST = 1e300
+"""Numbers beyond this are none of anything."""
+
+
+class Fields:
+    """The values of a JSON object, each of the kind that is asked for; what is of another is a `ValueError`.
+
+    Args:
+        table: the object.
+        keys: that it has, these and no others.
+
+    Raises:
+        ValueError: it is no object, or has other keys.
+    """
+
+    def __init__(self, table: Any, keys: Sequence[str]) -> None:
+        if not isinstance(table, Mapping) or set(table) != set(keys):
+            got = sorted(table) if isinstance(table, Mapping) else table
+            raise ValueError(f"expected an object of {', '.join(keys)}; got {shown(got)}")
+        self.table = table
+
+    def whole(self, key: str, *, least: int = 0, most: int = MOST_NUMBER) -> int:
+        """A whole number, from `least` to `most`."""
+        return _whole(key, self.table[key], least, most)
+
+    def wholes(self, key: str, count: int | None = None) -> tuple[int, ...]:
+        """A list of whole numbers, none negative, `count` of them if that is given."""
+        return tuple(_whole(key, value, 0, MOST_NUMBER) for value in self._list(key, count))
+
+    def numbers(self, key: str, count: int, least: float = -math.inf) -> tuple[float, ...]:
+        """A list of `count` finite numbers."""
+        return tuple(_number(key, value, least) for value in self._list(key, count))
+
+    def text(self, key: str, *, empty: bool = False) -> str:
+        """A text."""
+        return _text(key, self.table[key], empty)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts."""
+        return tuple(_text(key, value, False) for value in self._list(key, None))
+
+    def _list(self, key: str, count: int | None) -> list[Any]:
+        values = self.table[key]
+        if type(values) is not list or count not in (None, len(values)):
+            raise ValueError(f"{key} must be a list{'' if count is None else f' of {count}'}, got {shown(values)}")
+        return values
+
+
+def _whole(key: str, value: Any, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{key} must be a whole number from {least} to {most}, got {shown(value)}")
+    return value
+
+
+def _number(key: str, value: Any, least: float) -> float:
+    if type(value) not in (int, float) or not abs(value) < LARGEST or value < least:
+        raise ValueError(
+            f"{key} must be a finite number{' and not negative' if least == 0 else ''}, got {shown(value)}"
+        )
+    return float(value)
+
+
+def _text(key: str, value: Any, empty: bool) -> str:
+    if type(value) is not str or len(value) > LONGEST_TEXT or not (value or empty):
+        raise ValueError(f"{key} must be a text of at most {LONGEST_TEXT} characters, got {shown(value)}")
+    return value

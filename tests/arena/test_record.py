@@ -1,0 +1,176 @@
+"""Saved matches: what is written is read back, and what does not replay is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+import pytest
+
+from agents import make_bot
+from athenan_spiel.arena.record import MOST_LINE, SavedMatch, match_of, read_matches
+from athenan_spiel.errors import ArenaError
+from athenan_spiel.play.match import Forfeit, Match, MatchResult, play_match
+from athenan_spiel.system.line_file import LineFile
+
+GAME = pyspiel.load_game("tic_tac_toe")
+
+
+def saved(**changes: Any) -> SavedMatch:
+    players = [make_bot("random", GAME, i, i) for i in range(2)]
+    result = play_match(GAME, players, opening=[4])
+    return dataclasses.replace(
+        SavedMatch("tic_tac_toe()", ("x", "y"), ("random", "mcts:9"), 1, 3, 7, result), **changes
+    )
+
+
+def line(match: SavedMatch, **changes: Any) -> bytes:
+    return json.dumps(match.to_json() | changes).encode()
+
+
+def test_a_match_comes_back() -> None:
+    match = saved()
+    back = match_of(line(match), "here")
+    back.require_true()
+    assert back.players == ("y", "x")
+    for field in dataclasses.fields(MatchResult):
+        ours, theirs = getattr(match.result, field.name), getattr(back.result, field.name)
+        assert theirs == (pytest.approx(ours, abs=1e-6) if "seconds" in field.name else ours), field.name
+    assert dataclasses.replace(back, result=match.result) == match
+
+
+def test_a_forfeit_comes_back() -> None:
+    class Fails:
+        def restart_at(self, state: Any) -> None: ...
+        def inform_action(self, state: Any, player_id: int, action: int) -> None: ...
+        def step(self, state: Any) -> int:
+            raise ValueError("no idea" * 1000)
+
+    with pytest.raises(StopIteration) as end:
+        next(Match(GAME, [make_bot("random", GAME, 0, 0), Fails()], [], forfeits=True).questions)
+    result = end.value.value
+    forfeited = saved(result=result)
+    back = match_of(line(forfeited), "here")
+    back.require_true()
+    assert back.result.forfeit is not None
+    assert back.result.forfeit.player_id == 1
+    assert back.result.returns == (1.0, -1.0)
+    assert back.result.movers == (0,)
+    assert len(back.result.forfeit.reason) == 1000
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"format": 2}, "format must be 1, got 2"),
+        ({"format": True}, "format must be a whole number"),
+        ({"game": ""}, "game must be a text"),
+        ({"game": "x" * 3000}, "game must be a text"),
+        ({"agents": ["x"]}, "agents and words must be one or two each"),
+        ({"agents": ["x", "y", "z"], "words": ["x", "y", "z"]}, "agents and words must be one or two each"),
+        ({"agents": "xy"}, "agents must be a list, got 'xy'"),
+        ({"colour": 2}, "colour must be a whole number from 0 to 1, got 2"),
+        ({"number": -1}, "number must be a whole number"),
+        ({"seed": 2**64}, "seed must be a whole number"),
+        ({"actions": [4, "x"]}, "actions must be a whole number"),
+        ({"actions": {}}, "actions must be a list"),
+        ({"opening_plies": 99}, "opening_plies must be a whole number"),
+        ({"movers": []}, "one for each action after the opening"),
+        ({"move_seconds": [0.1]}, "move_seconds must be a list of"),
+        ({"returns": [1.0]}, "returns must be a list of 2"),
+        ({"returns": [1.0, "1"]}, "returns must be a finite number"),
+        ({"returns": [1.0, 1e305]}, "returns must be a finite number"),
+        ({"seconds": [-1.0, 0]}, "seconds must be a finite number and not negative"),
+        ({"forfeit": {"player": 5, "reason": ""}}, "player must be a whole number from 0 to 1, got 5"),
+        ({"forfeit": {"player": 0}}, "expected an object of player, reason"),
+        ({"evaluations": [1]}, "evaluations must be a list of 2"),
+        ({"more": 1}, "expected an object of format, game"),
+    ],
+)
+def test_what_is_no_match_is_refused(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ArenaError) as error:
+        match_of(line(saved(), **changes), "file, line 3")
+    assert str(error.value).startswith("file, line 3 is not a match: ")
+    assert problem in str(error.value)
+    assert len(str(error.value)) < 700
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"1", b"\xff", b'{"format": NaN}', b"[" * 200 + b"]" * 200])
+def test_what_is_no_object_is_refused(text: bytes) -> None:
+    with pytest.raises(ArenaError, match="line 1 is not a match"):
+        match_of(text, "line 1")
+
+
+def won() -> SavedMatch:
+    """The first player wins by 0, 1, 2."""
+    result = MatchResult((0, 3, 1, 4, 2), 2, (1.0, -1.0), (0.0, 0.0), None, (0, 1, 0), (0.0, 0.0, 0.0), (0, 0), (0, 0))
+    return saved(result=result)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"game": "chess_of_nobody"}, "its game cannot be loaded"),
+        ({"game": "kuhn_poker"}, "its game cannot be loaded"),
+        ({"game": "morpion_solitaire"}, "is for 1 players, got 2"),
+        ({"game": "connect_four"}, "leave the match at 'connect_four' open"),
+        ({"actions": [0, 3, 1, 4, 99]}, "action 5, 99, is not legal"),
+        ({"actions": [0, 3, 1, 1, 2]}, "action 4, 1, is not legal"),
+        ({"actions": [0, 3, 1, 4, 2, 5], "movers": [0, 1, 0, 1], "move_seconds": [0] * 4}, "comes after the end"),
+        ({"movers": [1, 1, 0]}, "action 3, 1, is player 0's"),
+        ({"returns": [-1.0, 1.0]}, r"return [1.0, -1.0] at 'tic_tac_toe()', got [-1.0, 1.0]"),
+        ({"actions": [0, 3, 1, 4], "movers": [0, 1], "move_seconds": [0, 0]}, "open, got a result of [1.0, -1.0]"),
+        ({"forfeit": {"player": 1, "reason": "hung"}}, "a match forfeited by player 1 is open"),
+    ],
+)
+def test_what_does_not_replay_is_refused(changes: dict[str, Any], problem: str) -> None:
+    won().require_true()
+    forged = match_of(line(won(), **changes), "here")
+    with pytest.raises(ArenaError) as error:
+        forged.require_true()
+    assert problem in str(error.value)
+
+
+def test_a_forged_forfeit_is_refused() -> None:
+    open_match = dataclasses.replace(won().result, history=(0, 3, 1, 4), movers=(0, 1), move_seconds=(0.0, 0.0))
+    saved(result=dataclasses.replace(open_match, forfeit=Forfeit(1, "hung"))).require_true()
+    with pytest.raises(ArenaError, match="forfeited by player 0"):
+        saved(result=dataclasses.replace(open_match, forfeit=Forfeit(0, "hung"))).require_true()
+
+
+def test_a_file_is_read_back_and_a_cut_line_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    file = LineFile(path, 2**20, MOST_LINE)
+    file.append([saved().to_json(), saved(number=4).to_json()])
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:50])
+    assert [match.number for match in read_matches(path)] == [3, 4]
+    file.drop_cut_line()
+    assert path.read_bytes() == whole
+    file.drop_cut_line()
+    assert path.read_bytes() == whole
+
+
+def test_a_file_that_is_one_cut_line_is_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    path.write_bytes(b'{"format')
+    LineFile(path, 2**20, MOST_LINE).drop_cut_line()
+    assert path.read_bytes() == b""
+
+
+def test_files_from_elsewhere_are_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    with pytest.raises(ArenaError, match="cannot be read: No such file"):
+        list(read_matches(path))
+    path.write_bytes(b"x" * (MOST_LINE + 10))
+    with pytest.raises(ArenaError, match="line 1 is not a match"):
+        list(read_matches(path))
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with pytest.raises(ArenaError, match="a link, which is not followed"):
+        list(read_matches(link, follow=False))
+    with pytest.raises(OSError, match="more than the"):
+        list(LineFile(path, 10, 10).lines())
