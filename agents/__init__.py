@@ -3,7 +3,7 @@
 - `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
 - `kinds`: the table of the kinds of agents that both of them read, and where other packages add theirs;
-- `athenan`, `alphabeta`, `human`, `ludii`, `mcts`, `uniform`: the bots themselves, all of which can be pickled.
+- `athenan`, `alphabeta`, `human`, `ludii`, `mcts`, `uci`, `uniform`: the bots themselves, all of which can be pickled.
 """
 
 from agents.athenan import AthenanBot
@@ -13,6 +13,7 @@ from agents.kinds import register_kind
 from agents.limits import Limit
 from agents.ludii import LudiiBot
 from agents.registry import load_bot, register_bot, registered_bots
+from agents.uci import UciBot
 from agents.words import AgentWord, make_bot, parse_word
 from athenan_spiel.errors import MatchAbandonedError
 
@@ -24,6 +25,7 @@ __all__ = [
     "Limit",
     "LudiiBot",
     "MatchAbandonedError",
+    "UciBot",
     "load_bot",
     "make_bot",
     "parse_word",

@@ -19,6 +19,7 @@ from agents.human import HUMAN
 from agents.kind import AgentKind
 from agents.ludii import LUDII
 from agents.mcts import MCTS
+from agents.uci import UCI
 from agents.uniform import RANDOM
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import AgentError, shown
@@ -26,7 +27,7 @@ from athenan_spiel.errors import AgentError, shown
 GROUP = "athenan_spiel.agents"
 """The group of entry points in which other packages name their kinds."""
 
-BUILT_IN = (ATHENAN, ALPHABETA, MCTS, LUDII, RANDOM, HUMAN)
+BUILT_IN = (ATHENAN, ALPHABETA, MCTS, LUDII, UCI, RANDOM, HUMAN)
 """The kinds of this package, in the order in which messages list them."""
 
 _KINDS: dict[str, AgentKind] = {kind.name: kind for kind in BUILT_IN}

@@ -1,0 +1,41 @@
+"""Which games of OpenSpiel UCI engines play, and how they are written: `uci_game`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyspiel
+
+from athenan_spiel.errors import AgentError
+from athenan_spiel.protocols.uci_moves.amazons import Amazons
+from athenan_spiel.protocols.uci_moves.base import UciGame
+from athenan_spiel.protocols.uci_moves.boards import Breakthrough, Clobber, ConnectFour, Lines, Othello
+from athenan_spiel.protocols.uci_moves.chess import Antichess, Chess, Shogi, Xiangqi
+
+GAMES: dict[str, Callable[[pyspiel.Game], UciGame]] = {
+    "amazons": Amazons,
+    "antichess": Antichess,
+    "breakthrough": Breakthrough,
+    "chess": lambda game: Chess(game, "chess", pyspiel.chess),
+    "clobber": Clobber,
+    "connect_four": ConnectFour,
+    "crazyhouse": lambda game: Chess(game, "crazyhouse", pyspiel.crazyhouse),
+    "mnk": Lines,
+    "othello": lambda game: Othello(),
+    "shogi": lambda game: Shogi(),
+    "tic_tac_toe": Lines,
+    "xiangqi": lambda game: Xiangqi(),
+}
+"""By OpenSpiel's short name of the game."""
+
+
+def uci_game(game: pyspiel.Game) -> UciGame:
+    """How `game` is written in UCI.
+
+    Raises:
+        AgentError: UCI has no such game, or none with this board or these rules.
+    """
+    make = GAMES.get(game.get_type().short_name)
+    if make is None:
+        raise AgentError(f"UCI engines play {', '.join(sorted(GAMES))}; got {str(game)!r}: take another agent")
+    return make(game)

@@ -1,0 +1,71 @@
+"""What a UCI engine says that it can be told by `setoption`, and how a value for it is checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from athenan_spiel.errors import AgentError, nearest, printable, shown
+
+_LINE = re.compile(r"option name (?P<name>.+?) type (?P<kind>check|spin|combo|button|string)\b(?P<rest>.*)")
+_WORDS = re.compile(r" (default|min|max|var) ")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class UciOption:
+    """One option of an engine.
+
+    Attributes:
+        name: as the engine writes it; UCI does not tell capitals from small letters.
+        kind: `check`, `spin` (a whole number), `combo` (one of several), `button` or `string`.
+        least, most: of a `spin`, where they are said.
+        choices: of a `combo`.
+    """
+
+    name: str
+    kind: str
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str, ...] = ()
+
+    def problem(self, value: str) -> str:
+        """What is wrong with a value, as `must be ..., got ...`; empty where nothing is."""
+        if self.kind == "check" and value not in ("true", "false"):
+            return f"must be true or false, got {shown(value)}"
+        if self.kind == "combo" and value.lower() not in map(str.lower, self.choices):
+            return f"must be one of {', '.join(self.choices[:8])}, got {shown(value)}{nearest(value, self.choices)}"
+        if self.kind == "spin" and not (_NUMBER.fullmatch(value) and self._within(int(value))):
+            bounds = "" if self.least is None or self.most is None else f" from {self.least} to {self.most}"
+            return f"must be a whole number{bounds}, got {shown(value)}"
+        return ""
+
+    def _within(self, number: int) -> bool:
+        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+
+
+def option_of(line: str) -> UciOption | None:
+    """The option that a line of the engine's tells; None where it tells none."""
+    match = _LINE.match(line)
+    if match is None:
+        return None
+    words = _WORDS.split(f"{match['rest']} ")
+    said = [(key, value.strip()) for key, value in zip(words[1::2], words[2::2], strict=False)]
+    bounds = {key: int(value) for key, value in said if key in ("min", "max") and _NUMBER.fullmatch(value)}
+    choices = tuple(value for key, value in said if key == "var")
+    return UciOption(printable(match["name"]), match["kind"], bounds.get("min"), bounds.get("max"), choices)
+
+
+def option_called(name: str, options: Mapping[str, UciOption], engine: str) -> UciOption:
+    """The option of that name, among those by their names in small letters.
+
+    Raises:
+        AgentError: the engine has none of that name.
+    """
+    option = options.get(name.lower())
+    if option is None:
+        names = [each.name for each in options.values()]
+        hint = nearest(name, names) or f"; it has {', '.join(names[:12]) or 'none'}"
+        raise AgentError(f"expected an option of {engine}, got {shown(name)}{hint}")
+    return option

@@ -1,0 +1,16 @@
+"""Engines that are installed on this machine, for the tests that play with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+GAMES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/games", "/usr/local/games"])
+"""Where programs are looked for; Debian's games lie where not every PATH leads."""
+FAIRY_STOCKFISH = shutil.which("fairy-stockfish", path=GAMES)
+
+needs_fairy_stockfish = pytest.mark.skipif(
+    FAIRY_STOCKFISH is None, reason="needs fairy-stockfish: `apt install fairy-stockfish`, or see docs/engines.md"
+)
