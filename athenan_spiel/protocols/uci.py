@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import pyspiel
 
-from athenan_spiel.errors import AgentError, ProgramTimeoutError, printable, shown
+from athenan_spiel.errors import AgentError, ProgramTimeoutError, ResignedError, printable, shown
 from athenan_spiel.protocols.program import Program
 from athenan_spiel.protocols.uci_moves.base import UciGame
 from athenan_spiel.protocols.uci_options import UciOption, option_called, option_of
@@ -224,14 +224,17 @@ class UciEngine:
 
         Raises:
             ProgramTimeoutError: it has not chosen one in its time and the grace after it.
-            ProgramError: it has ended, or answers no move.
+            ProgramError: it has ended, or answers no move: to Stockfish's kin the match has ended.
+            ResignedError: it gives the match up.
         """
         self._program.send(_position(moves))
         self._program.send(f"go {limit.words}" + (f" searchmoves {' '.join(only)}" if only else ""))
         words = self._answer(limit).split()
         move = words[1] if len(words) > 1 else ""
-        if move in ("", "(none)", "none", "0000", "resign"):
-            raise self._program.error(f"expected a move, got {shown(' '.join(words))}: it gives up")
+        if move == "resign":
+            raise ResignedError(f"{self.name} resigned")
+        if move in ("", "(none)", "none", "0000"):
+            raise self._program.error(f"has no move: expected one, got {shown(' '.join(words))}")
         return move
 
     def _answer(self, limit: UciLimit) -> str:

@@ -161,10 +161,9 @@ def test_an_opening_may_end_within_a_turn() -> None:
         ("talk", r"has not moved within 0\.01 s and 0\.4 s more"),
         ("crash", r"has ended \(exit code 1\); it last wrote: .*out of luck"),
         ("cheat", r"expected a legal move in UCI's notation, got 'P@z9'"),
-        ("none", r"expected a move, got 'bestmove \(none\)': it gives up"),
-        ("null", "expected a move, got 'bestmove 0000': it gives up"),
-        ("resign", "expected a move, got 'bestmove resign': it gives up"),
-        ("mute", "expected a move, got 'bestmove': it gives up"),
+        ("none", r"has no move: expected one, got 'bestmove \(none\)'"),
+        ("null", "has no move: expected one, got 'bestmove 0000'"),
+        ("mute", "has no move: expected one, got 'bestmove'"),
     ],
 )
 def test_one_that_misbehaves_loses_its_matches_and_the_series_goes_on(word: str, reason: str, impatient: None) -> None:
@@ -177,6 +176,13 @@ def test_one_that_misbehaves_loses_its_matches_and_the_series_goes_on(word: str,
     assert (len(mine), theirs, series.tally.losses) == (4, [], 4)
     for said in mine:
         assert re.search(reason, said), said
+
+
+def test_one_that_resigns_has_lost_and_not_failed() -> None:
+    result = play_match(TIC_TAC_TOE, [bot("good"), bot("resign", player=1)])
+    assert result.returns == (1.0, -1.0)
+    assert result.forfeit is not None
+    assert result.forfeit.resigned
 
 
 def test_the_engine_that_has_failed_is_started_anew() -> None:

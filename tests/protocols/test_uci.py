@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspiel
 import pytest
 
-from athenan_spiel.errors import AgentError, ProgramError, ProgramTimeoutError
+from athenan_spiel.errors import AgentError, ProgramError, ProgramTimeoutError, ResignedError
 from athenan_spiel.protocols import uci
 from athenan_spiel.protocols.uci import UciEngine, UciLimit
 from athenan_spiel.protocols.uci_moves.table import uci_game
@@ -153,9 +153,14 @@ def test_a_slow_one_is_told_to_stop(impatient: None) -> None:
         assert one.best_move([], NOW) == "P@a1"
 
 
-@pytest.mark.parametrize("word", ["none", "null", "resign", "mute"])
-def test_one_that_gives_up(word: str) -> None:
-    with engine(word) as one, pytest.raises(ProgramError, match=r"expected a move, got 'bestmove.*': it gives up"):
+@pytest.mark.parametrize("word", ["none", "null", "mute"])
+def test_one_that_has_no_move(word: str) -> None:
+    with engine(word) as one, pytest.raises(ProgramError, match=r"has no move: expected one, got 'bestmove"):
+        one.best_move([], NOW)
+
+
+def test_one_that_resigns() -> None:
+    with engine("resign") as one, pytest.raises(ResignedError, match=r"python \(Fake.* resigned"):
         one.best_move([], NOW)
 
 
