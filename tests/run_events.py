@@ -82,7 +82,17 @@ def round_(matches: int, seconds: float = 5.0, search_seconds: float = 4.0) -> R
 
 def evaluated(matches: int) -> EvaluationFinished:
     return EvaluationFinished(
-        matches=matches, opponent="mcts:100", wins=6, draws=2, losses=2, points=0.7, evaluation_seconds=3.0
+        matches=matches,
+        opponent="mcts:100",
+        wins=6,
+        draws=2,
+        losses=2,
+        points=0.7,
+        low=0.4,
+        high=0.9,
+        confidence=0.95,
+        forfeits=0,
+        evaluation_seconds=3.0,
     )
 
 

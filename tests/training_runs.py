@@ -34,7 +34,10 @@ TINY = TrainingConfig(
 )
 """Four rounds of three matches, a second's work."""
 EVALUATED = dataclasses.replace(
-    TINY, evaluation=EvaluationConfig(every_matches=5, matches=2, simulations=2, seconds=0.01)
+    TINY,
+    evaluation=EvaluationConfig(
+        every_matches=5, opponents=("mcts:2", "random"), matches=2, seconds=None, iterations=2, final_seconds=60.0
+    ),
 )
 
 

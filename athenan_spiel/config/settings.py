@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import types
 import typing
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
@@ -26,6 +27,8 @@ class Settings:
 
     table: ClassVar[str] = ""
     """Where these settings stand in `config.toml`, with a dot behind it; empty for the outermost."""
+    renamed: ClassVar[Mapping[str, Callable[[Any], dict[str, Any]]]] = {}
+    """Names that settings had in older files, each with what its value means in settings of now."""
 
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
@@ -74,6 +77,10 @@ def _check_type(name: str, hint: Any, value: object) -> None:
             return
         (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
         or_none = " or none"
+    if typing.get_origin(hint) is tuple:  # tuple[str, ...], the one kind of tuple here
+        if type(value) is not tuple or not all(type(part) is str for part in value):
+            raise ConfigError.at(name, f"must be texts{or_none}, as a tuple, in a file as a list, got {shown(value)}")
+        return
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
         if type(value) is not str or value not in choices:

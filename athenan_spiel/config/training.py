@@ -2,45 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
 from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
 from athenan_spiel.config.search import MOST_AT_ONCE, ExplorationConfig, SearchConfig
 from athenan_spiel.config.settings import LONGEST, MOST_OPENING_PLIES, Settings
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 
 MOST_EVALUATION_MATCHES = 100_000
-"""Of one evaluation; their openings are drawn before the first of them."""
+"""Against one opponent; their openings are drawn before the first of them."""
+MOST_OPPONENTS = 20
+LONGEST_WORD = 1_000
+"""Characters of an opponent's word."""
+WORD_LIMITS = {"seconds": "s", "iterations": "i", "evaluations": "e"}
+"""The limits of a move, each with the letter that follows its number in a word."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationConfig(Settings):
-    """Matches against OpenSpiel's own MCTS from time to time while training."""
+    """Matches against other agents from time to time while training, in a process beside it, which uses one thread.
+
+    Every evaluation of a run has the same opponents, openings and seed, so what they say can be compared.
+    """
 
     table: ClassVar[str] = "evaluation."
+    renamed: ClassVar[Mapping[str, Callable[[Any], dict[str, Any]]]] = {
+        "simulations": lambda count: {"opponents": (f"mcts:{count}",)}
+    }
 
     every_matches: int | None = None
-    """Training matches between two evaluations; none: no evaluation."""
+    """Training matches between two evaluations; none: they are not what evaluations follow."""
+    every_seconds: float | None = None
+    """Training time between two evaluations; none: likewise. With neither there is no evaluation."""
+    opponents: tuple[str, ...] = ("mcts:100",)
+    """Against whom, as agents' words (docs/using.md): mcts:100, uct:160, runs/other#640@0.1s."""
     matches: int = 20
-    """Matches of one evaluation, half with each colour."""
-    simulations: int = 100
-    """Simulations a move of `pyspiel.MCTSBot` (random rollouts, UCT constant 2)."""
-    seconds: float = 0.1
-    """Thinking time a move of the trained agent."""
-    search: str = "ubfm_s"
-    """What the trained agent plays with, as in its word: ubfm_s, ubfm, descent, alphabeta, alphabeta(3), mcts(0.5)."""
+    """Matches against each opponent in an evaluation, half with each colour."""
     opening_plies: int = 2
     """Random actions at the beginning of a match; each opening is played with both colours."""
+    search: str = "ubfm_s"
+    """What the trained agent plays with, as in its word: ubfm_s, ubfm, descent, alphabeta, alphabeta(3), mcts(0.5)."""
+    seconds: float | None = 0.1
+    """Thinking time a move of the trained agent."""
+    iterations: int | None = None
+    """Search iterations a move, in place of `seconds`."""
+    evaluations: int | None = None
+    """States valued a move, in place of `seconds`."""
+    final_seconds: float | None = None
+    """After the end of the training an evaluation under way is waited for and the last network evaluated, for so long
+    at most; none: what is under way is dropped. A request to stop always drops it."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether there are evaluations at all."""
+        return self.every_matches is not None or self.every_seconds is not None
 
     def check(self) -> None:
-        """The number of matches is even, so both colours are played alike; other numbers are positive and bounded."""
-        self.require_some(1, "every_matches", "simulations")
+        """Both colours are played alike, there are opponents and one limit of a move, and numbers are bounded."""
+        self.require_some(1, "every_matches", "iterations", "evaluations")
         self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
         self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
         self.require_at_most(MOST_EVALUATION_MATCHES, "matches")
-        self.require_time("seconds")
+        self.require_time("every_seconds", "seconds", "final_seconds")
+        self.require(
+            0 < len(self.opponents) <= MOST_OPPONENTS, "opponents", f"from 1 to {MOST_OPPONENTS} agents' words"
+        )
+        for i, word in enumerate(self.opponents):
+            if not 0 < len(word) <= LONGEST_WORD or word in self.opponents[:i]:
+                raise ConfigError.at(
+                    "evaluation.opponents",
+                    f"must be different words of at most {LONGEST_WORD:,} characters, got {shown(word)} among them",
+                )
+        given = [name for name in WORD_LIMITS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ConfigError.at(
+                "evaluation.seconds",
+                f"or one of iterations and evaluations must limit a move, got {' and '.join(given) or 'none of them'}",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

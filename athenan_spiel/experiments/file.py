@@ -23,7 +23,7 @@ A table that gives one limit of a search (seconds, iterations, evaluations, netw
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from athenan_spiel.experiments.overrides import Overrides
 from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 from athenan_spiel.system.files import parse_toml, read_toml
 from athenan_spiel.training.presets import preset
-from athenan_spiel.training.settings_file import SettingError, read_settings
+from athenan_spiel.training.settings_file import SettingError, read_settings, renewed
 from athenan_spiel.training.toml_lines import KeyPath, line_of
 
 TOP = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants")
@@ -152,7 +152,7 @@ class ExperimentFile:
             except ConfigError as error:
                 raise self.error(("training", "preset"), f"training.{error}") from None
         start = {**dataclasses.asdict(base), "seed": 0}
-        merged = _with_differences(start, {key: value for key, value in table.items() if key not in OF_TRAINING})
+        merged = _with_differences(start, self._renewed(("training",), table, OF_TRAINING))
         self._read_training(merged, "", ("training",))
         return merged
 
@@ -160,7 +160,7 @@ class ExperimentFile:
         path = ("variants", name)
         table = self._table_at(path)
         self._known_keys(path, table, (*_names(TrainingConfig), *OF_VARIANT))
-        merged = _with_differences(training, {key: value for key, value in table.items() if key not in OF_VARIANT})
+        merged = _with_differences(training, self._renewed(path, table, OF_VARIANT))
         config = self._read_training(merged, name, path)
         if config.seconds is config.matches is None:
             endless = ConfigError.at("training", "must end: give training.seconds or training.matches, got neither")
@@ -171,6 +171,13 @@ class ExperimentFile:
             play=self._settings(PlayConfig, (*path, "play"), dataclasses.asdict(play)),
             games=self._games_of(path, table, games),
         )
+
+    def _renewed(self, path: KeyPath, table: Mapping[str, Any], others: Collection[str]) -> dict[str, Any]:
+        """The settings of training in a table, by their names of now, without the `others` that stand beside them."""
+        try:
+            return renewed(TrainingConfig, {key: value for key, value in table.items() if key not in others})
+        except SettingError as error:
+            raise self.error((*path, *error.path), f"{_dotted(path)}.{error}") from None
 
     def _games_of(self, path: KeyPath, table: Mapping[str, Any], games: Sequence[str]) -> tuple[str, ...]:
         """In which of the experiment's games a variant takes part."""

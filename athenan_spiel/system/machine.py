@@ -14,9 +14,20 @@ _NO_LIMIT = 2**60
 """More bytes than any machine has: what control groups of version 1 say where they have no limit."""
 
 
+_share: int | None = None
+"""Of the cores, for a process that has not all of them to itself."""
+
+
 def cores() -> int:
     """The processor cores that this process may use, at least one."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return there if _share is None else min(there, _share)
+
+
+def use_cores(count: int) -> None:
+    """Let this process, which others run beside, use no more than so many cores: `cores` says so from here on."""
+    global _share
+    _share = max(1, count)
 
 
 def memory() -> int | None:

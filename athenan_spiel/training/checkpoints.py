@@ -83,7 +83,7 @@ class Counters:
     """States valued in the rounds that were learned."""
     states_learned: int = 0
     evaluated_at: int = 0
-    """Matches learned when the last evaluation against another player ended."""
+    """Matches that the network had learned which was evaluated last, as far as that has ended."""
     warm_up_states: int = 0
     """Random terminal states learned before the first match."""
     resolved_since: float = 0.0
@@ -160,6 +160,18 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     return final
+
+
+def write_network(path: Path, header: Header, weights: Mapping[str, torch.Tensor]) -> None:
+    """Write what of a checkpoint can be played into the new folder `path`, as a milestone keeps it.
+
+    Raises:
+        OSError: it could not be written, or there is something of that name.
+    """
+    path.mkdir()
+    sums = {WEIGHTS: write_durably(path / WEIGHTS, lambda f: f.write(safetensors.torch.save(dict(weights))))}
+    write_durably(path / STATE, lambda f: f.write(_state_bytes(header, sums)))
+    sync_folder(path)
 
 
 def rewrite_header(path: Path, header: Header) -> None:

@@ -24,10 +24,15 @@ class RunClock:
     def __init__(self, before: float, start: float | None = None) -> None:
         self._before = before
         self._start = now() if start is None else start
+        self._end: float | None = None
 
     def seconds(self) -> float:
         """Seconds of the whole run until now."""
-        return self._before + now() - self._start
+        return self._before + (now() if self._end is None else self._end) - self._start
+
+    def stop(self) -> None:
+        """Let the run's time end here."""
+        self._end = now()
 
     def restart(self) -> None:
         """Let this session begin now: what it did until now does not count."""

@@ -5,15 +5,17 @@ and TensorBoard are listeners. The order:
 
 `RunStarted`; where there is a warm-up to learn, any number of `WarmUpProgress`, then `WarmUpFinished`; for each round
 any number of `RoundProgress`, among them for each match, in the order of the seeds, as soon as it and those before it
-have ended, `MatchFinished` and `LearningFinished`; then `RoundFinished`; between rounds perhaps `EvaluationFinished`
-and `CheckpointWritten`; in the end `RunFinished`, also when an error ends the run. A round that a stop request breaks
-off leaves the `MatchFinished` of matches that are played again when the run is resumed, so `RunFinished` may count
-fewer. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed` once, when the last matches of a
-round are learned. What a listener raises ends the run, which is saved first.
+have ended, `MatchFinished` and `LearningFinished`; then `RoundFinished`; between rounds, and after the last one,
+perhaps `CheckpointWritten` and `EvaluationStarted`, and some rounds later an `EvaluationFinished` for each opponent and
+perhaps `BestReplaced`, or `EvaluationFailed`; in the end `RunFinished`, also when an error ends the run. A round that a
+stop request breaks off leaves the `MatchFinished` of matches that are played again when the run is resumed, so
+`RunFinished` may count fewer. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed` once, when
+the last matches of a round are learned. What a listener raises ends the run, which is saved first.
 
-A name means one thing in all events. `matches` is everywhere the number of matches learned since the run began,
-resumptions included, and `seconds` the time of the run likewise; other times have longer names. Where two events share
-another name, each counts what it tells of: the match, the round. What was not measured is None, never 0.
+A name means one thing in all events. `matches` is the number of matches learned since the run began, resumptions
+included: until now, but where an evaluation is told of, by the network that was evaluated. `seconds` is the time of the
+run likewise; other times have longer names. Where two events share another name, each counts what it tells of: the
+match, the round. What was not measured is None, never 0.
 docs/metrics.md has all names in one table.
 """
 
@@ -167,8 +169,17 @@ class RoundFinished:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EvaluationStarted:
+    """The network as it is now, after `matches` matches, begins to meet its opponents, beside the training."""
+
+    matches: int
+    skipped: int
+    """Evaluations that have become due since the one before began, and are not played, as that had not ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvaluationFinished:
-    """Matches against another player, both colours."""
+    """The network after `matches` matches has met an opponent, with both colours; there is one for each opponent."""
 
     matches: int
     opponent: str
@@ -177,7 +188,40 @@ class EvaluationFinished:
     losses: int
     points: float
     """(wins + draws / 2) / matches played."""
+    low: float
+    """The lower end of the interval of `points`."""
+    high: float
+    """The upper end."""
+    confidence: float
+    """Of the interval."""
+    forfeits: int
+    """Matches that somebody has lost by no play, as an engine that fails does."""
     evaluation_seconds: float
+    """Time of the evaluation, with all opponents; the run goes on meanwhile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationFailed:
+    """The evaluation of the network after `matches` matches has come to nothing; the run goes on."""
+
+    matches: int
+    problem: str
+    """Why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestReplaced:
+    """The network after `matches` matches is the best one that was evaluated, and kept as that (`best/`)."""
+
+    matches: int
+    points: float
+    """Its share of the points, mean over the opponents."""
+    low: float
+    """The lower end of the interval of `points`."""
+    high: float
+    """The upper end."""
+    confidence: float
+    """Of the interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +266,10 @@ Event = (
     | MatchFinished
     | LearningFinished
     | RoundFinished
+    | EvaluationStarted
     | EvaluationFinished
+    | EvaluationFailed
+    | BestReplaced
     | CheckpointWritten
     | StopNoticed
     | RunFinished

@@ -218,9 +218,9 @@ class LearnerSide:
         self.proven.clear()
         self._count(resolved_since=seconds)
 
-    def note_evaluation(self) -> None:
-        """The network as it is now was evaluated against another player."""
-        self._count(evaluated_at=self.counters.matches)
+    def note_evaluation(self, matches: int) -> None:
+        """The network as it was after so many matches was evaluated; to be called between two rounds."""
+        self._count(evaluated_at=matches)
 
     def checkpoint(self, seconds: float) -> Checkpoint:
         """The state between two rounds.

@@ -34,9 +34,11 @@ from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, su
 from athenan_spiel.training import clock
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
+from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import fit_names, fit_to, measure
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.means import require_other_player
 from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
@@ -73,8 +75,8 @@ def train(
 
     Raises:
         UnsupportedGameError: the game is outside what the algorithms assume.
-        ConfigError: the game has no such outcome, a setting does not suit this machine, or an argument is not of its
-            kind.
+        ConfigError: the game has no such outcome, a setting does not suit this machine, an opponent of evaluations
+            cannot be met, or an argument is not of its kind.
         CheckpointError: the folder is in use, holds something already, cannot be written, or is gone.
         EvaluatorError, LearningError: values or the loss are not finite; the last checkpoint stays.
         KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
@@ -88,6 +90,9 @@ def train(
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
     suited_kind(config.outcome, game)
+    if config.evaluation.asked:
+        require_other_player(config, game)
+        require_opponents(str(game), config)
     start = clock.now()
     measured = measure(game)
     game, config, choice = fit_to(game, config, measured, names)
@@ -122,8 +127,9 @@ def resume(
 
     Raises:
         CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
-        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint; an argument is not of its kind;
-            `outcome` is not the run's, cannot be imported, or is needed and not given.
+        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint; an opponent of evaluations
+            cannot be met; an argument is not of its kind; `outcome` is not the run's, cannot be imported, or is needed
+            and not given.
         EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
     _require_hooks(listeners, stop, milestones)
@@ -142,6 +148,8 @@ def resume(
         if kind is None and is_code(config.outcome):
             raise not_allowed(config.outcome)
         extended = _extended(config, checkpoint, more_matches, more_seconds)
+        if config.evaluation.asked:
+            require_opponents(spec, config)
         learner = LearnerSide(load_game(spec), extended, checkpoint, kind)
         actor = Actor(learner.game, extended, learner.outcome)
         if extended != config:

@@ -56,13 +56,19 @@ def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome)
             f"must be none with outcome {config.outcome!r}, which depends on the way to a state, "
             f"got {config.search.resolved_hours!r}",
         )
-    if config.evaluation.every_matches is not None and game.num_players() == 1:
-        raise ConfigError.at(
-            "evaluation.every_matches",
-            f"must be none in a game for one player such as {str(game)!r}, "
-            f"got {config.evaluation.every_matches!r}: the scores of its matches are shown",
-        )
+    require_other_player(config, game)
     try:
         parse_search(config.evaluation.search).make(game, outcome)
     except AthenanError as error:
         raise ConfigError(f"evaluation.search must name a search: {error}") from None
+
+
+def require_other_player(config: TrainingConfig, game: pyspiel.Game) -> None:
+    """Raise `ConfigError` for evaluations in a game for one player, where there is nobody to meet."""
+    if config.evaluation.asked and game.num_players() == 1:
+        name = "every_seconds" if config.evaluation.every_matches is None else "every_matches"
+        raise ConfigError.at(
+            f"evaluation.{name}",
+            f"must be none in a game for one player such as {str(game)!r}, "
+            f"got {getattr(config.evaluation, name)!r}: the scores of its matches are shown",
+        )

@@ -46,6 +46,8 @@ from athenan_spiel.training.settings_file import read_text, require_game, settin
 
 CONFIG = "config.toml"
 LOCK = ".lock"
+EVALUATING = "evaluating"
+"""The folder of the network that is being evaluated, while the process trains that has written it."""
 _NUMBER = re.compile(r"[0-9]{6,18}")
 """A checkpoint's name: after how many matches it was written."""
 LISTED = 10
@@ -126,7 +128,8 @@ class RunFolder:
                     path=self.path,
                 ) from None
             mend_best(self.path)
-            for leftover in [*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*")]:
+            unfinished = (*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*"))
+            for leftover in (*unfinished, self.path / EVALUATING):
                 remove(leftover)
             self._held = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             try:

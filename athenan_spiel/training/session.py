@@ -1,4 +1,4 @@
-"""One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, evaluations, checkpoints."""
+"""One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints, evaluations beside them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyspiel
-from numpy.typing import NDArray
-
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.play.driver import without_garbage_collection
@@ -18,8 +14,8 @@ from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock
-from athenan_spiel.training.evaluation import evaluate
-from athenan_spiel.training.events import EndReason, EvaluationFinished, Listener, RunFinished, RunStarted
+from athenan_spiel.training.evaluating import Evaluating
+from athenan_spiel.training.events import EndReason, Listener, RunFinished, RunStarted
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
@@ -100,6 +96,7 @@ class Session:
         self._limits = limits = Limits(learner, clock, stops, emit)
         newest = origin if isinstance(origin, Path) else None
         self._saving = Saving(folder, learner, clock, limits, milestones, newest)
+        self._evaluating = Evaluating(folder.path, learner, clock, emit)
         length = None if beginning is None else beginning.length
         self._rounds = Rounds(learner, actor, clock, limits, stops, emit, length)
 
@@ -112,12 +109,14 @@ class Session:
                 self._saving.save(self._emit)
                 is_warm = warm_up(self._learner, self._clock, self._saving, self._stops, self._emit)
                 reason = self._play() if is_warm else "stopped"
-                self._saving.save(self._emit)
+                self._end(reason)
         except BaseException:
             if self._emit.broken:
                 self._save_what_there_is()
             self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
             raise
+        finally:
+            self._evaluating.close()
         self._emit(self._finished(reason))
         assert self._saving.newest is not None
         return Run(
@@ -133,15 +132,8 @@ class Session:
     def _play(self) -> EndReason:
         """Play and learn round after round; returns why the run ends."""
         while True:
-            if self._evaluation_is_due():
-                self._actor.load(self._learner.published())
-                try:
-                    with self._stops.droppable():
-                        event = self._evaluate()
-                except (KeyboardInterrupt, BrokenOffError):
-                    return self._limits.reason() or "stopped"
-                self._learner.note_evaluation()
-                self._emit(event)
+            if self._limits.reason() is None:
+                self._evaluating.look()
             if self._saving.is_due():
                 self._saving.save(self._emit)
             if (reason := self._limits.reason()) is not None:
@@ -154,19 +146,18 @@ class Session:
                 return self._limits.reason() or "stopped"
             self._folder.require_kept()
 
-    def _evaluation_is_due(self) -> bool:
-        every, counters = self._learner.config.evaluation.every_matches, self._learner.counters
-        return every is not None and counters.matches // every != counters.evaluated_at // every
-
-    def _evaluate(self) -> EvaluationFinished:
-        self._limits.break_off_if_ended()
-        learner = self._learner
-        return evaluate(learner.game, learner.outcome, self._valued, learner.config, learner.counters.matches)
-
-    def _valued(self, states: Sequence[pyspiel.State]) -> NDArray[np.float32]:
-        """What the network says of `states`; the way in which a match that is no round's is broken off."""
-        self._limits.break_off_if_ended()
-        return self._actor.evaluator(states)
+    def _end(self, reason: EndReason) -> None:
+        """Save, and see to the evaluations."""
+        if reason == "stopped":
+            self._evaluating.stop()
+            self._saving.save(self._emit)
+            return
+        self._clock.stop()
+        self._saving.save(self._emit)
+        evaluated_at = self._learner.counters.evaluated_at
+        self._evaluating.finish(lambda: self._stops.requested)
+        if self._learner.counters.evaluated_at != evaluated_at:
+            self._saving.save(self._emit)  # the checkpoint counts what was evaluated
 
     def _save_what_there_is(self) -> None:
         """Write a checkpoint after a listener's own error, if that can be; the error is what is to be told."""

@@ -109,7 +109,11 @@ def errors_with_lines(text: str, source: str) -> Iterator[None]:
 
 def config_to_dict(config: TrainingConfig) -> dict[str, Any]:
     """The settings as nested dicts of JSON values, None included."""
-    return dataclasses.asdict(config)
+    return dataclasses.asdict(config, dict_factory=_json_table)
+
+
+def _json_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: [*value] if isinstance(value, tuple) else value for name, value in pairs}
 
 
 def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
@@ -140,6 +144,8 @@ def _toml_value(value: object) -> str:
         value = NONE
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
@@ -156,11 +162,33 @@ def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, other
     """
     hints = typing.get_type_hints(cls)
     names = [field.name for field in dataclasses.fields(cls)]
+    table = renewed(cls, table, path)
     for key in table:
         if key not in names:
             hint = nearest(key, [*others, *names]) or f": expected one of {', '.join([*others, *names])}"
             raise SettingError((*path, key), f"is not a setting{hint}")
     return cls(**{key: _read_value(hints[key], value, (*path, key)) for key, value in table.items()})
+
+
+def renewed(cls: type[Any], table: Mapping[str, Any], path: KeyPath = ()) -> dict[str, Any]:
+    """`table` with the settings of now in place of such as were renamed, in the tables within it as well.
+
+    Raises:
+        SettingError: a setting is given by its older name and by the one of now.
+    """
+    hints = typing.get_type_hints(cls)
+    found = {
+        key: renewed(hints[key], value, (*path, key))
+        if dataclasses.is_dataclass(hints.get(key)) and isinstance(value, Mapping)
+        else value
+        for key, value in table.items()
+    }
+    for name in cls.renamed.keys() & table.keys():
+        means = cls.renamed[name](found.pop(name))
+        if twice := means.keys() & table.keys():
+            raise SettingError((*path, name), f"is the older name of {min(twice)}: give one of them, got both")
+        found |= means
+    return found
 
 
 def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
@@ -173,6 +201,8 @@ def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
         if not isinstance(value, Mapping):
             raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {shown(value)}")
         return read_settings(typing.cast(type[Any], hint), value, path)
+    if typing.get_origin(hint) is tuple:
+        return tuple(value) if isinstance(value, list) else value  # the dataclass looks at what is in it
     fits = type(value) is int and value.bit_length() < sys.float_info.max_exp  # else the dataclass refuses it
     return float(typing.cast(int, value)) if hint is float and fits else value
 

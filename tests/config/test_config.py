@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import pickle
+import re
 import typing
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -187,8 +190,9 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: EngineConfig(threads=0), "engine.threads"),
         (lambda: EvaluationConfig(every_matches=0), "evaluation.every_matches"),
         (lambda: EvaluationConfig(matches=3), "evaluation.matches"),
-        (lambda: EvaluationConfig(simulations=0), "evaluation.simulations"),
         (lambda: EvaluationConfig(seconds=0.0), "evaluation.seconds"),
+        (lambda: EvaluationConfig(every_seconds=0.0), "evaluation.every_seconds"),
+        (lambda: EvaluationConfig(final_seconds=0.0), "evaluation.final_seconds"),
         (lambda: TrainingConfig(matches=0), "matches"),
         (lambda: TrainingConfig(seconds=0.0), "seconds"),
         (lambda: TrainingConfig(matches_at_once=0), "matches_at_once"),
@@ -269,7 +273,7 @@ def test_no_number_may_be_huge_and_no_message_is_long(kind: type[Settings], name
             "exploration.temperature must be at most 1,000,000, got 10000000.0",
         ),
         (lambda: EvaluationConfig(matches=10**6), "evaluation.matches must be at most 100,000, got 1000000"),
-        (lambda: EvaluationConfig(simulations=10**10), "evaluation.simulations must be at most 1,000,000,000"),
+        (lambda: EvaluationConfig(evaluations=10**10), "evaluation.evaluations must be at most 1,000,000,000"),
         (lambda: TrainingConfig(seconds=1e308), "seconds must be at most 3,153,600,000, got 1e+308"),
         (lambda: TrainingConfig(checkpoint_seconds=1e308), "checkpoint_seconds must be at most 3,153,600,000"),
         (lambda: TrainingConfig(matches=10**10), "matches must be at most 1,000,000,000, got 10000000000"),
@@ -358,3 +362,40 @@ def test_an_error_of_no_setting_is_its_message() -> None:
 def test_a_problem_may_go_on_with_the_value() -> None:
     assert str(ConfigError.at("engine.name", "='cuda' needs a CUDA device")) == "engine.name='cuda' needs a CUDA device"
     assert str(ConfigError.at("encoding.symmetries", ": no")) == "encoding.symmetries: no"
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"opponents": ()}, "evaluation.opponents must be from 1 to 20 agents' words, got ()"),
+        (
+            {"opponents": ("a", "b", "a")},
+            "opponents must be different words of at most 1,000 characters, got 'a' among",
+        ),
+        ({"opponents": ("",)}, "opponents must be different words of at most 1,000 characters, got '' among them"),
+        ({"opponents": ["a"]}, "opponents must be texts, as a tuple, in a file as a list, got ['a']"),
+        ({"opponents": (1,)}, "opponents must be texts, as a tuple, in a file as a list, got (1,)"),
+        ({"seconds": None}, "evaluation.seconds or one of iterations and evaluations must limit a move, got none of"),
+        ({"iterations": 5}, "one of iterations and evaluations must limit a move, got seconds and iterations"),
+    ],
+)
+def test_opponents_and_their_limit_are_checked(settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(problem)):
+        EvaluationConfig(**settings)
+
+
+def test_texts_in_a_list_come_back() -> None:
+    """Words of any letters, as TOML and as JSON."""
+    words = ("mcts:100", 'gtp:"an engine" --mode x@1s', "runs/größe#640@0.1s")
+    config = TrainingConfig(evaluation=EvaluationConfig(opponents=words))
+    assert settings_from_toml(settings_to_toml("tic_tac_toe", config))[1] == config
+    assert config_from_dict(json.loads(json.dumps(config_to_dict(config)))) == config
+    assert config_to_dict(config)["evaluation"]["opponents"] == [*words]
+
+
+def test_an_older_name_of_a_setting_means_what_it_did() -> None:
+    older = "[evaluation]\nevery_matches = 5\nsimulations = 30\nseconds = 0.2\n"
+    _, config = settings_from_toml(f"game = 'tic_tac_toe'\n{older}")
+    assert config.evaluation == EvaluationConfig(every_matches=5, opponents=("mcts:30",), seconds=0.2)
+    with pytest.raises(ConfigError, match=r"line 4: evaluation.simulations is the older name of opponents: give one"):
+        settings_from_toml(f"game = 'tic_tac_toe'\n{older}opponents = ['random']\n")

@@ -30,7 +30,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "ubfm": ("--search.algorithm", "ubfm", "--search.resolved-hours", "1"),
     "plain": ("--replay.method", "plain", "--replay.sampling", "0.5"),
     "warm-up": ("--warm-up.states", "60", "--warm-up.processes", "1"),
-    "evaluated": ("--evaluation.every-matches", "12", "--evaluation.matches", "2", "--evaluation.simulations", "2"),
+    "evaluated": ("--evaluation.every-matches", "12", "--evaluation.matches", "2", "--evaluation.opponents", "mcts:2"),
     "convolutions": ("--network.architecture", "c", "--network.filters", "2"),
 }
 """Runs of a second that write different files."""

@@ -19,7 +19,6 @@ from athenan_spiel.config.search import DEEPEST, OWN_SETTINGS, DecisionName, Pla
 from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
 from athenan_spiel.outcomes import Gain
-from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
 from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_search
 from athenan_spiel.search.choice import Decision, best, safest, securest
@@ -27,7 +26,7 @@ from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.search.ubfm import BestWithUCT
 from athenan_spiel.search.uct import UCT
-from athenan_spiel.training import evaluation, load_agent, train
+from athenan_spiel.training import load_agent, train
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.learner_side import LearnerSide
 
@@ -246,33 +245,6 @@ def test_proven_states_are_not_given_to_a_search_without_completion(kind: type[S
 
 
 # Matches while training
-
-
-def evaluated_with(search: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Agent]:
-    """The agents that play an evaluation of a run with this `evaluation.search`."""
-    agents = []
-    make = evaluation.Agent
-
-    def noted(*args: Any, **options: Any) -> Agent:
-        agents.append(make(*args, **options))
-        return agents[-1]
-
-    monkeypatch.setattr(evaluation, "Agent", noted)
-    settings = EvaluationConfig(every_matches=2, matches=2, simulations=1, seconds=0.001, search=search)
-    train(TIC_TAC_TOE, dataclasses.replace(config(), evaluation=settings, matches=2), tmp_path / "run")
-    return agents
-
-
-@pytest.mark.parametrize("text", ["ubfm_s", "descent", "alphabeta(1)", "mcts(2.5)"])
-def test_matches_while_training_are_played_with_the_search_asked_for(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kind, decision, attributes = PLAYED[text]
-    agents = evaluated_with(text, monkeypatch, tmp_path)
-    assert len(agents) == 2
-    for agent in agents:
-        assert (type(agent.search), agent.decision) == (kind, decision)
-        assert {name: getattr(agent.search, name) for name in attributes} == attributes
 
 
 def test_a_run_does_not_begin_with_a_search_that_there_is_not(tmp_path: Path) -> None:

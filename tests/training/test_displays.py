@@ -30,6 +30,9 @@ from run_events import (
 from athenan_spiel.cli.console import progress as standard_error
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.training.events import (
+    BestReplaced,
+    EvaluationFailed,
+    EvaluationStarted,
     Event,
     MatchFinished,
     RunFinished,
@@ -57,7 +60,7 @@ def test_a_summary_gathers_what_was_told() -> None:
     tell(summary, SESSION)
     assert (summary.matches, summary.loss, summary.speed, summary.mean_length) == (2, 0.125, 2000.0, 8.0)
     assert summary.results_text == "1 won, 0 drawn, 1 lost by the first player"
-    assert summary.evaluation_text == "70% against mcts:100 (6 won, 2 drawn, 2 lost) after 2 matches"
+    assert summary.evaluation_text == "70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost, after 2 matches"
     assert summary.progress is None
 
 
@@ -94,11 +97,38 @@ def test_plain_lines_come_at_intervals_and_at_events() -> None:
         "training: tic_tac_toe() in runs/ttt; mlp, 1,000 weights; openvino; additive_depth (longest = 9)",
         "5 s, 2 matches, 2,000 states valued/s, loss 0.125, length 8",
         "10 s, 2 matches, 3 in play, 1,234 states valued/s, loss 0.125, length 8",
-        "evaluation: 70% against mcts:100 (6 won, 2 drawn, 2 lost) after 2 matches",
+        "evaluation after 2 matches: 70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost",
         "checkpoint 000002: 3.0 MB in 0.2 s",
         "stopping: what is learned is saved in a moment; Ctrl-C again stops at once, and keeps the last checkpoint",
         "all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002",
     ]
+
+
+def test_what_becomes_of_an_evaluation_has_its_line() -> None:
+    stream = io.StringIO()
+    forfeited = dataclasses.replace(evaluated(1), forfeits=1)
+    best = BestReplaced(matches=1, points=0.7, low=0.4, high=0.9, confidence=0.95)
+    failed = EvaluationFailed(matches=1, problem="no engine")
+    tell(LinePrinter(stream), [started(), EvaluationStarted(matches=1, skipped=0), forfeited, best, failed])
+    assert stream.getvalue().splitlines()[1:] == [
+        "evaluation after 1 matches: 70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost, 1 of them by forfeit",
+        "best network until now: that after 1 matches, with 70% of the points",
+        "evaluation after 1 matches: none, as no engine",
+    ]
+
+
+def test_an_evaluation_is_of_an_earlier_network() -> None:
+    """Which takes nothing back of how far the run is; all opponents of the newest one are shown."""
+    summary = RunSummary()
+    other = dataclasses.replace(evaluated(2), opponent="random")
+    tell(summary, [started(), evaluated(1), round_(4, seconds=10.0), evaluated(2), other])
+    assert summary.matches == 4
+    text = summary.evaluation_text
+    assert text is not None
+    assert text.startswith(
+        "70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost; 70% (40% to 90%) against random: "
+    )
+    assert text.endswith(", after 2 matches")
 
 
 def test_the_first_line_names_the_symmetries_where_images_are_learned() -> None:
@@ -145,7 +175,7 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
             "240 states in 0.5 s a round",
             "80 states, 2 MB",
             "8.0 plies, 1 won, 0 drawn, 1 lost by the first player",
-            "70% against mcts:100",
+            "70% (40% to 90%) against mcts:100",
             "0:00:05, 0:00:55 left",
             "Ctrl-C saves and stops, and says how to go on",
             "mlp, 1,000 weights",

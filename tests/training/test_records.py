@@ -133,7 +133,8 @@ def test_tensorboard_shows_the_curves_and_forgets_what_is_played_again(tmp_path:
     shown = curves(folder)
     assert shown["match/length"] == [(1, 7.0), (2, 9.0), (3, 7.0)]
     assert shown["learning/loss"] == [(1, 0.25), (2, 0.125)]
-    assert shown["evaluation/points"] == [(2, pytest.approx(0.7))]
+    for name, share in (("points", 0.7), ("low", 0.4), ("high", 0.9)):
+        assert shown[f"evaluation/mcts:100/{name}"] == [(2, pytest.approx(share))]
     assert shown["speed/states_valued_per_second"] == [(2, 2000.0)]
     tell(TensorBoard(folder), [started(matches=2), match(3, 0.0, 5), round_(3, search_seconds=0.0), finished(3)])
     shown = curves(folder)

@@ -12,11 +12,10 @@ import pyspiel
 import pytest
 import torch
 from clocks import Clock
-from training_runs import EVALUATED, TIC_TAC_TOE, TINY, after, of_type, state_of
+from training_runs import TIC_TAC_TOE, TINY, after, of_type, state_of
 
 from athenan_spiel.config import (
     EngineConfig,
-    EvaluationConfig,
     ExplorationConfig,
     NetworkConfig,
     SearchConfig,
@@ -27,7 +26,6 @@ from athenan_spiel.training import load_agent, preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     CheckpointWritten,
-    EvaluationFinished,
     Event,
     LearningFinished,
     MatchFinished,
@@ -218,81 +216,6 @@ def test_training_works_in_another_thread(tmp_path: Path) -> None:
     thread.start()
     thread.join()
     assert runs[0].matches == 12
-
-
-def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
-    events: list[Event] = []
-    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[events.append])
-    evaluations = of_type(events, EvaluationFinished)
-    assert [event.matches for event in evaluations] == [6, 12]
-    for event in evaluations:
-        assert event.opponent == "mcts:2"
-        assert event.wins + event.draws + event.losses == 2
-        assert event.points == (event.wins + event.draws / 2) / 2
-    assert read_header(run.checkpoint).counters.evaluated_at == 12
-    plain = train(TIC_TAC_TOE, TINY, tmp_path / "plain")
-    assert state_of(run.checkpoint) == state_of(plain.checkpoint)
-
-
-def test_the_matches_of_an_evaluation_begin_as_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from athenan_spiel.training import evaluation as module
-
-    plies, play_series = set(), module.play_series
-
-    def watched(*args: Any, opening_plies: int, **options: Any) -> Any:
-        plies.add(opening_plies)
-        return play_series(*args, opening_plies=opening_plies, **options)
-
-    monkeypatch.setattr(module, "play_series", watched)
-    evaluation = EvaluationConfig(every_matches=6, matches=2, simulations=1, seconds=0.01, opening_plies=3)
-    train(TIC_TAC_TOE, dataclasses.replace(TINY, evaluation=evaluation), tmp_path / "run")
-    assert plies == {3}
-
-
-def test_an_evaluation_is_broken_off_in_the_middle_of_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A match may be long: that it ends is not waited for."""
-    from athenan_spiel.play.match import Match, MatchResult
-
-    ended: list[MatchResult] = []
-    result, asked = Match._result, 0
-
-    def counted(match: Match, *forfeit: Any) -> MatchResult:
-        ended.append(result(match, *forfeit))
-        return ended[-1]
-
-    def stop() -> bool:
-        nonlocal asked
-        asked += evaluating
-        return asked > 2
-
-    evaluating = 0
-
-    def listener(event: Event) -> None:
-        nonlocal evaluating
-        evaluating = int(isinstance(event, RoundFinished))
-
-    monkeypatch.setattr(Match, "_result", counted)
-    config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener], stop=stop)
-    assert (run.reason, run.matches, len(ended)) == ("stopped", 3, 0)
-
-
-def test_an_evaluation_that_is_broken_off_comes_after_the_resumption(tmp_path: Path) -> None:
-    config = dataclasses.replace(EVALUATED, evaluation=EvaluationConfig(every_matches=3, matches=50, simulations=1))
-    played: list[Event] = []
-    run = train(
-        TIC_TAC_TOE,
-        config,
-        tmp_path / "run",
-        listeners=[played.append],
-        stop=lambda: bool(of_type(played, RoundFinished)),
-    )
-    assert (run.reason, run.matches) == ("stopped", 3)
-    text = (run.folder / "config.toml").read_text().replace("matches = 50", "matches = 2")
-    (run.folder / "config.toml").write_text(text)
-    events: list[Event] = []
-    resume(run.folder, listeners=[events.append])
-    assert [event.matches for event in of_type(events, EvaluationFinished)] == [3, 6, 9, 12]
 
 
 def test_how_much_of_a_run_lies_behind() -> None:

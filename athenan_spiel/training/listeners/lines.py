@@ -8,7 +8,6 @@ from typing import IO
 from athenan_spiel.errors import printable
 from athenan_spiel.training.events import (
     CheckpointWritten,
-    EvaluationFinished,
     Event,
     LearningIsLate,
     RoundFinished,
@@ -20,7 +19,7 @@ from athenan_spiel.training.events import (
     WarmUpProgress,
 )
 from athenan_spiel.training.listeners.display import Audience, checked_interval
-from athenan_spiel.training.listeners.summary import RunSummary
+from athenan_spiel.training.listeners.summary import RunSummary, evaluation_line
 
 ENDINGS = {
     "matches": "all matches played",
@@ -66,8 +65,8 @@ class LinePrinter:
         if isinstance(event, RunStarted):
             self._next = event.seconds + self._every
             return started_text(event)
-        if isinstance(event, EvaluationFinished):
-            return f"evaluation: {self._summary.evaluation_text}"
+        if (line := evaluation_line(event)) is not None:
+            return line
         if isinstance(event, LearningIsLate):
             return late_text(event)
         if isinstance(event, StopNoticed):

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from athenan_spiel.errors import printable
 from athenan_spiel.training.events import (
-    EvaluationFinished,
     Event,
     LearningIsLate,
     Listener,
@@ -24,7 +23,7 @@ from athenan_spiel.training.events import (
 )
 from athenan_spiel.training.listeners.display import Audience
 from athenan_spiel.training.listeners.lines import STOPPING, LinePrinter, finished_text, late_text
-from athenan_spiel.training.listeners.summary import RECENT, RunSummary
+from athenan_spiel.training.listeners.summary import RECENT, RunSummary, evaluation_line
 
 REDRAWS_PER_SECOND = 4
 
@@ -63,8 +62,8 @@ class LiveView:
             if event.choice is not None:
                 self._console.print(Text(event.choice))
             self._live.start()
-        elif isinstance(event, EvaluationFinished):
-            self._console.print(Text(f"evaluation: {self._summary.evaluation_text}"))
+        elif (line := evaluation_line(event)) is not None:
+            self._console.print(Text(line))
         elif isinstance(event, LearningIsLate):
             self._console.print(Text(late_text(event)))
         elif isinstance(event, StopNoticed):

@@ -11,7 +11,6 @@ from typing import IO
 from athenan_spiel.arguments import require_callable
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.events import (
-    EvaluationFinished,
     Event,
     RoundFinished,
     RoundProgress,
@@ -21,7 +20,7 @@ from athenan_spiel.training.events import (
 )
 from athenan_spiel.training.listeners.display import Audience, checked_interval
 from athenan_spiel.training.listeners.lines import finished_text, progress_text, started_text
-from athenan_spiel.training.listeners.summary import RunSummary
+from athenan_spiel.training.listeners.summary import RunSummary, evaluation_line
 
 BAR = 20
 """Characters of the bar."""
@@ -65,8 +64,8 @@ class ProgressBar:
     def _show(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._write(started_text(event), end="\n")
-        elif isinstance(event, EvaluationFinished):
-            self._write(f"evaluation: {self._summary.evaluation_text}", end="\n")
+        elif (line := evaluation_line(event)) is not None:
+            self._write(line, end="\n")
         elif isinstance(event, RunFinished):
             self._write(finished_text(event), end="\n")
         elif isinstance(event, RoundProgress | RoundFinished | WarmUpProgress) and self._clock() >= self._next:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
+from athenan_spiel.errors import printable
 from athenan_spiel.training.events import (
+    BestReplaced,
+    EvaluationFailed,
     EvaluationFinished,
+    EvaluationStarted,
     Event,
     LearningFinished,
     LearningIsLate,
@@ -21,6 +25,29 @@ RECENT = 50
 """Matches that "recent" means."""
 
 
+OF_EVALUATION = (EvaluationStarted, EvaluationFinished, EvaluationFailed, BestReplaced)
+"""Events whose `matches` are those of the network that is evaluated, perhaps some time ago."""
+
+
+def points_text(event: EvaluationFinished) -> str:
+    """What the network has scored against an opponent."""
+    forfeits = f", {event.forfeits} of them by forfeit" if event.forfeits else ""
+    tally = f"{event.wins} won, {event.draws} drawn, {event.losses} lost{forfeits}"
+    interval = f"{event.low:.0%} to {event.high:.0%}"
+    return f"{event.points:.0%} ({interval}) against {printable(event.opponent)}: {tally}"
+
+
+def evaluation_line(event: Event) -> str | None:
+    """The line that tells of an evaluation; None for other events, and where an evaluation begins."""
+    if isinstance(event, EvaluationFinished):
+        return f"evaluation after {event.matches:,} matches: {points_text(event)}"
+    if isinstance(event, EvaluationFailed):
+        return f"evaluation after {event.matches:,} matches: none, as {printable(event.problem)}"
+    if isinstance(event, BestReplaced):
+        return f"best network until now: that after {event.matches:,} matches, with {event.points:.0%} of the points"
+    return None
+
+
 class RunSummary:
     """A listener that keeps what the last events said. What it has not heard of yet is None.
 
@@ -29,7 +56,8 @@ class RunSummary:
         matches, seconds: of the whole run.
         progress: the round in progress; None between rounds.
         speed: states valued per second of search.
-        loss, last_round, evaluation: the newest there is.
+        loss, last_round: the newest there is.
+        evaluation: of the newest network that was evaluated, against each opponent.
         lengths, results: of the recent matches; a result is 1, 0 or -1 for player 0, or a single player's score.
         alone: the game is for one player; best_score: of its matches in this session.
         warm_up: the newest of the warm-up in progress; None once it is over.
@@ -43,7 +71,7 @@ class RunSummary:
         self.speed: float | None = None
         self.loss: float | None = None
         self.last_round: RoundFinished | None = None
-        self.evaluation: EvaluationFinished | None = None
+        self.evaluation: list[EvaluationFinished] = []
         self.lengths: deque[int] = deque(maxlen=RECENT)
         self.results: deque[float] = deque(maxlen=RECENT)
         self.alone = False
@@ -73,10 +101,11 @@ class RunSummary:
             self.last_round = event
             self.speed = event.evaluations / event.search_seconds if event.search_seconds > 0 else self.speed
         elif isinstance(event, EvaluationFinished):
-            self.evaluation = event
+            self.evaluation = [*(e for e in self.evaluation if e.matches == event.matches), event]
         if isinstance(event, RunStarted | RoundProgress | LearningIsLate | RoundFinished):
             self.seconds = event.seconds
-        self.matches = event.matches
+        if not isinstance(event, OF_EVALUATION):
+            self.matches = event.matches
 
     def _add_result(self, returns: tuple[float, ...]) -> None:
         first = returns[0]
@@ -110,12 +139,11 @@ class RunSummary:
 
     @property
     def evaluation_text(self) -> str | None:
-        """The last evaluation."""
-        if self.evaluation is None:
+        """The last evaluation, its intervals in parentheses."""
+        if not self.evaluation:
             return None
-        e = self.evaluation
-        tally = f"{e.wins} won, {e.draws} drawn, {e.losses} lost"
-        return f"{e.points:.0%} against {e.opponent} ({tally}) after {e.matches} matches"
+        told = "; ".join(points_text(e) for e in self.evaluation)
+        return f"{told}, after {self.evaluation[0].matches:,} matches"
 
     @property
     def seconds_left(self) -> float | None:

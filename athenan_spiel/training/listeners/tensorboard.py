@@ -13,6 +13,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from athenan_spiel.training.events import (
+    BestReplaced,
     EvaluationFinished,
     Event,
     LearningFinished,
@@ -113,5 +114,8 @@ def _scalars(event: Event) -> list[tuple[str, float | None]]:
     if isinstance(event, WarmUpFinished):
         return [("warm_up/loss", event.loss)]
     if isinstance(event, EvaluationFinished):
-        return [("evaluation/points", event.points)]
+        ends = (("points", event.points), ("low", event.low), ("high", event.high))
+        return [(f"evaluation/{event.opponent}/{name}", value) for name, value in ends]
+    if isinstance(event, BestReplaced):
+        return [("evaluation/best", event.points)]
     return []

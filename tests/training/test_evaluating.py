@@ -1,0 +1,353 @@
+"""Evaluations beside a run: learning does not wait for them, nothing in them changes or ends it, and the best stays."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from test_evaluation import answer, row
+from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, of_type, state_of
+
+from athenan_spiel.config import EvaluationConfig, TrainingConfig
+from athenan_spiel.errors import CheckpointError, ConfigError
+from athenan_spiel.system.commands import Answer
+from athenan_spiel.training import evaluating, load_agent, loop, resume, train
+from athenan_spiel.training.best import BEST, RECORD
+from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.events import (
+    BestReplaced,
+    EvaluationFailed,
+    EvaluationFinished,
+    EvaluationStarted,
+    Event,
+    RoundFinished,
+    RunFinished,
+)
+from athenan_spiel.training.run_folder import EVALUATING, RunFolder
+
+
+class FakeCommand:
+    """Answers what it is told, after being asked a number of times."""
+
+    begun: ClassVar[list[FakeCommand]] = []
+    answers: ClassVar[list[Answer | None]] = []
+    """What the commands answer in turn; None: the first never ends. After the last one, all win 3 of 4."""
+    looks: ClassVar[int] = 0
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.network = Path(words[1].rpartition(":")[0])
+        self.header = read_header(self.network)
+        self.weights = read_weights(self.network)
+        opponents = words[words.index("--against") + 1 : words.index("--game")]
+        default = answer(*(row(opponent) for opponent in opponents))
+        self._answer = self.answers.pop(0) if self.answers else default
+        self._looks = self.looks
+        self.ended = False
+        self.told_to_end = False
+        self.begun.append(self)
+
+    def answer(self, seconds: float = 0.0) -> Answer | None:
+        self._looks -= 1
+        return self._answer if self._looks < 0 else None
+
+    def terminate(self) -> None:
+        self.told_to_end = True
+
+    def close(self) -> None:
+        self.ended = True
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeCommand]:
+    monkeypatch.setattr(FakeCommand, "begun", [])
+    monkeypatch.setattr(FakeCommand, "answers", [])
+    monkeypatch.setattr(FakeCommand, "looks", 0)
+    monkeypatch.setattr(evaluating, "Command", FakeCommand)
+    monkeypatch.setattr(loop, "require_opponents", lambda game, config: None)
+    return FakeCommand
+
+
+def with_evaluation(**changes: Any) -> TrainingConfig:
+    return dataclasses.replace(EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, **changes))
+
+
+def events_of(config: TrainingConfig, folder: Path) -> list[Event]:
+    events: list[Event] = []
+    train(TIC_TAC_TOE, config, folder, listeners=[events.append])
+    return events
+
+
+def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    """By the command itself, at the end of a run that is shorter than it."""
+    events: list[Event] = []
+    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[events.append])
+    finished = of_type(events, EvaluationFinished)
+    assert [(event.matches, event.opponent) for event in finished[-2:]] == [(12, "mcts:2"), (12, "random")]
+    for event in finished:
+        assert event.wins + event.draws + event.losses == 2
+        assert event.points == (event.wins + event.draws / 2) / 2
+        assert 0 <= event.low <= event.points <= event.high <= 1
+        assert (event.confidence, event.forfeits) == (0.95, 0)
+    assert of_type(events, EvaluationFailed) == []
+    assert read_header(run.checkpoint).counters.evaluated_at == 12
+    best = of_type(events, BestReplaced)[-1]
+    assert read_header(run.folder / BEST).counters.matches == best.matches
+    assert json.loads((run.folder / BEST / RECORD).read_text())["points"] == best.points
+    load_agent(run.folder, checkpoint="best").step(TIC_TAC_TOE.new_initial_state())
+    assert not (run.folder / EVALUATING).exists()
+    assert multiprocessing.active_children() == []
+    plain = train(TIC_TAC_TOE, TINY, tmp_path / "plain")
+    assert state_of(run.checkpoint) == state_of(plain.checkpoint)
+
+
+def test_opponents_that_cannot_be_met_are_told_before_there_is_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: .*'mtcs:5'"):
+        train(TIC_TAC_TOE, with_evaluation(opponents=("mtcs:5",)), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_they_are_told_at_a_resumption_too(tmp_path: Path) -> None:
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
+    edit_settings(run.folder, '[evaluation]\nevery_matches = "none"', "[evaluation]\nevery_matches = 3")
+    edit_settings(run.folder, 'opponents = ["mcts:100"]', 'opponents = ["mtcs:5"]')
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: .*'mtcs:5'"):
+        resume(run.folder, more_matches=3)
+
+
+def test_each_is_of_the_network_as_it_was(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    """Which lies in the run's folder with one thread to compute with, and is the run's own when it is the best."""
+    config = dataclasses.replace(EVALUATED, milestone_matches=3)
+    events = events_of(config, tmp_path / "run")
+    assert [event.matches for event in of_type(events, EvaluationStarted)] == [6, 12]
+    assert [command.header.counters.matches for command in fake.begun] == [6, 12]
+    assert [event.matches for event in of_type(events, EvaluationFinished)] == [6, 6, 12, 12]
+    for command in fake.begun:
+        assert command.network == tmp_path / "run" / EVALUATING
+        assert command.header.config.engine.threads == 1
+        milestone = read_weights(RunFolder(tmp_path / "run").checkpoint(command.header.counters.matches))
+        assert all((command.weights[name] == milestone[name]).all() for name in milestone)
+    assert read_header(tmp_path / "run" / BEST).config == config
+
+
+def test_learning_does_not_wait_and_one_runs_at_a_time(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    """The one that becomes due meanwhile is of the newest network, and says how many were skipped."""
+    fake.looks = 2
+    config = with_evaluation(every_matches=1, final_seconds=None)
+    events = events_of(dataclasses.replace(config, matches_at_once=1), tmp_path / "run")
+    started, finished = of_type(events, EvaluationStarted), of_type(events, EvaluationFinished)
+    assert [(event.matches, event.skipped) for event in started] == [(1, 0), (4, 2), (7, 2), (10, 2)]
+    assert [event.matches for event in finished] == [1, 1, 4, 4, 7, 7]
+    rounds = [event.matches for event in events if isinstance(event, RoundFinished | EvaluationFinished)]
+    assert rounds[:6] == [1, 2, 3, 4, 1, 1], "three rounds were played meanwhile"
+    (failed,) = of_type(events, EvaluationFailed)
+    assert (failed.matches, "evaluation.final_seconds" in failed.problem) == (10, True)
+    assert all(command.ended for command in fake.begun)
+
+
+def test_the_last_network_is_evaluated_where_that_is_asked_for(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    events = events_of(with_evaluation(every_matches=7), tmp_path / "run")
+    assert [event.matches for event in of_type(events, EvaluationStarted)] == [9, 12]
+    assert isinstance(events[-1], RunFinished)
+    assert read_header(RunFolder(tmp_path / "run").checkpoint()).counters.evaluated_at == 12
+    told = [json.loads(line)["event"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert told[-4:] == ["evaluation_finished", "evaluation_finished", "best_replaced", "run_finished"]
+
+
+def test_it_is_waited_for_no_longer_than_was_said(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    fake.answers = [None]
+    events = events_of(with_evaluation(every_matches=7, final_seconds=0.01), tmp_path / "run")
+    (failed,) = of_type(events, EvaluationFailed)
+    assert failed.problem == "it has not ended within the 0.01 s of evaluation.final_seconds"
+    (finished,) = of_type(events, RunFinished)
+    assert finished.reason == "matches"
+    assert [command.ended for command in fake.begun] == [True]
+    assert read_header(RunFolder(tmp_path / "run").checkpoint()).counters.evaluated_at == 0
+
+
+def test_the_time_of_waiting_is_not_the_runs(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    fake.looks = 10**9
+    run = train(TIC_TAC_TOE, with_evaluation(every_matches=12, final_seconds=0.5), tmp_path / "run")
+    assert read_header(run.checkpoint).counters.seconds == pytest.approx(run.seconds)
+    record = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert record["seconds"] == pytest.approx(run.seconds)
+
+
+def test_by_time(tmp_path: Path, fake: type[FakeCommand], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each match takes a second of the run, and evaluations are two seconds apart."""
+    seconds = 0.0
+
+    def listener(event: Event) -> None:
+        nonlocal seconds
+        seconds += isinstance(event, RoundFinished)
+
+    monkeypatch.setattr("athenan_spiel.training.clock.RunClock.seconds", lambda self: seconds)
+    config = dataclasses.replace(with_evaluation(every_matches=None, every_seconds=2.0), matches_at_once=1, matches=7)
+    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener])
+    assert [command.header.counters.matches for command in fake.begun] == [2, 4, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (Answer(2, "", "athenan eval: no engine\n"), "no engine"),
+        (Answer(-9, "", ""), "athenan eval ended with exit code -9: it has said nothing"),
+        (Answer(0, "nonsense", ""), "its answer cannot be understood: "),
+    ],
+)
+def test_one_that_fails_ends_nothing(tmp_path: Path, fake: type[FakeCommand], given: Answer, problem: str) -> None:
+    fake.answers = [given]
+    events = events_of(EVALUATED, tmp_path / "run")
+    (failed,) = of_type(events, EvaluationFailed)
+    assert (failed.matches, failed.problem[: len(problem)]) == (6, problem)
+    assert [event.matches for event in of_type(events, EvaluationFinished)] == [12, 12]
+    assert of_type(events, RunFinished)[0].reason == "matches"
+
+
+@pytest.mark.parametrize("name", ["Command", "write_network", "replace_best"])
+def test_what_the_system_refuses_ends_nothing(
+    tmp_path: Path, fake: type[FakeCommand], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def refused(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(evaluating, name, refused)
+    events = events_of(EVALUATED, tmp_path / "run")
+    problems = [event.problem for event in of_type(events, EvaluationFailed)]
+    assert len(problems) == 2
+    assert all(problem.endswith(": No space left on device") for problem in problems)
+    assert (of_type(events, RunFinished)[0].reason, of_type(events, BestReplaced)) == ("matches", [])
+    assert not (tmp_path / "run" / EVALUATING).exists()
+
+
+def points(wins: int) -> Answer:
+    return answer(row("mcts:2", wins, 4 - wins), row("random", wins, 4 - wins))
+
+
+def test_the_best_network_stays(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    """Until another one has as many points; a session that goes on knows it."""
+    fake.answers = [points(wins) for wins in (2, 1, 2, 3)]
+    events = events_of(with_evaluation(every_matches=3), tmp_path / "run")
+    assert [(event.matches, event.points) for event in of_type(events, BestReplaced)] == [
+        (3, 0.5),
+        (9, 0.5),
+        (12, 0.75),
+    ]
+    fake.answers = [points(2)]
+    more: list[Event] = []
+    run = resume(tmp_path / "run", more_matches=3, listeners=[more.append])
+    assert ([*of_type(more, BestReplaced)], run.matches) == ([], 15)
+    assert read_header(tmp_path / "run" / BEST).counters.matches == 12
+    edit_settings(tmp_path / "run", "opening_plies = 2", "opening_plies = 1")
+    fake.answers = [points(1)]
+    resume(tmp_path / "run", more_matches=3, listeners=[more.append])
+    assert [event.matches for event in of_type(more, BestReplaced)] == [18], "with other openings nothing is compared"
+
+
+def test_it_outlives_the_checkpoints(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    fake.answers = [points(wins) for wins in (4, 1, 1, 1)]
+    events_of(with_evaluation(every_matches=3), tmp_path / "run")
+    assert "000003" not in [path.name for path in RunFolder(tmp_path / "run").checkpoints()]
+    assert read_header(tmp_path / "run" / BEST).counters.matches == 3
+
+
+def test_a_request_to_stop_ends_it_at_once(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    """Before the run is saved; and what was broken off comes after the resumption."""
+    fake.answers = [None]
+    events: list[Event] = []
+    run = train(
+        TIC_TAC_TOE,
+        with_evaluation(every_matches=3),
+        tmp_path / "run",
+        listeners=[events.append],
+        stop=lambda: len(of_type(events, RoundFinished)) == 2,
+    )
+    assert (run.reason, run.matches) == ("stopped", 6)
+    assert [event.problem for event in of_type(events, EvaluationFailed)] == ["the run was asked to stop"]
+    assert [(command.told_to_end, command.ended) for command in fake.begun] == [(True, True)]
+    events.clear()
+    resume(run.folder, listeners=[events.append])
+    assert [event.matches for event in of_type(events, EvaluationStarted)] == [6, 9, 12]
+
+
+def test_a_request_to_stop_ends_the_waiting(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    """With the reason that the training had ended for."""
+    fake.answers = [None]
+    events: list[Event] = []
+    run = train(
+        TIC_TAC_TOE,
+        with_evaluation(every_matches=12, final_seconds=10**6),
+        tmp_path / "run",
+        listeners=[events.append],
+        stop=lambda: bool(of_type(events, EvaluationStarted)),
+    )
+    assert (run.reason, run.matches) == ("matches", 12)
+    assert [event.problem for event in of_type(events, EvaluationFailed)] == ["the run was asked to stop"]
+
+
+def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
+    """That of a real command, which would last for hours."""
+    config = with_evaluation(opponents=("mcts:100000",), matches=1000, every_matches=3)
+    config = dataclasses.replace(config, matches=None)
+    processes: list[int | None] = []
+
+    def listener(event: Event) -> None:
+        if isinstance(event, EvaluationStarted):
+            processes.extend(process.pid for process in multiprocessing.active_children())
+        if isinstance(event, RoundFinished) and processes:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    run = train("connect_four(rows=4,columns=5,x_in_row=3)", config, tmp_path / "run", listeners=[listener])
+    assert run.reason == "stopped"
+    assert len(processes) == 1
+    assert multiprocessing.active_children() == []
+    assert not (run.folder / EVALUATING).exists()
+
+
+def test_an_error_of_a_listener_ends_it(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    def listener(event: Event) -> None:
+        if isinstance(event, EvaluationFinished):
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[listener])
+    assert all(command.ended for command in fake.begun)
+    assert RunFolder(tmp_path / "run").checkpoint().name == "000009", "it is saved first"
+
+
+def test_what_a_kill_has_left_is_removed(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run")
+    (run.folder / EVALUATING).mkdir()
+    (run.folder / EVALUATING / "weights.safetensors").write_bytes(b"some")
+    resume(run.folder, more_matches=3)
+    assert not (run.folder / EVALUATING).exists()
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path, fake: type[FakeCommand]) -> None:
+    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "thesis.tex").touch()
+    (run.folder / EVALUATING).symlink_to(elsewhere)
+    resume(run.folder, more_matches=3)
+    assert not (run.folder / EVALUATING).exists()
+    assert (elsewhere / "thesis.tex").exists()
+
+
+def test_a_game_for_one_player_has_none(tmp_path: Path) -> None:
+    for settings in ({"every_matches": 3}, {"every_seconds": 3.0}):
+        config = dataclasses.replace(TINY, outcome="score", evaluation=EvaluationConfig(**settings))  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match=f"evaluation.{min(settings)} must be none in a game for one player"):
+            train("morpion_solitaire", config, tmp_path / "run")
+
+
+def test_a_run_without_evaluations_has_no_best_network(tmp_path: Path) -> None:
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
+    with pytest.raises(CheckpointError, match="has no best network"):
+        load_agent(run.folder, checkpoint="best")

@@ -1,0 +1,228 @@
+"""An evaluation's command, what it answers, and by what a network is the best."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training_runs import EVALUATED, TINY
+
+from agents import parse_word
+from athenan_spiel.config import EvaluationConfig, TrainingConfig
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.system.commands import Answer
+from athenan_spiel.training import evaluation
+from athenan_spiel.training.best import BEST, RECORD
+from athenan_spiel.training.evaluation import (
+    EvaluationError,
+    Score,
+    agent_word,
+    command_words,
+    require_opponents,
+    scores,
+)
+from athenan_spiel.training.standing import Standing, conditions, points_to_beat
+
+GAME = "tic_tac_toe()"
+
+
+def row(opponent: str, wins: int = 3, losses: int = 1, forfeits: int = 0) -> dict[str, Any]:
+    """What `athenan eval --json` says of an opponent, as far as it counts here."""
+    share = wins / (wins + losses)
+    return {
+        "opponent": opponent,
+        "total": {"wins": wins, "draws": 0, "losses": losses},
+        "points": {"estimate": share, "low": share / 2, "high": (1 + share) / 2, "confidence": 0.95},
+        "forfeits": {"contender": [], "opponent": ["it crashed"] * forfeits},
+    }
+
+
+def answer(*rows: dict[str, Any]) -> Answer:
+    return Answer(0, json.dumps({"finished": True, "comparisons": list(rows)}), "")
+
+
+def standing(matches: int, *shares: float, config: TrainingConfig = TINY) -> Standing:
+    told = [
+        Score(
+            opponent=f"mcts:{number}",
+            wins=0,
+            draws=0,
+            losses=0,
+            points=share,
+            low=share - 0.1,
+            high=share + 0.1,
+            confidence=0.95,
+            forfeits=0,
+        )
+        for number, share in enumerate(shares, 1)
+    ]
+    return Standing(matches, told, conditions(GAME, config))
+
+
+@pytest.mark.parametrize(
+    ("limit", "word"),
+    [
+        ({"seconds": 0.1}, "@0.1s"),
+        ({"seconds": 0.00001}, "@0.00001s"),
+        ({"seconds": 2}, "@2s"),
+        ({"seconds": None, "iterations": 200}, "@200i"),
+        ({"seconds": None, "evaluations": 5000}, "@5000e"),
+    ],
+)
+def test_the_limit_of_a_move_is_part_of_the_word(limit: dict[str, Any], word: str) -> None:
+    settings = EvaluationConfig(search="mcts(0.5)", **limit)
+    assert agent_word(settings, Path("/runs/x/evaluating")) == f"/runs/x/evaluating:mcts(0.5){word}"
+
+
+def test_the_word_is_the_networks_whatever_its_folder_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("run", "-run", "a#1", "b@2s", "c:ubfm", "d e"):
+        folder = Path(name) / "evaluating"
+        folder.mkdir(parents=True)
+        word = parse_word(agent_word(EvaluationConfig(), folder))
+        assert word.bot == "athenan"
+        assert word.params["checkpoint"] == str(tmp_path / name / "evaluating")
+        assert (word.params["search"], word.params["seconds"]) == ("ubfm_s", 0.1)
+
+
+def test_the_command_is_one_that_can_be_typed() -> None:
+    assert command_words(GAME, EVALUATED, Path("/runs/x/evaluating")) == [
+        *("eval", "/runs/x/evaluating:ubfm_s@2i", "--against", "mcts:2", "random", "--game", "tic_tac_toe()"),
+        *("--matches", "2", "--opening-plies", "2", "--seed", "0", "--json"),
+    ]
+    own = dataclasses.replace(EVALUATED, outcome="my_module:worth")
+    assert command_words(GAME, own, Path("/x"))[-3:] == ["--allow-code", "my_module:worth", "--json"]
+
+
+def test_what_it_answers_is_understood() -> None:
+    first, second = scores(answer(row("mcts:2", 3, 1), row("random", 4, 0, forfeits=2)), ("mcts:2", "random"))
+    assert (first.opponent, first.wins, first.draws, first.losses, first.forfeits) == ("mcts:2", 3, 0, 1, 0)
+    assert (first.points, first.low, first.high, first.confidence) == (0.75, 0.375, 0.875, 0.95)
+    assert (second.points, second.forfeits) == (1.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (Answer(2, "", "athenan eval: gnugo cannot be started\nathenan eval: it is not there\n"), "^it is not there$"),
+        (Answer(2, "{}", "x against y: y forfeited 2 of 2 matches\n"), "exit code 2: x against y: y forfeited 2 of 2"),
+        (Answer(-9, "", ""), "ended with exit code -9: it has said nothing"),
+        (Answer(0, "", ""), "cannot be understood: "),
+        (Answer(0, "[]", ""), "cannot be understood: "),
+        (Answer(0, '{"comparisons": [{"opponent": "random"}]}', ""), "cannot be understood: KeyError"),
+        (answer(row("mcts:2")), r"is about \['mcts:2'\]"),
+    ],
+)
+def test_what_comes_to_nothing_says_why(given: Answer, problem: str) -> None:
+    with pytest.raises(EvaluationError, match=problem):
+        scores(given, ("mcts:2", "random"))
+
+
+@pytest.mark.parametrize(
+    ("opponents", "problem"),
+    [
+        (("random", "mtcs:5"), "evaluation.opponents cannot be met: expected an agent.*did you mean 'mcts:5'"),
+        (("runs/nowhere@1s",), "evaluation.opponents cannot be met: expected the folder of a run"),
+        (("human",), "evaluation.opponents cannot be met: expected agents that play by themselves"),
+    ],
+)
+def test_opponents_that_cannot_be_met_are_refused(opponents: tuple[str, ...], problem: str) -> None:
+    config = dataclasses.replace(TINY, evaluation=EvaluationConfig(every_matches=3, opponents=opponents))
+    with pytest.raises(ConfigError, match=problem) as raised:
+        require_opponents(GAME, config)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_opponents_that_can_be_met_are_looked_at_alone() -> None:
+    require_opponents(GAME, EVALUATED)
+    too_long = dataclasses.replace(EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, opening_plies=9))
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: 9 random plies"):
+        require_opponents(GAME, too_long)
+
+
+def test_opponents_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "CHECK_SECONDS", 0.0)
+    with pytest.raises(ConfigError, match=r"evaluation.opponents could not be loaded within 0 s"):
+        require_opponents(GAME, EVALUATED)
+
+
+def test_a_process_that_cannot_be_begun_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(words: list[str]) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(evaluation, "Command", refused)
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be looked at: Resource temporarily"):
+        require_opponents(GAME, EVALUATED)
+
+
+# The best one
+
+
+def test_points_are_the_mean_over_opponents() -> None:
+    assert standing(3, 0.6, 0.2).points == pytest.approx(0.4)
+    low, high = standing(3, 0.6, 0.2).interval
+    assert (low, high) == pytest.approx((0.4 - math.sqrt(0.02) / 2, 0.4 + math.sqrt(0.02) / 2))
+    assert standing(3, 0.05).interval == pytest.approx((0.0, 0.15))
+    assert standing(3, 1.0).interval[1] == 1.0
+
+
+def kept(folder: Path, content: bytes) -> Path:
+    (folder / BEST).mkdir(exist_ok=True)
+    (folder / BEST / RECORD).write_bytes(content)
+    return folder
+
+
+def test_points_are_compared_under_the_same_conditions_alone(tmp_path: Path) -> None:
+    now = conditions(GAME, EVALUATED)
+    assert points_to_beat(tmp_path, now) is None
+    kept(tmp_path, standing(3, 0.6, 0.2, config=EVALUATED).record())
+    assert points_to_beat(tmp_path, now) == pytest.approx(0.4)
+    evaluation = EVALUATED.evaluation
+    for other in (
+        dataclasses.replace(evaluation, opponents=("random", "mcts:2")),
+        dataclasses.replace(evaluation, opening_plies=1),
+        dataclasses.replace(evaluation, matches=4),
+        dataclasses.replace(evaluation, iterations=3),
+        dataclasses.replace(evaluation, search="ubfm"),
+    ):
+        assert points_to_beat(tmp_path, conditions(GAME, dataclasses.replace(EVALUATED, evaluation=other))) is None
+    assert points_to_beat(tmp_path, conditions(GAME, dataclasses.replace(EVALUATED, seed=1))) is None
+    assert points_to_beat(tmp_path, conditions("nim()", EVALUATED)) is None
+    when = dataclasses.replace(evaluation, every_matches=7, every_seconds=3.0, final_seconds=None)
+    assert points_to_beat(tmp_path, conditions(GAME, dataclasses.replace(EVALUATED, evaluation=when))) is not None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xff",
+        b"{" * 200,
+        b'{"format": "athenan_spiel best", "conditions": CONDITIONS}',
+        b'{"format": "athenan_spiel best", "conditions": CONDITIONS, "points": "1"}',
+        b'{"format": "athenan_spiel best", "conditions": CONDITIONS, "points": true}',
+        b'{"format": "athenan_spiel best", "conditions": CONDITIONS, "points": 1e300}',
+        b'{"format": "another", "conditions": CONDITIONS, "points": 0.5}',
+        b" " * 2**21,
+    ],
+)
+def test_a_record_that_cannot_be_understood_is_none(tmp_path: Path, content: bytes) -> None:
+    now = conditions(GAME, EVALUATED)
+    kept(tmp_path, content.replace(b"CONDITIONS", json.dumps(now).encode()))
+    assert points_to_beat(tmp_path, now) is None
+
+
+def test_a_record_that_is_a_link_is_none(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(standing(3, 0.5, config=EVALUATED).record())
+    (tmp_path / BEST).mkdir()
+    (tmp_path / BEST / RECORD).symlink_to(elsewhere)
+    assert points_to_beat(tmp_path, conditions(GAME, EVALUATED)) is None
