@@ -3,10 +3,12 @@
 - `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
 - `kinds`: the table of the kinds of agents that both of them read, and where other packages add theirs;
-- `athenan`, `alphabeta`, `human`, `ludii`, `mcts`, `uci`, `uniform`: the bots themselves, all of which can be pickled.
+- `athenan`, `alphabeta`, `gtp`, `human`, `ludii`, `mcts`, `uci`, `uniform`: the bots themselves, all of which can be
+  pickled.
 """
 
 from agents.athenan import AthenanBot
+from agents.gtp import GtpBot
 from agents.human import HumanBot
 from agents.kind import AgentKind
 from agents.kinds import register_kind
@@ -21,6 +23,7 @@ __all__ = [
     "AgentKind",
     "AgentWord",
     "AthenanBot",
+    "GtpBot",
     "HumanBot",
     "Limit",
     "LudiiBot",

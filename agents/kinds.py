@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from agents.alphabeta import ALPHABETA
 from agents.athenan import ATHENAN
+from agents.gtp import GTP
 from agents.human import HUMAN
 from agents.kind import AgentKind
 from agents.ludii import LUDII
@@ -27,7 +28,7 @@ from athenan_spiel.errors import AgentError, shown
 GROUP = "athenan_spiel.agents"
 """The group of entry points in which other packages name their kinds."""
 
-BUILT_IN = (ATHENAN, ALPHABETA, MCTS, LUDII, UCI, RANDOM, HUMAN)
+BUILT_IN = (ATHENAN, ALPHABETA, MCTS, LUDII, GTP, UCI, RANDOM, HUMAN)
 """The kinds of this package, in the order in which messages list them."""
 
 _KINDS: dict[str, AgentKind] = {kind.name: kind for kind in BUILT_IN}

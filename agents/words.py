@@ -9,6 +9,7 @@
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
 | `ludii:UCT@1s`, `ludii:UCT@200i` | an AI of Ludii's, by its name there, thinking a second or 200 iterations a move |
+| `gtp:gnugo --mode gtp@1s` | an engine that speaks GTP, by its command |
 | `uci:fairy-stockfish@0.1s` | an engine that speaks UCI, by its command; `uci:fairy-stockfish;Skill Level=3@5000e` |
 | `random` | uniformly random actions |
 | `human` | a person at the terminal |

@@ -97,6 +97,7 @@ class TerminalMatch:
         else:
             winner = next((player for player in self._players if result.points(player) == 1.0), None)
             outcome = "A draw." if winner is None else f"{self._subject(winner)} won."
+            outcome = outcome if result.forfeit is None else f"{_sentence(result.forfeit.reason)}. {outcome}"
         return f"\n{state}\n{outcome}"
 
     @property

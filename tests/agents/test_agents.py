@@ -308,7 +308,17 @@ def test_alphabeta_refuses_a_depth(depth: int) -> None:
 def test_all_bots_are_listed() -> None:
     names = agents.registered_bots()
     assert names == sorted(names)
-    assert {"alphabeta", "athenan", "mcts", "random", "human", "ludii", "uci", *pyspiel.registered_bots()} == set(names)
+    assert {
+        "alphabeta",
+        "athenan",
+        "mcts",
+        "random",
+        "human",
+        "ludii",
+        "gtp",
+        "uci",
+        *pyspiel.registered_bots(),
+    } == set(names)
 
 
 def test_a_bot_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
