@@ -78,6 +78,7 @@ class UciBot(pyspiel.Bot):
         setup: how the engine is started, and how long it thinks.
 
     Attributes:
+        seconds: its time for a move; None where its limit is another.
         match_seconds: its time for all its moves of a match; None where it has a limit for each move.
 
     Raises:
@@ -92,6 +93,7 @@ class UciBot(pyspiel.Bot):
         self._engine: UciEngine | None = None
         self._planned: dict[tuple[int, ...], int] = {}
         self._used = 0.0
+        self.seconds = setup.seconds
         self.match_seconds = setup.match_seconds
 
     def __reduce__(self) -> tuple[type[UciBot], tuple[str, Setup]]:

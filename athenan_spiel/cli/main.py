@@ -21,6 +21,7 @@ COMMANDS = {
     "play": "play against an agent in the terminal",
     "experiment": "compare variants of the algorithms, from a file to tables and plots",
     "solve": "prove who wins a position, and by which moves",
+    "uci": "let an agent play as a UCI engine, for front ends and other programs",
     "ludii": "say whether Java and Ludii are found, and how to get them",
     "games": "list the games that can be trained, and why not where they cannot",
 }

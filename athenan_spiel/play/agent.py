@@ -156,6 +156,10 @@ class Agent:
             self._action = int(node.actions[self._decided(node)])
         return self._action
 
+    def think_again(self) -> None:
+        """Asked about the same state once more, think, on top of what the tree holds, and do not answer as before."""
+        self._action = None
+
     def policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
         """(action, probability) for each legal action: 1 for the action that `step` plays, 0 for the others.
 

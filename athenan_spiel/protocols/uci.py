@@ -25,7 +25,7 @@ from athenan_spiel.protocols.program import Program
 from athenan_spiel.protocols.uci_moves.base import UciGame
 from athenan_spiel.protocols.uci_options import UciOption, option_called, option_of
 
-START_SECONDS = 10.0
+START_SECONDS = 30.0
 """How long an engine may take to say what it is, to be ready, and for a new match."""
 GRACE_SECONDS = 2.0
 """How long after its time an engine may go on before it is told to stop."""

@@ -1,0 +1,105 @@
+"""A match of Chess in PGN (Portable Game Notation): what databases and front ends of Chess read.
+
+OpenSpiel names an action of Chess by its SAN, which is PGN's name of a move.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+
+import pyspiel
+
+from athenan_spiel.errors import ConfigError, printable, shown
+
+WIDTH = 80
+"""Characters of a line of moves, by PGN's export format (8.2.1)."""
+GAMES = ("chess",)
+"""OpenSpiel's games whose matches PGN can hold."""
+_RESULTS = {1.0: "1-0", 0.0: "1/2-1/2", -1.0: "0-1"}
+_WHITE = 1
+"""White is OpenSpiel's player 1 in Chess."""
+
+
+def written(
+    game: pyspiel.Game,
+    history: Sequence[int],
+    names: tuple[str, str] = ("?", "?"),
+    returns: Sequence[float] | None = None,
+    *,
+    start: str | None = None,
+    event: str = "?",
+    date: datetime.date | None = None,
+    round_: str = "?",
+    comment: str = "",
+) -> str:
+    """The match as one game of PGN, with an empty line after it.
+
+    Args:
+        game: Chess.
+        history: all actions of the match.
+        names: of player 0, who is Black, and of player 1, who is White.
+        returns: what the match ended with, by player, where the moves alone do not say it, as after a forfeit. Without
+            it the result is that of the position, or `*` where the match goes on.
+        start: the FEN of the position that the match began in; the initial one by default.
+        event, date, round_: of the tags of these names.
+        comment: what is said at the end, such as why a match was forfeited.
+
+    Raises:
+        ConfigError: the game is not Chess, or an action is not legal.
+    """
+    if game.get_type().short_name not in GAMES:
+        raise ConfigError(f"PGN holds matches of {', '.join(GAMES)}, got one of {str(game)!r}")
+    state = game.new_initial_state() if start is None else game.new_initial_state(start)
+    first = str(state).split()
+    words, number = [], int(first[5])
+    for i, action in enumerate(history):
+        if state.is_terminal() or action not in state.legal_actions():
+            raise ConfigError(f"expected a legal action as number {i} of the match, got {shown(action)}")
+        white = state.current_player() == _WHITE
+        if white or i == 0:
+            words.append(f"{number}." if white else f"{number}...")
+        words.append(state.action_to_string(state.current_player(), action))
+        number += not white
+        state.apply_action(action)
+    if returns is None and state.is_terminal():
+        returns = state.returns()
+    result = "*" if returns is None else _RESULTS[float((returns[_WHITE] > 0) - (returns[_WHITE] < 0))]
+    if comment:
+        words.append(f"{{{_clean(comment).replace('}', ')')}}}")
+    tags = {
+        "Event": event,
+        "Site": "?",
+        "Date": "????.??.??" if date is None else date.strftime("%Y.%m.%d"),
+        "Round": round_,
+        "White": names[_WHITE],
+        "Black": names[1 - _WHITE],
+        "Result": result,
+    }
+    if start is not None:
+        tags |= {"SetUp": "1", "FEN": start}
+    lines = [f'[{name} "{_quoted(value)}"]' for name, value in tags.items()]
+    return "\n".join([*lines, "", *_wrapped([*words, result]), "", ""])
+
+
+def _quoted(value: str) -> str:
+    """`value` within a tag; PGN's escapes of quotation marks are not read alike everywhere, so there are none."""
+    return _clean(value).replace("\\", "/").replace('"', "'")
+
+
+def _clean(text: str) -> str:
+    """`text` in one line, without what steers a terminal."""
+    return printable(re.sub(r"\s+", " ", text))[:200]
+
+
+def _wrapped(words: Sequence[str]) -> list[str]:
+    """The words in lines of at most `WIDTH` characters, a longer word in one of its own."""
+    lines, line = [], ""
+    for word in words:
+        if line and len(line) + 1 + len(word) > WIDTH:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]

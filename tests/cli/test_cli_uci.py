@@ -1,0 +1,99 @@
+"""`athenan uci` as other programs meet it: python-chess, our own client, and bad words."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import chess
+import chess.engine
+import pyspiel
+import pytest
+from command_line import ATHENAN, TINY, Out, complaint
+
+import agents
+from athenan_spiel.cli.main import main
+from athenan_spiel.play.series import play_series
+
+SECONDS = 60
+"""Time in which a process is long there, however busy the machine is."""
+
+
+@pytest.fixture(scope="module")
+def breakthrough_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two matches of a small Breakthrough."""
+    folder = tmp_path_factory.mktemp("runs") / "bt"
+    words = ["train", "breakthrough(rows=6,columns=6)", "--matches", "2", "--folder", str(folder), *TINY]
+    assert main(words) == 0
+    return folder
+
+
+def test_python_chess_plays_with_it() -> None:
+    with chess.engine.SimpleEngine.popen_uci(
+        [*ATHENAN, "uci", "alphabeta(1)", "--game", "chess"], timeout=SECONDS
+    ) as engine:
+        assert engine.id["name"] == "athenan alphabeta(1)"
+        board = chess.Board()
+        for _ in range(3):
+            played = engine.play(board, chess.engine.Limit(time=0.05), info=chess.engine.INFO_ALL)
+            assert played.move in board.legal_moves
+            board.push(played.move)
+            board.push(next(iter(board.legal_moves)))
+        mate = chess.Board("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1")
+        info = engine.analyse(mate, chess.engine.Limit(nodes=500))
+        assert info["score"].white() == chess.engine.Mate(1)
+        assert [move.uci() for move in info["pv"]] == ["a1a8"]
+        castled = chess.Board("4k3/8/8/8/8/8/8/4K2R w K - 0 1")
+        assert engine.play(castled, chess.engine.Limit(nodes=5), root_moves=[chess.Move.from_uci("e1g1")]).move == (
+            chess.Move.from_uci("e1g1")
+        )
+        with engine.analysis(chess.Board()) as endless:
+            endless.stop()
+            assert endless.wait().move is not None
+
+
+def test_our_client_plays_with_it(breakthrough_run: Path) -> None:
+    game = pyspiel.load_game("breakthrough(rows=6,columns=6)")
+    command = shlex.join([*ATHENAN, "uci", str(breakthrough_run)])
+    series = play_series(
+        game,
+        lambda i: agents.make_bot(f"uci:{command}@10e", game, i),
+        lambda i: agents.make_bot("random", game, i, 1),
+        2,
+        forfeits=True,
+    )
+    assert series.forfeits() == ([], [])
+
+
+def test_nothing_but_answers_comes_out(breakthrough_run: Path) -> None:
+    said = subprocess.run(
+        [*ATHENAN, "uci", f"{breakthrough_run}@5i"],
+        input="uci\ngo\nquit\n",
+        text=True,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    assert said.returncode == 0
+    lines = said.stdout.splitlines()
+    assert lines[0] == f"id name athenan {breakthrough_run}@5i"
+    assert lines[2:4] == [
+        "option name UCI_Variant type combo default breakthrough6x6 var breakthrough6x6",
+        "uciok",
+    ]
+    assert all(line.startswith("info ") for line in lines[4:-1])
+    assert lines[-1].startswith("bestmove ")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["mcts:10", "--game", "chess"], "expected an agent of this library, such as runs/NAME or alphabeta@1s, got"),
+        (["alphabeta", "--game", "hex"], "UCI engines play amazons, antichess"),
+        (["alphabeta"], "expected a game, as no agent is a run"),
+        (["nobody", "--game", "chess"], "expected an agent, such as"),
+        ([], "missing: AGENT"),
+    ],
+)
+def test_bad_words(words: list[str], problem: str, capsys: Out) -> None:
+    assert problem in complaint(capsys, "uci", *words)

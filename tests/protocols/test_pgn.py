@@ -1,0 +1,99 @@
+"""Matches of Chess in PGN, which python-chess reads."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import random
+
+import chess.pgn
+import pyspiel
+import pytest
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.protocols import pgn
+
+CHESS = pyspiel.load_game("chess")
+
+
+def actions(state: pyspiel.State, *names: str) -> list[int]:
+    """The actions of a line of moves, as OpenSpiel writes them."""
+    for name in names:
+        (action,) = [action for action in state.legal_actions() if state.action_to_string(action) == name]
+        state.apply_action(action)
+    history: list[int] = state.history()
+    return history
+
+
+def read(text: str) -> chess.pgn.Game:
+    found = chess.pgn.read_game(io.StringIO(text))
+    assert found is not None
+    assert found.errors == []
+    return found
+
+
+def test_a_match_as_it_is_written() -> None:
+    mate = actions(CHESS.new_initial_state(), "f3", "e5", "g4", "Qh4#")
+    assert pgn.written(CHESS, mate, ("mcts:100", "runs/chess@1s"), event="a\ttest", date=datetime.date(2026, 3, 1)) == (
+        '[Event "a test"]\n[Site "?"]\n[Date "2026.03.01"]\n[Round "?"]\n[White "runs/chess@1s"]\n[Black "mcts:100"]\n'
+        '[Result "0-1"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
+    )
+
+
+def test_python_chess_reads_random_matches_as_they_were() -> None:
+    rng = random.Random(1)
+    results = set()
+    for _ in range(12):
+        state = CHESS.new_initial_state()
+        while not state.is_terminal():
+            legal = state.legal_actions()
+            mates = [action for action in legal if state.action_to_string(action).endswith("#")]
+            state.apply_action(mates[0] if mates else rng.choice(legal))
+        text = pgn.written(CHESS, state.history())
+        assert max(map(len, text.splitlines())) <= pgn.WIDTH
+        game = read(text)
+        board = game.board()
+        sans = []
+        for move in game.mainline_moves():
+            sans.append(board.san(move))
+            board.push(move)
+        assert board.fen().split()[:2] == str(state).split()[:2]
+        assert sans == [word for word in text.split("\n\n")[1].split()[:-1] if not word[0].isdigit()]
+        results.add(game.headers["Result"])
+    assert results == {"1-0", "0-1", "1/2-1/2"}
+
+
+def test_a_match_that_began_elsewhere() -> None:
+    fen = "4k3/P7/8/8/8/8/8/4K3 b - - 3 40"
+    line = actions(CHESS.new_initial_state(fen), "Kf7", "a8=Q", "Kf6")
+    text = pgn.written(CHESS, line, start=fen)
+    assert "\n\n40... Kf7 41. a8=Q Kf6 *\n\n" in text
+    game = read(text)
+    assert game.board().fen() == fen
+    assert game.end().board().fen() == "Q7/8/5k2/8/8/8/8/4K3 w - - 1 42"
+
+
+def test_a_forfeit_is_told_by_its_result_and_a_comment() -> None:
+    text = pgn.written(CHESS, actions(CHESS.new_initial_state(), "e4"), returns=[1.0, -1.0], comment="lost {on time}\n")
+    assert text.endswith("1. e4 {lost {on time) } 0-1\n\n")
+    assert read(text).headers["Result"] == "0-1"
+    assert read(pgn.written(CHESS, [])).headers["Result"] == "*"
+
+
+def test_names_that_steer() -> None:
+    text = pgn.written(CHESS, [], ('a"]\n[Result "1-0', "b\\\033[2J" + "x" * 999))
+    headers = read(text).headers
+    assert headers["Result"] == "*"
+    assert headers["Black"] == "a'] [Result '1-0"
+    assert headers["White"].startswith("b//x1b[2Jxxx")
+    assert len(headers["White"]) == 200
+
+
+def test_what_is_no_match_of_chess() -> None:
+    with pytest.raises(ConfigError, match=r"PGN holds matches of chess, got one of 'tic_tac_toe"):
+        pgn.written(pyspiel.load_game("tic_tac_toe"), [0])
+    with pytest.raises(ConfigError, match="expected a legal action as number 1 of the match, got 0"):
+        pgn.written(CHESS, [*actions(CHESS.new_initial_state(), "e4"), 0])
+    mate = actions(CHESS.new_initial_state(), "f3", "e5", "g4", "Qh4#")
+    with pytest.raises(ConfigError, match="expected a legal action as number 4 of the match, got 5"):
+        pgn.written(CHESS, [*mate, 5])

@@ -1,0 +1,274 @@
+"""An agent of ours as a UCI engine: what it answers, when, and whether it can be stopped."""
+
+from __future__ import annotations
+
+import queue
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+
+from athenan_spiel.errors import AgentError
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.protocols.uci_go import Go, score_words
+from athenan_spiel.protocols.uci_server import UciServer
+from athenan_spiel.search.algorithms import parse_search
+from athenan_spiel.search.drive import Budget
+
+PATIENT = 60.0
+"""Seconds in which anything here is long done, however busy the machine is."""
+
+
+def zeros(states: Sequence[pyspiel.State]) -> Any:
+    return np.zeros(len(states))
+
+
+class Conversation:
+    """A server that runs in a thread, and what it has said."""
+
+    def __init__(self, name: str, evaluator: Callable[..., Any] = zeros, search: str = "ubfm_s") -> None:
+        game = pyspiel.load_game(name)
+        word = parse_search(search)
+        self.agent = Agent(game, word.make(game, Gain()), evaluator, budget=Budget(iterations=5), rng=random.Random(0))
+        self.said: queue.Queue[str] = queue.Queue()
+        self.told: queue.Queue[str | None] = queue.Queue()
+        self.server = UciServer(self.agent, "ours", self.said.put)
+
+    def lines(self) -> Iterator[str]:
+        while (line := self.told.get()) is not None:
+            yield line
+
+    def tell(self, *lines: str) -> None:
+        """What the other side says, at once."""
+        self.server.run(lines)
+
+    def take(self) -> list[str]:
+        """What was said since."""
+        return [self.said.get() for _ in range(self.said.qsize())]
+
+    def go(self, *lines: str) -> list[str]:
+        """What is said from the lines to the best move."""
+        for line in lines:
+            self.server._answer(line.split())
+        found = []
+        while not found or not found[-1].startswith("bestmove"):
+            found.append(self.said.get(timeout=PATIENT))
+        return found
+
+
+def test_it_introduces_itself() -> None:
+    ours = Conversation("breakthrough")
+    ours.tell("uci", "joho isready", "", "xyz", "quit", "isready")
+    assert ours.take() == [
+        "id name ours",
+        "id author athenan_spiel",
+        "option name UCI_Variant type combo default breakthrough var breakthrough",
+        "uciok",
+        "readyok",
+    ]
+
+
+def test_each_go_has_a_legal_answer() -> None:
+    for name in ("breakthrough", "othello", "connect_four", "amazons", "chess"):
+        ours = Conversation(name)
+        game, uci = ours.agent.game, ours.server._uci
+        state, moves = game.new_initial_state(), []
+        for _ in range(4):
+            *infos, best = ours.go("position startpos" + (f" moves {' '.join(moves)}" if moves else ""), "go nodes 50")
+            turn = uci.read(state, best.removeprefix("bestmove "))
+            for action in turn:
+                state.apply_action(action)
+            assert infos[-1].startswith("info depth ")
+            moves.append(best.removeprefix("bestmove "))
+
+
+def test_a_mate_is_found_and_told() -> None:
+    ours = Conversation("chess")
+    *infos, best = ours.go("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", "go nodes 3000")
+    assert best == "bestmove a1a8"
+    assert " score mate 1 " in infos[-1]
+    assert infos[-1].endswith(" pv a1a8")
+    *infos, best = ours.go("position fen R5k1/8/5K2/8/8/8/8/8 b - - 0 1", "go movetime 50")
+    assert (infos, best) == (["info depth 0 score cp 0"], "bestmove (none)") or best == "bestmove g8h7"
+
+
+def test_the_end_of_a_match_has_no_move() -> None:
+    ours = Conversation("tic_tac_toe")
+    lines = ours.go("position startpos moves P@a1 P@a2 P@b1 P@b2 P@c1", "go movetime 10")
+    assert lines == ["info depth 0 score cp 0", "bestmove (none)"]
+
+
+@pytest.mark.parametrize("search", ["ubfm_s", "descent", "alphabeta", "mcts"])
+def test_it_thinks_until_it_is_told_to_stop(search: str) -> None:
+    ours = Conversation("breakthrough", search=search)
+    for _ in range(3):  # the tree is there again, and alpha-beta's next iteration is a long one
+        ours.server._answer(["go", "infinite"])
+        time.sleep(0.4)
+        ours.server._answer(["isready"])
+        lines = ours.take()
+        assert lines[-1] == "readyok"
+        assert not any(line.startswith("bestmove") for line in lines)
+        start = time.monotonic()
+        ours.server._answer(["stop"])
+        assert time.monotonic() - start < 5
+        assert ours.take()[-1].startswith("bestmove ")
+
+
+def test_what_is_proven_waits_for_stop_as_well() -> None:
+    ours = Conversation("tic_tac_toe")
+    ours.go("position startpos moves P@a1 P@a2 P@b1 P@b2", "go nodes 1000")
+    ours.server._answer(["go", "infinite"])
+    time.sleep(0.3)
+    assert not any(line.startswith("bestmove") for line in ours.take())
+    assert ours.go("stop")[-1] == "bestmove P@c1"
+
+
+def test_the_end_of_the_input_ends_it() -> None:
+    ours = Conversation("breakthrough")
+    start = time.monotonic()
+    ours.tell("go infinite")
+    assert time.monotonic() - start < PATIENT
+    assert ours.take()[-1].startswith("bestmove ")
+
+
+def test_moves_to_choose_from() -> None:
+    ours = Conversation("breakthrough")
+    assert ours.go("go nodes 500 searchmoves h2h3")[-1] == "bestmove h2h3"
+    assert ours.go("go searchmoves a2a3 b2b3 nodes 500")[-1] in ("bestmove a2a3", "bestmove b2b3")
+    ours = Conversation("amazons")
+    assert ours.go("go nodes 300 searchmoves a4b4,b4c4 a4a5,a5a4")[-1] in ("bestmove a4b4,b4c4", "bestmove a4a5,a5a4")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("position startpos moves a2a3 a2a4", "expected a legal move in UCI's notation, got 'a2a4'"),
+        ("position", "expected position startpos or fen, got ''"),
+        ("position middle", "expected position startpos or fen, got 'middle'"),
+        ("position fen 8/8/8/8/8/8/8/8 w - - 0 1", "expected position startpos, as breakthrough begins nowhere else"),
+        ("setoption name UCI_Variant value chess", "expected the variant breakthrough, got 'chess'"),
+    ],
+)
+def test_what_cannot_be_done_changes_nothing(line: str, problem: str) -> None:
+    ours = Conversation("breakthrough")
+    ours.tell("position startpos moves a2a3", line, "d")
+    said = ours.take()
+    assert said[0].startswith(f"info string {problem}")
+    assert said[0].endswith("stays as it was") or "it stays" in said[0]
+    assert ours.server._state.history() == [int(ours.server._uci.read(ours.agent.game.new_initial_state(), "a2a3")[0])]
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "",
+        "8/8/8/8/8/8/8/8 w - - 0 1",
+        "6kk/8/8/8/8/8/8/K7 w - - 0 1",
+        "k7/8/8/8/8/8/8/K8 w - - 0 1",
+        "k7/8/8/8/8/8/8/K6P w - - 0 1",
+        "k7/8/8/8/8/8/K7 w - - 0 1",
+        "k7/8/8/8/8/8/8/K7 x - - 0 1",
+        "k7/8/8/8/8/8/8/K7 w - - 0",
+    ],
+)
+def test_what_is_no_position(fen: str) -> None:
+    ours = Conversation("chess")
+    ours.tell(f"position fen {fen}")
+    (said,) = ours.take()
+    assert said.startswith("info string expected a FEN of Chess, got ")
+
+
+def test_a_fen_of_the_beginning_is_the_beginning() -> None:
+    ours = Conversation("breakthrough")
+    ours.tell("position fen pppppppp/pppppppp/8/8/8/8/PPPPPPPP/PPPPPPPP w - - 0 1 moves a2a3")
+    assert ours.take() == []
+    assert len(ours.server._state.history()) == 1
+    ours = Conversation("chess")
+    ours.tell("position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 moves e2e4")
+    assert len(ours.server._state.history()) == 1
+
+
+def test_an_agent_that_fails_says_so() -> None:
+    def failing(states: Sequence[pyspiel.State]) -> Any:
+        raise RuntimeError("no\nmore")
+
+    ours = Conversation("breakthrough", failing)
+    assert ours.go("go nodes 10") == ["info string RuntimeError: no more", "bestmove 0000"]
+    assert ours.agent.budget == Budget(iterations=5)
+
+
+def test_games_that_uci_does_not_have() -> None:
+    with pytest.raises(AgentError, match="UCI engines play amazons"):
+        Conversation("hex(board_size=3)")
+
+
+def test_a_new_match_forgets_the_last() -> None:
+    ours = Conversation("breakthrough")
+    ours.go("position startpos moves a2a3", "go nodes 100")
+    assert ours.agent.result is not None
+    ours.tell("ucinewgame")
+    assert ours.agent.result is None
+    assert ours.server._state.history() == []
+
+
+USUAL = Budget(iterations=7)
+
+
+@pytest.mark.parametrize(
+    ("words", "budget"),
+    [
+        ("movetime 1025", {"seconds": 1.0}),
+        ("movetime 1", {"seconds": 0.005}),
+        ("nodes 100", {"evaluations": 100}),
+        ("nodes -3", {"evaluations": 1}),
+        ("nodes 99999999999999", {"evaluations": 10**9}),
+        ("wtime 30000 btime 60000", {"seconds": 1.0}),
+        ("wtime 30000 btime 60000 winc 1000 movestogo 10", {"seconds": 3.8}),
+        ("wtime 100 btime 5 movestogo 1", {"seconds": 0.05}),
+        ("wtime -100 btime 5", {"seconds": 0.005}),
+        ("infinite", {}),
+        ("ponder wtime 5", {}),
+        ("", {"iterations": 7}),
+        ("depth 3 mate 2 movetime x 5 nodes", {"iterations": 7}),
+    ],
+)
+def test_what_go_asks_for(words: str, budget: dict[str, float]) -> None:
+    made = Go.read(words.split()).budget(USUAL, white=True)
+    seconds = budget.pop("seconds", None)
+    assert made.seconds == pytest.approx(seconds) if seconds else made.seconds is not None and made.seconds > 1e9
+    assert {name: getattr(made, name) for name in budget} == budget
+    assert made.iterations == budget.get("iterations")
+
+
+def test_the_clock_is_that_of_the_side_and_dealt_out_to_a_turn() -> None:
+    go = Go.read(["wtime", "30000", "btime", "60000"])
+    assert go.budget(USUAL, white=False).seconds == pytest.approx(2.0)
+    assert go.budget(USUAL, white=True, parts=2).seconds == pytest.approx(0.5)
+    assert Go.read(["nodes", "90"]).budget(USUAL, white=True, parts=3).evaluations == 30
+    assert Go.read(["searchmoves", "a", "b", "wtime", "3"]).only == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("value", "completion", "turns", "resolved", "words"),
+    [
+        (0.0, 0, 3, False, "score cp 0"),
+        (0.5, 0, 3, False, "score cp 191"),
+        (-0.5, 0, 3, False, "score cp -191"),
+        (1.0, 0, 3, False, "score cp 1720"),
+        (-7.0, 0, 3, False, "score cp -1720"),
+        (0.3, 0, 3, True, "score cp 0"),
+        (1.0, 1, 1, True, "score mate 1"),
+        (1.0, 1, 3, True, "score mate 2"),
+        (-1.0, -1, 2, True, "score mate -1"),
+        (-1.0, -1, 4, True, "score mate -2"),
+    ],
+)
+def test_scores(value: float, completion: int, turns: int, resolved: bool, words: str) -> None:
+    assert score_words(value, completion, turns, resolved=resolved) == words
+    if not resolved:
+        assert score_words(10 * value, completion, turns, resolved=resolved, scale=10) == words
