@@ -49,6 +49,7 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
         RolloutEvaluator(outcome, parameters.seed % 2**64),
         decision=best,
         budget=parameters.budget,
+        match_seconds=parameters.match_seconds,
         rng=random.Random(parameters.seed),
     )
     return AthenanBot(agent)
@@ -65,6 +66,6 @@ ALPHABETA = AgentKind(
     about="alpha-beta without a network, leaves valued by a random match; alphabeta(3): to a depth of 3",
     load=load_alphabeta,
     parse=_parse,
-    limits=("seconds", "iterations", "evaluations"),
+    limits=("seconds", "iterations", "evaluations", "match_seconds"),
     brackets=True,
 )

@@ -58,6 +58,11 @@ class AthenanBot(pyspiel.Bot):
         return self.agent.budget
 
     @property
+    def match_seconds(self) -> float | None:
+        """How long it thinks in a match; None without a match clock."""
+        return self.agent.match_seconds
+
+    @property
     def evaluator(self) -> Evaluator:
         """Who answers its questions."""
         return self.agent.evaluator
@@ -131,6 +136,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
         parameters.checkpoint,
         checkpoint="best" if parameters.best else parameters.matches,
         budget=budget,
+        match_seconds=parameters.match_seconds,
         seed=parameters.seed,
         search=parameters.search,
         outcome=tuple(filter(None, parameters.outcome.split(","))),
@@ -151,6 +157,6 @@ ATHENAN = AgentKind(
     about="a run's newest checkpoint; runs/bt6#576, runs/bt6#best: another one; runs/bt6:alphabeta@200i: a search",
     load=load_athenan,
     parse=parse_run_word,
-    limits=("seconds", "iterations", "evaluations"),
+    limits=("seconds", "iterations", "evaluations", "match_seconds"),
 )
 """Its words need not begin with its name: paths of folders are."""

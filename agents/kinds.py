@@ -20,7 +20,9 @@ from agents.human import HUMAN
 from agents.kind import AgentKind
 from agents.ludii import LUDII
 from agents.mcts import MCTS
+from agents.openspiel import PYSPIEL
 from agents.uci import UCI
+from agents.uct import UCT
 from agents.uniform import RANDOM
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import AgentError, shown
@@ -28,7 +30,7 @@ from athenan_spiel.errors import AgentError, shown
 GROUP = "athenan_spiel.agents"
 """The group of entry points in which other packages name their kinds."""
 
-BUILT_IN = (ATHENAN, ALPHABETA, MCTS, LUDII, GTP, UCI, RANDOM, HUMAN)
+BUILT_IN = (ATHENAN, ALPHABETA, MCTS, UCT, PYSPIEL, LUDII, GTP, UCI, RANDOM, HUMAN)
 """The kinds of this package, in the order in which messages list them."""
 
 _KINDS: dict[str, AgentKind] = {kind.name: kind for kind in BUILT_IN}

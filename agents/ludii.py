@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyspiel
@@ -13,6 +14,7 @@ from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import require_open_state
+from athenan_spiel.play.match_clock import MatchClock
 from athenan_spiel.search.drive import Budget
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class LudiiParameters:
     """Thinking time a move; one second if no limit is given."""
     iterations: int | None = None
     """Iterations a move, for AIs of Monte Carlo search alone."""
+    match_seconds: float | None = None
+    """A match clock: thinking time of all moves of a match."""
 
 
 class LudiiBot(pyspiel.Bot):
@@ -43,16 +47,23 @@ class LudiiBot(pyspiel.Bot):
     Args:
         ai: what thinks; the bot has it for itself.
         game: that it plays, as it prints.
+        clock: a match clock, by which it thinks in place of its own time.
     """
 
-    def __init__(self, ai: LudiiAI, game: str) -> None:
+    def __init__(self, ai: LudiiAI, game: str, clock: MatchClock | None = None) -> None:
         super().__init__()
         self._ai = ai
         self._game = game
+        self._clock = clock
 
-    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI, str]]:
+    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI, str, MatchClock | None]]:
         """For `pickle`."""
-        return type(self), (self._ai.clone(), self._game)
+        return type(self), (self._ai.clone(), self._game, self._fresh_clock())
+
+    @property
+    def match_seconds(self) -> float | None:
+        """The seconds of its match clock; None without one."""
+        return None if self._clock is None else self._clock.seconds
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`.
@@ -62,7 +73,12 @@ class LudiiBot(pyspiel.Bot):
             LudiiError: Java fails.
         """
         require_open_state(self._game, state)
-        return self._ai.choose(state)
+        if self._clock is None:
+            return self._ai.choose(state)
+        start = time.perf_counter()
+        action = self._ai.choose(state, self._clock.allot(state))
+        self._clock.spend(time.perf_counter() - start)
+        return action
 
     def provides_policy(self) -> bool:
         """False: an AI of Ludii's tells its choice alone."""
@@ -71,10 +87,12 @@ class LudiiBot(pyspiel.Bot):
     def restart(self) -> None:
         """A new match begins."""
         self._ai.restart()
+        if self._clock is not None:
+            self._clock.restart()
 
     def restart_at(self, state: pyspiel.State) -> None:
         """A new match begins at `state`."""
-        self._ai.restart()
+        self.restart()
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
         """Another player chose `action` in `state`; the next state says so too."""
@@ -88,7 +106,10 @@ class LudiiBot(pyspiel.Bot):
 
     def clone(self) -> LudiiBot:
         """The same bot without its memory of the match."""
-        return LudiiBot(self._ai.clone(), self._game)
+        return LudiiBot(self._ai.clone(), self._game, self._fresh_clock())
+
+    def _fresh_clock(self) -> MatchClock | None:
+        return None if self._clock is None else replace(self._clock, used=0.0)
 
 
 def find_ai(name: str) -> str:
@@ -117,8 +138,12 @@ def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object])
     """
     given = read_parameters(LudiiParameters, "ludii", params)
     name = find_ai(given.ai)
-    unlimited = given.seconds is None and given.iterations is None
-    budget = Budget(seconds=DEFAULT_SECONDS if unlimited else given.seconds, iterations=given.iterations)
+    if given.seconds is not None and given.match_seconds is not None:
+        raise AgentError("bot 'ludii' takes seconds or match_seconds, not both: leave one out")
+    unlimited = given.seconds is given.iterations is given.match_seconds is None
+    clock = None if given.match_seconds is None else MatchClock.of(game, given.match_seconds)
+    seconds = DEFAULT_SECONDS if unlimited else given.seconds if clock is None else clock.seconds
+    budget = Budget(seconds=seconds, iterations=given.iterations)
     from ludii_bridge import LudiiError, LudiiGame
     from ludii_bridge.ai import LudiiAI
 
@@ -127,7 +152,7 @@ def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object])
             f"{name} is an AI of Ludii's and plays its games alone, as in 'ludii(game=Hex)'; got {str(game)!r}"
         )
     try:
-        return LudiiBot(LudiiAI(game, name, seconds=budget.seconds, iterations=budget.iterations), str(game))
+        return LudiiBot(LudiiAI(game, name, seconds=budget.seconds, iterations=budget.iterations), str(game), clock)
     except LudiiError as error:
         raise AgentError(str(error)) from error
 
@@ -142,6 +167,6 @@ LUDII = AgentKind(
     about="an AI of Ludii's, by its name there, in Ludii's games",
     load=load_ludii,
     parse=_parse,
-    limits=("seconds", "iterations"),
+    limits=("seconds", "iterations", "match_seconds"),
     seeded=False,
 )

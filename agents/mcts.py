@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 import pyspiel
 
-from agents.kind import AgentKind
+from agents.kind import AgentKind, WordParser
 from agents.limits import Limit
 from agents.parameters import read_parameters
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import AgentError, shown
-from athenan_spiel.play.openspiel_mcts import mcts_bot
+from athenan_spiel.play.openspiel_mcts import MCTSSettings, make_mcts_bot
 
+SIMULATIONS = 1000
+"""Of each move where nothing limits it; OpenSpiel's example has as many."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """A number that counts something; more digits would be no number of anything here."""
 
@@ -23,10 +25,23 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 class MCTSParameters:
     """What `load_bot("mcts", ...)` takes; all else is set as `athenan_spiel.play.openspiel_mcts` says."""
 
-    simulations: int = 1000
-    """Of each move; the default is that of OpenSpiel's example."""
+    simulations: int | None = None
+    """Of each move; 1000 where neither this nor a time is given, as in OpenSpiel's example."""
+    seconds: float | None = None
+    """Thinking time a move, in place of `simulations`: as many as it allows."""
+    match_seconds: float | None = None
+    """A match clock, in place of `simulations`: thinking time of all moves of a match."""
     seed: int = 0
     """Of the choices among equals and of the rollouts."""
+
+    def settings(self) -> MCTSSettings:
+        """The settings of the bot."""
+        unlimited = self.simulations is self.seconds is self.match_seconds is None
+        return MCTSSettings(
+            simulations=SIMULATIONS if unlimited else self.simulations,
+            seconds=self.seconds,
+            match_seconds=self.match_seconds,
+        )
 
 
 def load_mcts(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
@@ -35,26 +50,32 @@ def load_mcts(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) 
     Raises:
         AgentError: a parameter is unknown or of a wrong type.
         ConfigError: it is out of range, or OpenSpiel's MCTS does not play this game.
+        BudgetError: a limit in time is not above zero.
     """
-    p = read_parameters(MCTSParameters, "mcts", params)
-    return mcts_bot(game, p.simulations, p.seed)
+    parameters = read_parameters(MCTSParameters, "mcts", params)
+    return make_mcts_bot(game, parameters.settings(), parameters.seed)
 
 
-def simulations(name: str, text: str, limit: Limit) -> int:
-    """The number of simulations that the word of a kind called `name` says.
+def simulations_or_time(name: str) -> WordParser:
+    """The parser of a kind whose words say simulations a move, or how long it thinks.
 
     Raises:
-        AgentError: it says none, or one out of range.
+        AgentError: from the parser: a word says neither, both, or a number out of range.
     """
-    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= MOST:
-        raise AgentError(
-            f"{name} takes its simulations a move, from 1 to {MOST:,}, such as {name}:1000; got {shown(limit.word)}"
-        )
-    return int(text)
 
+    def parse(text: str, limit: Limit) -> Mapping[str, object]:
+        if not text and limit.params:
+            return limit.params
+        if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= MOST:
+            raise AgentError(
+                f"{name} takes its simulations a move, from 1 to {MOST:,}, such as {name}:1000, or a time, such as "
+                f"{name}@0.5s; got {shown(limit.word)}"
+            )
+        if limit.params:
+            raise AgentError(f"{name} takes simulations ({name}:{text}) or a time, not both; got {shown(limit.word)}")
+        return {"simulations": int(text)}
 
-def _parse(text: str, limit: Limit) -> Mapping[str, object]:
-    return {"simulations": simulations("mcts", text, limit)}
+    return parse
 
 
 MCTS = AgentKind(
@@ -62,5 +83,6 @@ MCTS = AgentKind(
     example="mcts:1000",
     about="OpenSpiel's MCTS: simulations a move, one random rollout each, UCT constant 2, solver on",
     load=load_mcts,
-    parse=_parse,
+    parse=simulations_or_time("mcts"),
+    limits=("seconds", "match_seconds"),
 )

@@ -36,18 +36,20 @@ class ThinkingParameters:
     """Search iterations per move."""
     evaluations: int | None = None
     """States valued per move."""
+    match_seconds: float | None = None
+    """A match clock: search time of all moves of a match."""
     seed: int = 0
     """Of the choices among equals, and of what else is random."""
 
     @property
-    def budget(self) -> Budget:
-        """The thinking a move gets.
+    def budget(self) -> Budget | None:
+        """The thinking a move gets; None where the match clock alone limits it.
 
         Raises:
             BudgetError: a limit is not above zero.
         """
         if self.seconds is self.iterations is self.evaluations is None:
-            return Budget(seconds=DEFAULT_SECONDS)
+            return Budget(seconds=DEFAULT_SECONDS) if self.match_seconds is None else None
         return Budget(seconds=self.seconds, iterations=self.iterations, evaluations=self.evaluations)
 
 

@@ -12,6 +12,7 @@ import pyspiel
 
 from agents.kind import AgentKind, BotFactory, nothing_but_a_limit
 from agents.kinds import find_kind, kind_names, register_kind
+from agents.openspiel import load_openspiels_bot
 from athenan_spiel.arguments import require_callable, require_kind, require_whole
 from athenan_spiel.errors import AgentError, nearest, shown
 from athenan_spiel.games import load_game
@@ -68,10 +69,4 @@ def load_bot(
     if name not in pyspiel.registered_bots():
         known = registered_bots()
         raise AgentError(f"expected one of the bots {', '.join(known)}; got {shown(name)}{nearest(name, known)}")
-    try:
-        return pyspiel.load_bot(name, game, player_id, params)
-    except (TypeError, pyspiel.SpielError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise AgentError(
-            f"OpenSpiel's bot {name!r} cannot be made with the parameters {shown(params)}: {reason}"
-        ) from None
+    return load_openspiels_bot(name, game, player_id, params)

@@ -98,8 +98,11 @@ class LudiiAI:
         self._rules: object = None
         self._history: list[int] = []
 
-    def choose(self, state: LudiiState) -> int:
+    def choose(self, state: LudiiState, seconds: float | None = None) -> int:
         """The action that it plays in `state`, in which a player is to move.
+
+        Args:
+            seconds: thinking time of this move, in place of the AI's own.
 
         Raises:
             LudiiError: the match is over, the state is not Ludii's, or the AI fails or gives no legal move.
@@ -115,7 +118,8 @@ class LudiiAI:
                 self._match_ai.begin(state.current_player())
             self._rules, self._history = rules, history
             try:
-                return self._match_ai.choose(state.position, self._seconds, self._iterations)
+                limit = self._seconds if seconds is None else seconds
+                return self._match_ai.choose(state.position, limit, self._iterations)
             except LudiiError:
                 with contextlib.suppress(LudiiError):  # the next match has an AI of its own
                     self._end()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 import numbers
 import random
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import pyspiel
@@ -18,6 +20,8 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state
+from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.play.match_clock import MatchClock
 from athenan_spiel.play.player import seed_of_match
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, safest_alone
@@ -43,7 +47,9 @@ class Agent:
         evaluator: values states for player 0; called from the thread that calls the agent.
         decision: chooses the action at the end of a search; by default `safest`, which over UBFM is the papers'
             UBFM_s, and in a game for one player `safest_alone`.
-        budget: how long to think about a move.
+        budget: how long to think about a move; not needed with a match clock.
+        match_seconds: a match clock: for all moves of a match; `match_clock` says how many the next move gets, at most
+            as many as the budget says. A match in which they are exceeded is lost.
         rng: breaks ties; `random.Random(0)` by default.
         network, encoder: what the evaluator's values come from, where it is a network.
 
@@ -58,6 +64,7 @@ class Agent:
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
         AgentError: the search is one of another game, or another argument is not of its kind.
+        BudgetError: `match_seconds` is not more than zero.
     """
 
     def __init__(
@@ -67,7 +74,8 @@ class Agent:
         evaluator: Evaluator,
         *,
         decision: Decision | None = None,
-        budget: Budget,
+        budget: Budget | None = None,
+        match_seconds: float | None = None,
         rng: random.Random | None = None,
         network: ValueNetwork | None = None,
         encoder: Encoder | None = None,
@@ -75,7 +83,7 @@ class Agent:
         require_kind("search", search, Search, AgentError)
         require_callable("evaluator", evaluator, AgentError)
         require_callable("decision", decision, AgentError, or_none=True)
-        require_kind("budget", budget, Budget, AgentError)
+        require_kind("budget", budget, Budget, AgentError, or_none=match_seconds is not None)
         require_kind("rng", rng, random.Random, AgentError, or_none=True)
         self.game = game = given_game(game)
         if search.game is not game and str(search.game) != str(game):
@@ -85,7 +93,8 @@ class Agent:
         self.search = search
         self.evaluator = evaluator
         self.decision = decision or (safest_alone if game.num_players() == 1 else safest)
-        self.budget = budget
+        self._clock = None if match_seconds is None else MatchClock.of(game, match_seconds)
+        self.budget = _within(budget, match_seconds)
         self.rng = rng or random.Random(0)
         self.network = network
         self.encoder = encoder
@@ -97,6 +106,13 @@ class Agent:
         self.result: SearchResult | None = None
         self._last: pyspiel.State | None = None
         self._action: int | None = None
+        if self._clock is not None:
+            self._clock.restart()
+
+    @property
+    def match_seconds(self) -> float | None:
+        """The seconds of its match clock, which begins anew with each match; None without one."""
+        return None if self._clock is None else self._clock.seconds
 
     def restart_at(self, state: pyspiel.State) -> None:
         """A new match begins at `state`."""
@@ -113,6 +129,7 @@ class Agent:
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.rng = copy.deepcopy(self.rng)
+        twin._clock = None if self._clock is None else self._clock.copy()
         if number:
             twin.rng = random.Random(seed_of_match(twin.rng.getrandbits(64), number))
         twin.restart()
@@ -125,17 +142,23 @@ class Agent:
             SearchError: `state` is terminal, or none of the agent's game.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
         """
-        return answered(self._thought(state, None), self.evaluator)
+        with without_garbage_collection():
+            return answered(self._thought(state, None), self.evaluator)
 
     def _thought(self, state: pyspiel.State, clock: Clock | None) -> Questions[SearchResult]:
         require_open_state(self.game, state)
+        clock = clock or time.perf_counter
+        start = clock() if self._clock is not None else 0.0
         if not self._continues(state):
             self.restart()
-        result = yield from thought(self.search, self.tree, state, self.budget, self.rng, clock)
+        budget = self.budget if self._clock is None else _within(self.budget, self._clock.allot(state))
+        result = yield from thought(self.search, self.tree, state, budget, self.rng, clock, punctual=True)
         # A clone: callers, C++ ones too, go on to play in the state that they have passed.
         self._last = state.clone()
         self._action = None
         self.result = result
+        if self._clock is not None:
+            self._clock.spend(clock() - start)
         return result
 
     def step(self, state: pyspiel.State) -> int:
@@ -146,7 +169,8 @@ class Agent:
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
             AgentError: the decision is not the index of an action.
         """
-        return answered(self.thinks(state), self.evaluator)
+        with without_garbage_collection():
+            return answered(self.thinks(state), self.evaluator)
 
     def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
         """`step` for a driver that answers the questions itself; see `player.AskingPlayer`."""
@@ -175,6 +199,7 @@ class Agent:
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.rng = copy.deepcopy(self.rng)
+        twin._clock = None if self._clock is None else self._clock.copy()
         twin.tree = self.tree.copy()
         return twin
 
@@ -215,3 +240,11 @@ class Agent:
                 return False
             ahead.apply_action(action)
         return str(ahead) == str(state)
+
+
+def _within(budget: Budget | None, seconds: float | None) -> Budget:
+    """The budget, and no more seconds than these; one of the two is given."""
+    if budget is None or seconds is None:
+        assert budget is not None or seconds is not None
+        return Budget(seconds=seconds) if budget is None else budget
+    return replace(budget, seconds=seconds if budget.seconds is None else min(seconds, budget.seconds))

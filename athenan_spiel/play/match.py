@@ -1,8 +1,9 @@
 """One match: who is asked what, and how it ends.
 
 A match asks its players in the order of OpenSpiel's own `evaluate_bots`, and checks each answer, so an illegal move is
-an error that names the player and not a broken state. Such an error, or any other of a player's, may cost it the match
-instead.
+an error that names the player and not a broken state. A player with a match clock (`match_seconds`) whose moves have
+taken longer than that and a tolerance (`match_clock.TOLERANCE`) has lost on time. Such an error, or any other of a
+player's, may cost it the match instead.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from athenan_spiel.errors import AgentError, AthenanError, ConfigError, Resigned
 from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
 from athenan_spiel.games.given import mover_of
-from athenan_spiel.play.driver import Driver, Stopwatch
-from athenan_spiel.play.player import AskingPlayer, Player, require_players
+from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
+from athenan_spiel.play.match_clock import require_time
+from athenan_spiel.play.player import AskingPlayer, Player, match_seconds_of, require_players
 from athenan_spiel.search.walk import Questions
 
 SHOWN = 8
@@ -85,12 +87,14 @@ def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: 
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        AgentError: a player chose an action that is not legal, is none, or there are not as many as the game has.
+        AgentError: a player chose an action that is not legal, has lost on time, is none, or there are not as many as
+            the game has.
         ConfigError: the opening holds such an action.
     """
-    driver = Driver([Match(given_game(game), players, opening)])
-    while driver.advance():
-        pass
+    with without_garbage_collection():
+        driver = Driver([Match(given_game(game), players, opening)])
+        while driver.advance():
+            pass
     ((_, result),) = driver.take_all()
     return result
 
@@ -144,7 +148,7 @@ class Match:
         """Ask the players until the end.
 
         Raises:
-            AgentError: a player chose an action that is not legal.
+            AgentError: a player chose an action that is not legal, or its moves have taken longer than its clock.
         """
         state = self._state
         for i, player in enumerate(self._players):
@@ -161,8 +165,9 @@ class Match:
                 action = player.step(state.clone())
             seconds = self.watch() - start
             self._seconds[mover] += seconds
+            require_time(_called(mover, player), self._seconds[mover], match_seconds_of(player))
             if not _is_legal(state, action):
-                raise AgentError(_complaint(state, f"player {mover} ({type(player).__name__})", action))
+                raise AgentError(_complaint(state, _called(mover, player), action))
             for i, other in enumerate(self._players):
                 self._asked = i
                 if i != mover:
@@ -214,6 +219,10 @@ def reason_of(failure: Exception) -> str:
     text = " ".join(str(failure).split())
     expected = isinstance(failure, AthenanError) or type(failure).__name__ == "LudiiError"
     return printable(text if expected and text else f"{type(failure).__name__}: {text}")
+
+
+def _called(player_id: int, player: Player) -> str:
+    return f"player {player_id} ({type(player).__name__})"
 
 
 def _is_legal(state: pyspiel.State, action: object) -> bool:

@@ -2,6 +2,7 @@
 
 A player may offer more. One that thinks by a search can let a driver answer its questions, together with those of other
 matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`MatchPlayer`).
+One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`match_clock`).
 """
 
 from __future__ import annotations
@@ -60,6 +61,19 @@ class MatchPlayer(Player, Protocol):
 
         It has no memory of another match, and what is random in it depends on this player and `number` alone.
         """
+
+
+def match_seconds_of(player: Player) -> float | None:
+    """The seconds that a player has for all its moves of a match; None for a player without a match clock."""
+    seconds: float | None = getattr(player, "match_seconds", None)
+    return seconds
+
+
+def thinks_by_time(player: Player) -> bool:
+    """Whether seconds limit the player's thinking, which are longer where several think at once."""
+    if isinstance(player, AskingPlayer):
+        return player.budget.timed
+    return getattr(player, "seconds", None) is not None or match_seconds_of(player) is not None
 
 
 def player_for(player: Player, number: int) -> Player:

@@ -20,7 +20,7 @@ from athenan_spiel.games import given_game
 from athenan_spiel.play.driver import Driver, without_garbage_collection
 from athenan_spiel.play.match import Match, MatchResult
 from athenan_spiel.play.openings import lone_openings, series_openings
-from athenan_spiel.play.player import AskingPlayer, MatchPlayer, Player, player_for
+from athenan_spiel.play.player import AskingPlayer, MatchPlayer, Player, player_for, thinks_by_time
 
 FEWEST_TOGETHER, MOST_TOGETHER = 8, 32
 """Matches that are played side by side in a short and in a long series. A network values the questions of a few matches
@@ -203,8 +203,7 @@ def lone_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: in
 
 def is_timed(sides: Sides) -> bool:
     """Whether a player's thinking is limited by seconds, which are longer where several think at once."""
-    players = [player for side in sides for player in side]
-    return any(isinstance(player, AskingPlayer) and player.budget.timed for player in players)
+    return any(thinks_by_time(player) for side in sides for player in side)
 
 
 def parts(sides: Sides, matches: Sequence[Fixture], most: int | None = None) -> list[Sequence[Fixture]]:

@@ -50,6 +50,8 @@ class Search(ABC):
         completion: it proves states, and never goes into what is proven (Section 5).
         interruptible: an iteration may be long, and may be given up after any answer once a first one has ended: the
             root is then as the last whole iteration left it.
+        curtails: an iteration may ask many questions, and ends at once if `Enough` is thrown into it in place of an
+            answer: what it has found is carried back.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
@@ -58,6 +60,7 @@ class Search(ABC):
 
     tree_type: ClassVar[type[Tree]]
     interruptible: ClassVar[bool] = False
+    curtails: ClassVar[bool] = False
     completion = False
 
     def __init__(

@@ -23,7 +23,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, Walk
+from athenan_spiel.search.walk import Enough, Questions, Walk
 
 
 class Descent(MinimaxSearch):
@@ -37,6 +37,8 @@ class Descent(MinimaxSearch):
         SearchError: `longest` is no whole number of at least 1, or as for every
             `MinimaxSearch`.
     """
+
+    curtails = True
 
     def __init__(
         self,
@@ -60,5 +62,8 @@ class Descent(MinimaxSearch):
         for _ in itertools.count() if self.longest is None else range(self.longest):
             if not walk.reaches_leaf():
                 break
-            walk.node = yield from walk.expand()
+            try:
+                walk.node = yield from walk.expand()
+            except Enough:  # as where `longest` ends it: the last state is worth what it was estimated
+                break
         return walk.backup()

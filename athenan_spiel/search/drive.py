@@ -3,7 +3,8 @@
 The clock is here and nowhere below. A budget is looked at between iterations, so a result always rests on whole
 iterations, and at least on one; with iterations or evaluations alone it is reproducible to the bit. Of a search whose
 iterations may be long (`Search.interruptible`) it is also looked at after each answer: the iteration is then given up,
-and the result rests on those before it.
+and the result rests on those before it. Who plays by the clock may have the iterations of other searches ended there as
+well (`Search.curtails`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import completed_best_action, safest_action
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, T, one_by_one, principal_variation
+from athenan_spiel.search.walk import Enough, Questions, T, one_by_one, principal_variation
 
 Clock = Callable[[], float]
 """Seconds from some moment on, such as a match's own."""
@@ -129,7 +130,14 @@ class Used(NamedTuple):
 
 
 def search_under(
-    search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random, clock: Clock | None = None
+    search: Search,
+    tree: Tree,
+    state: pyspiel.State,
+    budget: Budget,
+    rng: random.Random,
+    clock: Clock | None = None,
+    *,
+    punctual: bool = False,
 ) -> Questions[tuple[Node, Used]]:
     """Iterate from `state` until the budget is spent or nothing can change: (node, what was used).
 
@@ -138,8 +146,11 @@ def search_under(
 
     Args:
         clock: by which the seconds count; the machine's by default.
+        punctual: a limit in time is looked at after each answer, too, where the search can end an iteration there
+            (`Search.curtails`). Whoever learns from the tree leaves iterations whole.
     """
     clock = clock or time.perf_counter
+    punctual = punctual and budget.timed and search.curtails
     timed, of_network = budget.timed, budget.network_seconds is not None
     start = clock() if timed else 0.0
     iterations = evaluations = questions = unasked = 0
@@ -170,6 +181,8 @@ def search_under(
                 ):
                     iteration.close()
                     break
+                if punctual and iterations > 0 and budget.spent(clock() - start, 0, 0, waited):
+                    iteration.throw(Enough)
         except StopIteration as finished:
             root = finished.value
             iterations += 1
@@ -185,12 +198,19 @@ def search_under(
 
 
 def thought(
-    search: Search, tree: Tree, state: pyspiel.State, budget: Budget, rng: random.Random, clock: Clock | None = None
+    search: Search,
+    tree: Tree,
+    state: pyspiel.State,
+    budget: Budget,
+    rng: random.Random,
+    clock: Clock | None = None,
+    *,
+    punctual: bool = False,
 ) -> Questions[SearchResult]:
     """`search_under`, and what it has found: `think`, for a driver that answers the questions itself."""
     clock = clock or time.perf_counter
     start = clock()
-    node, used = yield from search_under(search, tree, state, budget, rng, clock)
+    node, used = yield from search_under(search, tree, state, budget, rng, clock, punctual=punctual)
     return make_result(node, rng, used, clock() - start)
 
 

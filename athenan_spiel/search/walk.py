@@ -24,6 +24,10 @@ Questions = Generator[Sequence[pyspiel.State], Evaluation, T]
 """Yields states to be valued, is sent what is said of them, returns a T in the end."""
 
 
+class Enough(Exception):  # noqa: N818 - it says no error
+    """Thrown into an iteration that is to end where it stands; see `Search.curtails`."""
+
+
 def expand(tree: MinimaxTree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
     """S ← S ∪ {s} for a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12.
 
@@ -124,14 +128,18 @@ def one_by_one(questions: Questions[T]) -> Questions[T]:
     try:
         question = next(questions)
         while True:
-            if len(question) > 1:
-                answers = []
-                for state in question:
-                    answers.append((yield [state]))
-                answer = joined(answers)
+            try:
+                if len(question) > 1:
+                    answers = []
+                    for state in question:
+                        answers.append((yield [state]))
+                    answer = joined(answers)
+                else:
+                    answer = yield question
+            except Enough as enough:
+                question = questions.throw(enough)
             else:
-                answer = yield question
-            question = questions.send(answer)
+                question = questions.send(answer)
     except StopIteration as finished:
         result: T = finished.value
         return result

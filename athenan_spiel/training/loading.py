@@ -25,6 +25,8 @@ from athenan_spiel.training.model import make_model
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
 
+SECONDS = 1.0
+"""Search time per move where nothing is said of it."""
 _log = logging.getLogger(__name__)
 
 
@@ -32,8 +34,9 @@ def load_agent(
     folder: str | os.PathLike[str],
     *,
     checkpoint: int | Literal["best"] | None = None,
-    seconds: float = 1.0,
+    seconds: float | None = None,
     budget: Budget | None = None,
+    match_seconds: float | None = None,
     seed: int | None = None,
     engine: EngineConfig | None = None,
     search: str = DEFAULT,
@@ -46,8 +49,9 @@ def load_agent(
     Args:
         folder: of the run, or of one checkpoint.
         checkpoint: after how many matches it was written, or "best", the run's best network; none: the newest.
-        seconds: search time per move.
+        seconds: search time per move; one second where neither this nor what follows is given.
         budget: in place of `seconds`.
+        match_seconds: a match clock, the search time of all moves of a match; see `Agent`.
         seed: of the choices among equals; none: another one each time.
         engine: in place of the run's own, say on a machine without its device.
         search: how it thinks, whatever the run was trained with: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`,
@@ -59,7 +63,7 @@ def load_agent(
     Raises:
         AgentError: there is no such search, or the seed is no whole number.
         CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer.
-        BudgetError: `seconds` is not more than zero, or `budget` is none.
+        BudgetError: `seconds` or `match_seconds` is not more than zero, or `budget` is none.
         ConfigError: the engine does not suit this machine, or the network its memory; `engine` is none; `outcome` is
             not the run's, cannot be imported, or is needed and not given, as in a game for one player.
     """
@@ -67,7 +71,8 @@ def load_agent(
     require_kind("engine", engine, EngineConfig, ConfigError, or_none=True)
     if seed is not None:
         require_whole("seed", seed, AgentError)
-    budget = budget or Budget(seconds=seconds)
+    if budget is None and (seconds is not None or match_seconds is None):
+        budget = Budget(seconds=SECONDS if seconds is None else seconds)
     word = parse_search(search)  # before the checkpoint is read
     path = checkpoint_path(folder, checkpoint)
     header, weights = read_header(path), read_weights(path)
@@ -80,6 +85,7 @@ def load_agent(
         model.evaluator,
         decision=word.algorithm.decision,
         budget=budget,
+        match_seconds=match_seconds,
         rng=random.Random(None if seed is None else int(seed)),
         network=model.network,
         encoder=model.encoder,

@@ -19,7 +19,7 @@ import agents
 import athenan_spiel as ath
 from agents.athenan import AthenanBot
 from agents.human import HumanBot
-from agents.kinds import _KINDS
+from agents.kinds import _KINDS, BUILT_IN
 from agents.parameters import DEFAULT_SECONDS
 from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.errors import (
@@ -234,7 +234,14 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> FakeLoading:
 )
 def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, object], budget: Budget) -> None:
     bot = agents.load_bot("athenan", TIC_TAC_TOE, player_id=0, params={"checkpoint": "runs/x", "seed": 3, **params})
-    options = {"checkpoint": None, "budget": budget, "seed": 3, "search": "ubfm_s", "outcome": ()}
+    options = {
+        "checkpoint": None,
+        "budget": budget,
+        "seed": 3,
+        "search": "ubfm_s",
+        "outcome": (),
+        "match_seconds": None,
+    }
     assert loading.calls == [("runs/x", options)]
     assert bot.agent.budget == budget
 
@@ -246,7 +253,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
         (
             {"checkpoint": "x", "zzz": 1.0},
-            "seconds, iterations, evaluations, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
+            "evaluations, match_seconds, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
         ),
         ({"checkpoint": "x", "search": "mtcs"}, "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts"),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
@@ -308,17 +315,9 @@ def test_alphabeta_refuses_a_depth(depth: int) -> None:
 def test_all_bots_are_listed() -> None:
     names = agents.registered_bots()
     assert names == sorted(names)
-    assert {
-        "alphabeta",
-        "athenan",
-        "mcts",
-        "random",
-        "human",
-        "ludii",
-        "gtp",
-        "uci",
-        *pyspiel.registered_bots(),
-    } == set(names)
+    assert {"athenan", "mcts", "uct", "pyspiel", *(kind.name for kind in BUILT_IN), *pyspiel.registered_bots()} == set(
+        names
+    )
 
 
 def test_a_bot_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,7 +367,8 @@ def test_mcts_and_random_take_a_seed() -> None:
 def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
-    options = {"checkpoint": None, "budget": Budget(iterations=5), "seed": 9, "search": "ubfm_s", "outcome": ()}
+    given = {"checkpoint": None, "budget": Budget(iterations=5), "match_seconds": None, "seed": 9}
+    options = {**given, "search": "ubfm_s", "outcome": ()}
     assert loading.calls == [("runs/x", options)]
     assert len(play_match(TIC_TAC_TOE, [first, second]).history) >= 5
     agents.make_bot("runs/x:mcts(0.5)@5i", TIC_TAC_TOE, 0, seed=9)

@@ -213,9 +213,10 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["nobody", "--game", "hex"], "expected an agent"),
         (["human", "--second", "--game", "hex"], "expected an agent to begin with --second, got 'human': leave"),
         (
-            ["mcts:10", "--seconds", "1", "--game", "hex"],
-            "--seconds is for an agent that thinks so long, got 'mcts:10'",
+            ["random", "--seconds", "1", "--game", "hex"],
+            "--seconds is for an agent that thinks so long, got 'random'",
         ),
+        (["mcts:10", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent's word"),
         (["alphabeta@1s", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent's word"),
         (["alphabeta", "--seconds", "0", "--game", "hex"], "seconds must be finite and more than zero, got 0"),
         (["random", "--game", "tic_tac_toe", "--moves", "4", "4"], "expected a legal move as move 2, got '4'"),

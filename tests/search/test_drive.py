@@ -16,8 +16,10 @@ from fake_game import EXAMPLE, FakeGame, Recorder, first, score, second
 from numpy.typing import NDArray
 
 from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
+from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
 from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, drive, think
+from athenan_spiel.search.drive import search_under
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions
@@ -426,3 +428,33 @@ def test_a_search_takes_the_gain_and_completion_by_default(kind: type[Search]) -
     tree = search.new_tree()
     assert (search.outcome, search.completion) == (Gain(), True)
     assert (tree.outcome, tree.completion, tree.key, tree.store) == (search.outcome, True, search.key, None)
+
+
+def descend_under(punctual: bool, batched: bool) -> tuple[Node, int, int]:
+    """Descent at Connect Four for two seconds, of which each answer takes one after the first iteration's."""
+    game = pyspiel.load_game("connect_four")
+    search = Descent(game, batched=batched)
+    tree, state, now = search.new_tree(), game.new_initial_state(), [0.0]
+    questions = search_under(
+        search, tree, state, Budget(seconds=2.0), random.Random(1), lambda: now[0], punctual=punctual
+    )
+    try:
+        question = next(questions)
+        while True:
+            root = tree.table.get(tree.key(state))
+            now[0] += 1.0 if root is not None and sum(root.visits.values()) > 1 else 0.0
+            question = questions.send(Evaluation([0.0] * len(question)) if question else Evaluation([]))
+    except StopIteration as end:
+        node, used = end.value
+        return node, used.iterations, used.questions
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_a_punctual_descent_ends_where_it_stands(batched: bool) -> None:
+    whole, iterations, questions = descend_under(False, batched)
+    ended, same, fewer = descend_under(True, batched)
+    assert iterations == same == 2
+    assert fewer < questions
+    assert sum(ended.visits.values()) == 2, "the second one is carried back as well"
+    assert ended.value == ended.kind.best(ended.values)
+    assert whole.value == whole.kind.best(whole.values)
