@@ -57,6 +57,8 @@ class ExperimentArguments:
     """In place of the file's [protocol]: networks saved of each training."""
     pairing_matches: int | None = None
     """In place of matches in the file's [protocol]: matches between two networks."""
+    fixed_matches: int | None = None
+    """In place of matches in the file's [fixed]: matches of a network with each opponent there."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only check the file: every variant is made ready for every game."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -113,7 +115,7 @@ def _print(results: Results, folder: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(results.to_json())
     else:
-        output().print(results.final_table(), soft_wrap=True)
+        output().print(results.tables(), soft_wrap=True)
     say(f"report: {folder / 'report.md'}" + ("" if results.complete else " (not finished: some matches are missing)"))
 
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyspiel
 
+from agents import make_bot, parse_word
 from athenan_spiel.config import EngineConfig, TrainingConfig
-from athenan_spiel.errors import AthenanError, ConfigError, UnsupportedGameError
+from athenan_spiel.errors import AgentError, AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Plan, slug
 from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
 from athenan_spiel.games import load_game
 from athenan_spiel.networks import learning_bytes
 from athenan_spiel.outcomes import Outcome, is_code, not_allowed
-from athenan_spiel.play.openings import random_openings
+from athenan_spiel.play.openings import random_openings, series_openings
 from athenan_spiel.search.algorithms import budget_of, make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide
@@ -59,6 +60,7 @@ def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: 
                 raise file.error(("games",), f"games: {other!r} and {spec!r} are the same game")
     _require_different_folders(file, ("games",), "games", experiment.games)
     _require_different_folders(file, ("variants",), "variants", [variant.name for variant in experiment.variants])
+    _require_opponents(file, games, allow_code)
     outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
     needed = 0
     for variant in experiment.variants:
@@ -69,6 +71,8 @@ def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: 
                     needed = max(needed, of_one)
                 make_search(games[spec], variant.play.search(), outcomes[spec, variant.training])
                 budget_of(variant.play.search())
+                if experiment.fixed is not None and experiment.fixed.play is not None:
+                    make_search(games[spec], experiment.fixed.play.search(), outcomes[spec, variant.training])
             except AthenanError as error:
                 raise file.variant_error(variant.name, error, f" (at {spec})") from None
     _require_room(min(processes, len(Plan(experiment).trainings())), needed)
@@ -101,6 +105,29 @@ def _require_different_folders(file: ExperimentFile, path: KeyPath, what: str, n
                     f"{what} {other!r} and {name!r} would share the folder {slug(name)!r}: rename or leave out one"
                 )
                 raise file.error((*path, name), problem)
+
+
+def _require_opponents(file: ExperimentFile, games: Mapping[str, pyspiel.Game], allow_code: Collection[str]) -> None:
+    """Load each opponent of [fixed] at each of its games, and draw the openings."""
+    pool = file.experiment.fixed
+    if pool is None:
+        return
+    for spec, game in games.items():
+        try:
+            series_openings(game, pool.config.matches, pool.config.opening_plies, file.experiment.seed)
+        except ConfigError as error:
+            raise file.error(("fixed", "opening_plies"), f"fixed.opening_plies at {spec}: {error}") from None
+    for opponent in pool.opponents:
+        for spec in opponent.games:
+            try:
+                word = parse_word(opponent.word)
+                if word.is_human:
+                    raise AgentError("expected an agent that plays by itself, got 'human'")
+                make_bot(word.allowing(tuple(allow_code)), games[spec], 0)
+            except AthenanError as error:
+                raise file.error(
+                    ("fixed", "opponents"), f"fixed.opponents {opponent.name!r}: {error} (at {spec})"
+                ) from None
 
 
 def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:

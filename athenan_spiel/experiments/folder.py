@@ -7,6 +7,7 @@
     report.md, *.csv, *.png   made anew from the above at the end (see `report`, `plots`)
 
 The matches of a pairing are written together; if a kill leaves only some of them, they are dropped and played again.
+Those with an opponent of [fixed] are written one by one, and each that is there stays.
 
 The folder may come from elsewhere. No link in it is followed, no file is read beyond the bounds below, and a line of
 matches.jsonl counts only if it is a match that the experiment has.
@@ -18,7 +19,7 @@ import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from typing import Any
 import athenan_spiel
 from athenan_spiel.errors import ExperimentError, shown
 from athenan_spiel.experiments.file import ExperimentFile
-from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
+from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan
 from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.system.differences import differences, plain
 from athenan_spiel.system.files import (
@@ -126,26 +127,39 @@ class ExperimentFolder:
                 raise ExperimentError(f"{way} cannot be used: {error.strerror}") from None
         return way
 
-    def rows(self) -> list[Row]:
-        """The matches of all pairings that are finished; of each, who met whom and what came out.
+    def rows(self) -> tuple[list[Row], list[Row]]:
+        """The matches of all pairings that are finished, and those with opponents of [fixed]: of each, who met whom and
+        what came out.
 
         Raises:
             ExperimentError: a line is not what was written, or the file cannot be read.
         """
-        rows, _ = self._read()
-        return rows
+        rows, fixed, _ = self._read()
+        return rows, fixed
 
-    def mend(self) -> list[Row]:
+    def mend(self) -> tuple[list[Row], list[Row]]:
         """As `rows`; what a kill has left unfinished is removed."""
-        rows, whole = self._read()
+        rows, fixed, whole = self._read()
         if not whole:
             finished = {pairing_of(row) for row in rows}
-            lines = (line for line, row in self._lines() if row and pairing_of(row) in finished)
-            replace_durably(self.path / MATCHES, lines)
-        return rows
+            replace_durably(self.path / MATCHES, self._worth_keeping(finished))
+        return rows, fixed
+
+    def _worth_keeping(self, finished: Collection[Pairing]) -> Iterator[bytes]:
+        """The lines on matches of these pairings, and the first one on each match with an opponent of [fixed]."""
+        told = set()
+        for line, row in self._lines():
+            if row is None:
+                continue
+            if not is_fixed(row):
+                if pairing_of(row) in finished:
+                    yield line
+            elif (match := (fixed_pairing_of(row), row["match"])) not in told:
+                told.add(match)
+                yield line
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add the matches of a pairing.
+        """Add matches: all of a pairing, or some with opponents of [fixed].
 
         Raises:
             OSError: it could not be written.
@@ -163,9 +177,10 @@ class ExperimentFolder:
     def _others(self) -> Iterator[Path]:
         return (item for item in self.path.iterdir() if item.name not in (LOCK, COPY))
 
-    def _read(self) -> tuple[list[Row], bool]:
-        """The matches of whole pairings, and whether there is nothing else."""
+    def _read(self) -> tuple[list[Row], list[Row], bool]:
+        """The matches of whole pairings, those with opponents of [fixed], and whether there is nothing else."""
         rows: dict[Pairing, list[Row]] = {}
+        fixed: dict[tuple[FixedPairing, int], Row] = {}
         most = self._plan.match_count() + self._matches  # a kill may have left some of a pairing
         number = 0
         for number, (_, row) in enumerate(self._lines(), 1):
@@ -174,10 +189,14 @@ class ExperimentFolder:
                     f"{self.path / MATCHES} has more lines than the experiment has matches, which is "
                     f"{self._plan.match_count():,}: remove it, and they are played again"
                 )
-            if row is not None:
+            if row is None:
+                continue
+            if is_fixed(row):
+                fixed.setdefault((fixed_pairing_of(row), row["match"]), {key: row[key] for key in FIXED_KEYS})
+            else:
                 rows.setdefault(pairing_of(row), []).append({key: row[key] for key in KEYS})
         found = [row for played in rows.values() if len(played) == self._matches for row in played]
-        return found, len(found) == number
+        return found, [*fixed.values()], len(found) + len(fixed) == number
 
     def _lines(self) -> Iterator[tuple[bytes, Row | None]]:
         """Each line of matches.jsonl with the match that it is; None for the last one where a kill has cut it."""
@@ -204,26 +223,62 @@ class ExperimentFolder:
             ValueError, KeyError, TypeError: it is none, or none that the experiment has.
         """
         row: Row = parse_json(line)
-        pairing = pairing_of(row)
-        if pairing.game not in self._file.experiment.games:
-            raise ValueError(f"the experiment has no game {shown(pairing.game)}")
-        names = {variant.name for variant in self._file.experiment.variants_of(pairing.game)}
-        for player in (pairing.a, pairing.b):
+        experiment = self._file.experiment
+        fixed = is_fixed(row)
+        game = row["game"]
+        if game not in experiment.games:
+            raise ValueError(f"the experiment has no game {shown(game)}")
+        names = {variant.name for variant in experiment.variants_of(game)}
+        if fixed:
+            players = [fixed_pairing_of(row).player]
+            self._require_fixed(row)
+        else:
+            pairing = pairing_of(row)
+            players = [pairing.a, pairing.b]
+        for player in players:
             if not isinstance(player.variant, str) or player.variant not in names:
                 raise ValueError(f"no variant {shown(player.variant)} takes part in the game")
-            for number, most in (
-                (player.repetition, self._file.experiment.repetitions),
-                (player.stage, self._file.experiment.protocol.stages),
-            ):
-                if type(number) is not int or not 1 <= number <= most:
-                    raise ValueError(f"expected a whole number from 1 to {most}, got {shown(number)}")
+            _require_number(player.repetition, experiment.repetitions)
+            _require_number(player.stage, experiment.protocol.stages)
         if type(row["points_a"]) not in (int, float) or not 0 <= row["points_a"] <= 1:
             raise ValueError(f"points_a must be a number from 0 to 1, got {shown(row['points_a'])}")
         return row
 
+    def _require_fixed(self, row: Row) -> None:
+        """Raise `ValueError` unless a match is one that the experiment has with an opponent of [fixed]."""
+        pool = self._file.experiment.fixed
+        opponents = () if pool is None else pool.opponents
+        opponent = next((one for one in opponents if one.name == row["opponent"]), None)
+        if pool is None or opponent is None:
+            raise ValueError(f"the experiment has no opponent {shown(row['opponent'])}")
+        if row["game"] not in opponent.games or row["variant_a"] not in opponent.variants:
+            raise ValueError(f"{opponent.name!r} does not meet {shown(row['variant_a'])} there")
+        if row["stage_a"] not in self._plan.fixed_stages():
+            raise ValueError(f"networks of stage {shown(row['stage_a'])} do not meet it")
+        _require_number(row["match"], pool.config.matches)
+        if row["forfeit"] is not None and not isinstance(row["forfeit"], str):
+            raise ValueError(f"forfeit must be a text or null, got {shown(row['forfeit'])}")
+
+
+def _require_number(number: Any, most: int) -> None:
+    if type(number) is not int or not 1 <= number <= most:
+        raise ValueError(f"expected a whole number from 1 to {most}, got {shown(number)}")
+
 
 KEYS = ("game", *(f"{name}_{side}" for side in "ab" for name in ("variant", "repetition", "stage")), "points_a")
 """What of a match is kept in memory."""
+FIXED_KEYS = ("game", "variant_a", "repetition_a", "stage_a", "opponent", "match", "points_a", "forfeit")
+"""The same of one with an opponent of [fixed]."""
+
+
+def is_fixed(row: Row) -> bool:
+    """Whether a match is one with an opponent of [fixed]."""
+    return isinstance(row, dict) and "opponent" in row
+
+
+def fixed_pairing_of(row: Row) -> FixedPairing:
+    """The pairing with an opponent of [fixed] that a match belongs to."""
+    return FixedPairing(row["game"], Entrant(row["variant_a"], row["repetition_a"], row["stage_a"]), row["opponent"])
 
 
 def pairing_of(row: Row) -> Pairing:

@@ -76,7 +76,7 @@ class MatchesTask:
 
         def on_match(series: Series) -> None:
             if stop():
-                raise _StoppedError
+                raise StoppedError
 
         try:
             series = play_series(
@@ -88,12 +88,12 @@ class MatchesTask:
                 seed=seed,
                 on_match=on_match,
             )
-        except _StoppedError:
+        except StoppedError:
             return None
         return _rows(pairing, series)
 
 
-class _StoppedError(Exception):
+class StoppedError(Exception):
     """The matches were asked to stop."""
 
 

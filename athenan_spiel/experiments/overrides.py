@@ -23,6 +23,7 @@ class Overrides:
         repetitions, seed: as outside of all tables.
         seconds, matches: how long each training lasts, whatever [training] and the variants say of it.
         stages, pairing_matches: as `stages` and `matches` of [protocol].
+        fixed_matches: as `matches` of [fixed].
     """
 
     repetitions: int | None = None
@@ -31,6 +32,7 @@ class Overrides:
     matches: int | None = None
     stages: int | None = None
     pairing_matches: int | None = None
+    fixed_matches: int | None = None
 
     def given(self) -> dict[str, Any]:
         """Those that are not None, by name."""
@@ -70,4 +72,5 @@ _PATHS: Mapping[str, KeyPath] = {
     "matches": ("training", "matches"),
     "stages": ("protocol", "stages"),
     "pairing_matches": ("protocol", "matches"),
+    "fixed_matches": ("fixed", "matches"),
 }

@@ -57,6 +57,15 @@ class Pairing:
     b: Entrant
 
 
+@dataclass(frozen=True)
+class FixedPairing:
+    """A player and an opponent of [fixed], by its name, that meet at a game, `FixedConfig.matches` times."""
+
+    game: str
+    player: Entrant
+    opponent: str
+
+
 class Plan:
     """The trainings and pairings of `experiment`."""
 
@@ -111,6 +120,8 @@ class Plan:
 
         No network meets itself: of that, half of the points are known beforehand.
         """
+        if self.experiment.protocol.opponents == "none":
+            return
         for game in self.experiment.games:
             yield from self._final(game)
         for game in self.experiment.games:
@@ -118,6 +129,8 @@ class Plan:
 
     def pairing_count(self) -> int:
         """How many `pairings` there are, without listing them."""
+        if self.experiment.protocol.opponents == "none":
+            return 0
         repetitions, earlier = self.experiment.repetitions, self.experiment.protocol.stages - 1
         count = 0
         for game in self.experiment.games:
@@ -130,8 +143,42 @@ class Plan:
         return count
 
     def match_count(self) -> int:
-        """The matches of all pairings."""
-        return self.pairing_count() * self.experiment.protocol.matches
+        """The matches of all pairings, with opponents of [fixed] too."""
+        fixed = self.experiment.fixed
+        of_pool = 0 if fixed is None else self.fixed_count() * fixed.config.matches
+        return self.pairing_count() * self.experiment.protocol.matches + of_pool
+
+    def fixed_pairings(self) -> Iterator[FixedPairing]:
+        """The players with the opponents of [fixed]: the first repetition's, stage by stage, then the next one's."""
+        fixed = self.experiment.fixed
+        if fixed is None:
+            return
+        for repetition in range(1, self.experiment.repetitions + 1):
+            for stage in self.fixed_stages():
+                for game in self.experiment.games:
+                    for variant in self.experiment.variants_of(game):
+                        for opponent in fixed.opponents:
+                            if game in opponent.games and variant.name in opponent.variants:
+                                yield FixedPairing(game, Entrant(variant.name, repetition, stage), opponent.name)
+
+    def fixed_count(self) -> int:
+        """How many `fixed_pairings` there are, without listing them."""
+        fixed = self.experiment.fixed
+        if fixed is None:
+            return 0
+        meetings = sum(
+            game in opponent.games and variant.name in opponent.variants
+            for opponent in fixed.opponents
+            for game in self.experiment.games
+            for variant in self.experiment.variants_of(game)
+        )
+        return meetings * self.experiment.repetitions * len(self.fixed_stages())
+
+    def fixed_stages(self) -> list[int]:
+        """The stages whose networks meet the opponents of [fixed]."""
+        last = self.experiment.protocol.stages
+        fixed = self.experiment.fixed
+        return [last] if fixed is not None and fixed.config.stages == "last" else [*range(1, last + 1)]
 
     def finals(self, game: str) -> list[Entrant]:
         """The players of `game` with the networks of the last stage."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from athenan_spiel.errors import ExperimentError
+from athenan_spiel.experiments.fixed_statistics import FixedShare
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Share
@@ -40,7 +41,7 @@ def require_matplotlib() -> None:
 
 
 def plot_files(results: Results) -> dict[str, bytes]:
-    """final.png, and curves.png where there are stages, by name.
+    """final.png, curves.png where there are stages, and fixed.png where there are fixed opponents, by name.
 
     They are drawn in matplotlib's own style, whatever a `matplotlibrc` in the current folder says, which could have
     texts run through LaTeX.
@@ -57,6 +58,8 @@ def plot_files(results: Results) -> dict[str, bytes]:
             files["final.png"] = _png(final_figure(results))
         if results.experiment.protocol.stages > 1 and results.curves:
             files["curves.png"] = _png(curves_figure(results))
+        if results.fixed:
+            files["fixed.png"] = _png(fixed_figure(results))
     return files
 
 
@@ -108,9 +111,7 @@ def curves_figure(results: Results) -> Figure:
         for name, style in styles.items():
             line = sorted((s for s in results.curves if (s.game, s.variant) == (game, name)), key=lambda s: s.stage)
             x = [share.stage * scale for share in line]
-            axis.plot(x, [100 * s.estimate for s in line], markersize=4, linewidth=1.4, **style)
-            low, high = ([100 * getattr(s.interval, end, math.nan) for s in line] for end in ("low", "high"))
-            axis.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
+            _draw_curve(axis, x, line, style)
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(ylim=(0, 100), xlim=(0, stages * scale * 1.04))
         axis.set_title(_title(game), fontsize=9)
@@ -121,6 +122,50 @@ def curves_figure(results: Results) -> Figure:
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=9, frameon=False)
     return figure
+
+
+def fixed_figure(results: Results) -> Figure:
+    """A panel for each opponent of [fixed] at each of its games, and for its mean: points by stage, intervals shaded.
+
+    Of a single stage there are marks with bars in place of curves, one beside the other.
+    """
+    experiment = results.experiment
+    panels = list(dict.fromkeys((share.opponent, share.game) for share in results.fixed))
+    panels.sort(key=lambda panel: panel[1] != MEAN)  # stable: means first
+    styles = {name: style for name, style in _styles(experiment).items() if name in {s.variant for s in results.fixed}}
+    figure, axes = _grid(len(panels), height=2.7)
+    scale, unit = _stage_unit(experiment)
+    is_curve = len({share.stage for share in results.fixed}) > 1
+    for axis, (opponent, game) in zip(axes, panels, strict=True):
+        for place, (name, style) in enumerate(styles.items(), 1):
+            of_panel = [s for s in results.fixed if (s.opponent, s.game, s.variant) == (opponent, game, name)]
+            line = sorted(of_panel, key=lambda share: share.stage)
+            if is_curve:
+                _draw_curve(axis, [share.stage * scale for share in line], line, style)
+            for share in () if is_curve else line:
+                axis.errorbar(place, 100 * share.estimate, yerr=_reach(share), capsize=3, markersize=6, **style)
+        axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
+        end = experiment.protocol.stages * scale * 1.04
+        axis.set(ylim=(-2, 102), xlim=(0, end if is_curve else len(styles) + 1))
+        axis.set_title(f"{_text(opponent)}\n{_title(game)}", fontsize=9)
+        axis.grid(color="0.92")
+        axis.tick_params(labelbottom=is_curve, labelsize=9)
+    _label(axes, unit if is_curve else "", "points in %")
+    figure.suptitle(f"{_text(experiment.name)}: against fixed opponents", fontsize=11)
+    drawn = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    labels = [style["label"] for style in styles.values() if style["label"] in drawn]
+    handles = [drawn[label] for label in labels]
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=9, frameon=False)
+    return figure
+
+
+def _draw_curve(
+    axis: Axes, x: Sequence[float], line: Sequence[Share] | Sequence[FixedShare], style: dict[str, Any]
+) -> None:
+    """Points by stage, the intervals shaded."""
+    axis.plot(x, [100 * s.estimate for s in line], markersize=4, linewidth=1.4, **style)
+    low, high = ([100 * getattr(s.interval, end, math.nan) for s in line] for end in ("low", "high"))
+    axis.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
 
 
 def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
@@ -186,7 +231,7 @@ def _height(shares: dict[tuple[str, str], Share], name: str) -> float:
     return share.estimate if share is not None else -1.0
 
 
-def _reach(share: Share) -> list[list[float]] | None:
+def _reach(share: Share | FixedShare) -> list[list[float]] | None:
     """How far the interval reaches below and above the estimate, in percentage points."""
     if share.interval is None:
         return None

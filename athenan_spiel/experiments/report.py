@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from athenan_spiel.arena.intervals import Interval
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.experiments.fixed_report import fixed_json, fixed_parts, fixed_tables
+from athenan_spiel.experiments.fixed_statistics import FixedShare
+from athenan_spiel.experiments.markdown import ends, markdown_table
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import (
     MEAN,
@@ -45,6 +47,7 @@ class Results:
         curves: points of each stage's networks, the last stage included.
         duels: (row, column) → the row's share against the column, mean over games.
         efforts: of the trainings.
+        fixed: points against the opponents of [fixed], of each stage's networks.
         complete: whether all trainings and matches are done.
     """
 
@@ -54,18 +57,21 @@ class Results:
     curves: list[Share]
     duels: dict[tuple[str, str], float]
     efforts: list[Effort]
+    fixed: list[FixedShare]
     complete: bool
 
     @classmethod
-    def of(cls, points: Points, efforts: Sequence[Effort], complete: bool) -> Results:
+    def of(cls, points: Points, efforts: Sequence[Effort], complete: bool, fixed: Sequence[FixedShare] = ()) -> Results:
         """What the points say."""
+        met = points.plan.experiment.protocol.opponents != "none"
         return cls(
             experiment=points.plan.experiment,
-            final=final_shares(points),
-            differences=final_differences(points),
-            curves=curve_shares(points),
-            duels=head_to_head(points),
+            final=final_shares(points) if met else [],
+            differences=final_differences(points) if met else [],
+            curves=curve_shares(points) if met else [],
+            duels=head_to_head(points) if met else {},
             efforts=list(efforts),
+            fixed=list(fixed),
             complete=complete,
         )
 
@@ -81,13 +87,14 @@ class Results:
                     "other": d.other,
                     "games": d.games,
                     "estimate": d.estimate,
-                    **_ends(d.interval),
+                    **ends(d.interval),
                 }
                 for d in self.differences
             ],
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
             "training": [vars(effort) for effort in self.efforts],
+            **({"fixed": [fixed_json(share) for share in self.fixed]} if self.experiment.fixed is not None else {}),
         }
 
     def files(self) -> dict[str, str]:
@@ -98,23 +105,33 @@ class Results:
             "curves.csv": _csv([_share_json(share) for share in self.curves]),
             "head_to_head.csv": _csv(self.to_json()["head_to_head"]),
             "training.csv": _csv(self.to_json()["training"]),
+            **({"fixed.csv": _csv(self.to_json()["fixed"])} if self.experiment.fixed is not None else {}),
         }
 
     def markdown(self) -> str:
         """The report: what was compared, final points, head to head, what the trainings did."""
         parts = [f"# {self.experiment.name}", "" if self.complete else "**Not finished: some matches are missing.**"]
-        parts += [*_about(self.experiment), "## Final points", self.final_table()]
+        parts += _about(self.experiment)
+        if self.experiment.protocol.opponents != "none":
+            parts += ["## Final points", self.final_table()]
         if self.differences:
             parts.append(self._difference_text())
         if self.final:
             parts.append("![](final.png)")
         if self.experiment.protocol.stages > 1 and self.curves:
             parts += ["## While training", "![](curves.png)"]
+        if self.experiment.fixed is not None:
+            parts += fixed_parts(self.experiment, self.fixed)
         if self.duels:
             parts += ["## Head to head", _HEAD_TO_HEAD, self._duel_table()]
         if self.efforts:
             parts += ["## What the trainings did", "Means over repetitions.", self._effort_table()]
         return "\n\n".join(part for part in parts if part) + "\n"
+
+    def tables(self) -> str:
+        """The tables of the last networks, as a terminal shows them."""
+        own = self.final_table() if self.experiment.protocol.opponents != "none" else ""
+        return "\n\n".join(table for table in (own, fixed_tables(self.experiment, self.fixed)) if table)
 
     def final_table(self) -> str:
         """Games by variants in Markdown, the best of each row in bold, and the means with their intervals.
@@ -176,12 +193,6 @@ class Results:
 _HEAD_TO_HEAD = "The row's share of the points against the column, mean over the games that both take part in."
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, all but the first column to the right."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
 def length_of(config: TrainingConfig) -> str:
     """How long a training lasts, in words."""
     limits = [f"{config.seconds:g} s"] if config.seconds is not None else []
@@ -204,8 +215,13 @@ def _about(experiment: Experiment) -> list[str]:
     )
     plays = list(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
     whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
+    if protocol.opponents == "none":
+        return [
+            f"{_counted(experiment)}; each training lasts {', '.join(lengths)}. Points are the share of matches won, a "
+            "draw counting half, in percent; networks met no other networks."
+        ]
     return [
-        f"{len(experiment.variants)} variants, {len(experiment.games)} games, {experiment.repetitions} repetitions; "
+        f"{_counted(experiment)}; "
         f"each training lasts {', '.join(lengths)}. In matches, networks play with {', '.join(plays)}"
         f"{' of depth 1' if plays == ['minimax'] else ''}.",
         f"Points are the share of matches won, a draw counting half, in percent. Each final network met each other one "
@@ -218,6 +234,12 @@ def _about(experiment: Experiment) -> list[str]:
     ]
 
 
+def _counted(experiment: Experiment) -> str:
+    """How much of everything there is; more than one of each as it was always said."""
+    counts = (len(experiment.variants), "variants"), (len(experiment.games), "games")
+    return ", ".join(f"{count} {name}" for count, name in (*counts, (experiment.repetitions, "repetitions")))
+
+
 def _cell(share: Share, *, best: bool) -> str:
     estimate = f"**{share.estimate:.1%}**" if best else f"{share.estimate:.1%}"
     interval = share.interval
@@ -228,20 +250,13 @@ def _signed(share: float) -> str:
     return f"{100 * share:+.1f}"
 
 
-def _ends(interval: Interval | None) -> dict[str, float | None]:
-    """The interval beside its estimate, as JSON values; all None where there is none."""
-    if interval is None:
-        return {"low": None, "high": None, "confidence": None}
-    return {"low": round(interval.low, 6), "high": round(interval.high, 6), "confidence": interval.confidence}
-
-
 def _share_json(share: Share) -> dict[str, Any]:
     return {
         "game": share.game,
         "variant": share.variant,
         "stage": share.stage,
         "points": round(share.estimate, 6),
-        **_ends(share.interval),
+        **ends(share.interval),
         "repetitions": share.repetitions,
         "matches": share.matches,
     }

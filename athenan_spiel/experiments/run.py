@@ -21,9 +21,11 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.experiments.check import check
 from athenan_spiel.experiments.file import ExperimentFile
-from athenan_spiel.experiments.folder import ExperimentFolder, Row, pairing_of
+from athenan_spiel.experiments.fixed_matches import FixedMatchesTask, FixedMatchUp
+from athenan_spiel.experiments.fixed_statistics import fixed_shares
+from athenan_spiel.experiments.folder import ExperimentFolder, Row, fixed_pairing_of, pairing_of
 from athenan_spiel.experiments.matches import MatchesTask, MatchUp
-from athenan_spiel.experiments.plan import Entrant, Pairing, Plan, Training
+from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan, Training
 from athenan_spiel.experiments.plots import plot_files, require_matplotlib
 from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import Points
@@ -126,9 +128,11 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     if not folder.require_own():
         raise ConfigError(f"expected the folder of an experiment, got {str(folder.path)!r}, where none was begun")
     plan = Plan(file.experiment)
-    rows = folder.rows()
+    rows, fixed = folder.rows()
     complete = len({pairing_of(row) for row in rows}) == plan.pairing_count()
-    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete)
+    if (pool := plan.experiment.fixed) is not None:
+        complete &= len(fixed) == plan.fixed_count() * pool.config.matches
+    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete, fixed_shares(plan, fixed))
     for name, content in (results.files() | plot_files(results)).items():
         folder.write(name, content)
     return results
@@ -162,18 +166,25 @@ def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progr
 
 
 def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress) -> None:
-    protocol = plan.experiment.protocol
-    played = {pairing_of(row) for row in folder.mend()}
-    pairings = list(plan.pairings())
-    left = [pairing for pairing in pairings if pairing not in played]
-    done = len(pairings) - len(left)
-    progress.matches(done * protocol.matches, len(pairings) * protocol.matches)
+    """Play what is left of the matches: those of networks among each other, then those with opponents of [fixed]."""
+    protocol, total = plan.experiment.protocol, plan.match_count()
+    rows, fixed = folder.mend()
+    played = {pairing_of(row) for row in rows}
+    left = [pairing for pairing in plan.pairings() if pairing not in played]
+    done = len(rows) + len(fixed)
+    progress.matches(done, total)
 
     def on_report(task: MatchesTask, message: tuple[Pairing, list[Row]]) -> None:
         nonlocal done
         folder.append(message[1])
+        done += len(message[1])
+        progress.matches(done, total)
+
+    def on_row(task: FixedMatchesTask, row: Row) -> None:
+        nonlocal done
+        folder.append([row])
         done += 1
-        progress.matches(done * protocol.matches, len(pairings) * protocol.matches)
+        progress.matches(done, total)
 
     paths = Paths(plan, folder.path)
     tasks = [
@@ -186,6 +197,31 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
         for part in _parts(left, processes)
     ]
     do_tasks(tasks, processes, on_report, lambda task: None)
+    do_tasks(list(_fixed_tasks(plan, paths, fixed)), processes, on_row, lambda task: None)
+
+
+def _fixed_tasks(plan: Plan, paths: Paths, rows: Sequence[Row]) -> Iterator[FixedMatchesTask]:
+    """What is left of the matches with opponents of [fixed]."""
+    pool = plan.experiment.fixed
+    if pool is None:
+        return
+    played: dict[FixedPairing, set[int]] = {}
+    for row in rows:
+        played.setdefault(fixed_pairing_of(row), set()).add(row["match"])
+    words = {opponent.name: opponent.word for opponent in pool.opponents}
+    for pairing in plan.fixed_pairings():
+        told = played.get(pairing, set())
+        player = pairing.player
+        matchup = FixedMatchUp(
+            pairing,
+            paths.network(pairing.game, player),
+            plan.training(pairing.game, player.variant, player.repetition).config,
+            pool.play or plan.play(player.variant),
+            words[pairing.opponent],
+            [number for number in range(1, pool.config.matches + 1) if number not in told],
+        )
+        for part in matchup.split():
+            yield FixedMatchesTask(part, pool.config, plan.experiment.seed)
 
 
 def matchup_of(plan: Plan, paths: Paths, pairing: Pairing) -> MatchUp:

@@ -16,7 +16,8 @@ from athenan_spiel.config.settings import MOST_OPENING_PLIES
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.algorithms import ALGORITHMS
 
-Opponents = Literal["all", "repetition"]
+Opponents = Literal["all", "repetition", "none"]
+Stages = Literal["all", "last"]
 
 MOST_STAGES = 1_000
 MOST_PAIRING_MATCHES = 10_000
@@ -37,7 +38,7 @@ class ProtocolConfig(Settings):
     """Random actions at the beginning of a match; each opening is played with both colours. The article: 0."""
     opponents: Opponents = "all"
     """Whom a final network meets: `all` other final networks of the game, whatever their repetition (the article), or
-    those of its own `repetition`, which costs less."""
+    those of its own `repetition`, which costs less; or `none`: networks meet those of [fixed] alone."""
     confidence: float = 0.95
     """Of the intervals."""
     resamples: int = 10_000
@@ -118,6 +119,55 @@ class PlayConfig(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FixedConfig(Settings):
+    """How networks meet opponents that are not trained here, and stay the same all along."""
+
+    table: ClassVar[str] = "fixed."
+
+    matches: int = 20
+    """Of a network with each opponent, half with each colour. *Minimax Strikes Back*, 3.1.1: 400; article, 8.5: 200."""
+    opening_plies: int = 2
+    """Random actions at the beginning of a match; each opening is played with both colours. The papers: 0."""
+    stages: Stages = "all"
+    """Which networks of a training meet them: those of `all` stages, which gives curves, or the `last`."""
+
+    def check(self) -> None:
+        """Both colours are played, and no number is beyond use."""
+        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
+        self.require_at_most(MOST_PAIRING_MATCHES, "matches")
+        self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedOpponent:
+    """An agent that networks meet.
+
+    Attributes:
+        name: what it is called in reports; its word where nothing else is said.
+        word: the agent's word.
+        games, variants: at which games it meets the networks of which variants.
+    """
+
+    name: str
+    word: str
+    games: tuple[str, ...]
+    variants: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedPool:
+    """The opponents that are not trained here.
+
+    Attributes:
+        play: how networks play against them; None: as their variants play.
+    """
+
+    opponents: tuple[FixedOpponent, ...]
+    config: FixedConfig
+    play: PlayConfig | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Variant:
     """What is compared: how networks are trained, and how they play.
 
@@ -138,6 +188,7 @@ class Experiment:
     Attributes:
         games: OpenSpiel game strings.
         seed: everything random in it comes from this.
+        fixed: opponents that are not trained here; None: there are none.
     """
 
     name: str
@@ -146,6 +197,7 @@ class Experiment:
     seed: int = 0
     protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
     variants: tuple[Variant, ...]
+    fixed: FixedPool | None = None
 
     def variants_of(self, game: str) -> list[Variant]:
         """Those that take part in `game`."""
@@ -154,4 +206,6 @@ class Experiment:
     def to_json(self) -> dict[str, Any]:
         """As JSON values; equal if and only if the experiments are."""
         table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
+        if self.fixed is None:
+            del table["fixed"]  # as when there was no such thing
         return table

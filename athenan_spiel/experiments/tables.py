@@ -1,0 +1,168 @@
+"""The tables of an experiment's file, as its parts read them: every mistake is said with its line."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from athenan_spiel.config import NONE
+from athenan_spiel.config.search import LIMITS as OF_SEARCH
+from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.experiments.overrides import Overrides
+from athenan_spiel.system.files import parse_toml
+from athenan_spiel.training.settings_file import SettingError, read_settings
+from athenan_spiel.training.toml_lines import KeyPath, line_of
+
+LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): OF_SEARCH}
+"""Settings of training of which each takes the place of the others, by the table they stand in."""
+PLAY_LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): OF_SEARCH}
+MOST_GAMES = 100
+LONGEST_NAME = 60
+"""Characters of an experiment's or a variant's name, which becomes that of a folder: at four bytes each they fit."""
+
+
+class Tables:
+    """A TOML text with what is said in place of some of it.
+
+    Args:
+        text: TOML.
+        source: the file's name, for messages.
+        overrides: what takes the place of the text's own settings.
+
+    Attributes:
+        source: the file's name with the overrides, for messages.
+        table: what the text says with the overrides.
+
+    Raises:
+        ConfigError: it is no TOML.
+    """
+
+    def __init__(self, text: str, source: str, overrides: Overrides | None = None) -> None:
+        self.text = text
+        self.overrides = overrides or Overrides()
+        self.source = f"{source} with {said}" if (said := str(self.overrides)) else source
+        try:
+            table = parse_toml(text)
+        except ValueError as error:
+            raise ConfigError(f"{source} is not valid TOML: {error}", source=source) from None
+        self.table = self.overrides.applied(table)
+
+    def error(self, path: KeyPath, problem: str) -> ConfigError:
+        """What is wrong with the key `path`, with the file and the line: its own, or that of the table around it."""
+        if path in self.overrides.paths():
+            place = self.source
+        else:
+            known = (path[:length] for length in range(len(path), 0, -1))
+            line = next((number for part in known if (number := line_of(self.text, part)) is not None), None)
+            place = f"{self.source}{f', line {line}' if line is not None else ''}"
+        return ConfigError(f"{place}: {problem}", path=".".join(path), problem=problem, source=self.source)
+
+    def settings_at(self, kind: type[Any], path: KeyPath, base: Mapping[str, Any]) -> Any:
+        """[protocol], or [play] with what stands above it."""
+        table = self.table_at(path)
+        self.known_keys(path, table, names_of(kind))
+        return self.settings_of(kind, path, table, base)
+
+    def settings_of(
+        self, kind: type[Any], path: KeyPath, table: Mapping[str, Any], base: Mapping[str, Any] = MappingProxyType({})
+    ) -> Any:
+        """The settings that `table`, which stands at `path`, makes of `base`.
+
+        Raises:
+            ConfigError: one is of a wrong type, out of range, or contradicts another one.
+        """
+        try:
+            return read_settings(kind, with_differences(base, table, PLAY_LIMITS), path)
+        except SettingError as error:
+            raise self.error(error.path, str(error)) from None
+        except ConfigError as error:
+            key = error.path.removeprefix(kind.table)
+            raise self.error((*path, key), f"{dotted(path[:-1])}{'.' if path[:-1] else ''}{error}") from None
+
+    def known_keys(self, path: KeyPath, table: Mapping[str, Any], known: Sequence[str]) -> None:
+        """Raise `ConfigError` for a key of the table at `path` that is none of the `known`."""
+        for key in table:
+            if key not in known:
+                hint = nearest(key, known) or f": expected one of {', '.join(known)}"
+                raise self.error((*path, key), f"{dotted((*path, key))} is not a setting{hint}")
+
+    def table_at(self, path: KeyPath) -> dict[str, Any]:
+        """The table at `path`, empty where there is none.
+
+        Raises:
+            ConfigError: something else is there.
+        """
+        table: Any = self.table
+        for key in path:
+            table = table.get(key, {})
+            if not isinstance(table, dict):
+                raise self.error(path, f"{dotted(path)} must be a table, [{dotted(path)}], got {shown(table)}")
+        found: dict[str, Any] = table
+        return found
+
+    def required(self, path: KeyPath, kind: type[Any], expected: str) -> Any:
+        """What stands at `path`.
+
+        Raises:
+            ConfigError: nothing does, or something that is empty or no `kind`, which the message calls `expected`.
+        """
+        value = self.table_at(path[:-1]).get(path[-1])
+        if type(value) is not kind or value in ("", [], {}):
+            raise self.error(path, f"{dotted(path)} must be {expected}, got {shown(value)}")
+        return value
+
+    def text_at(self, path: KeyPath) -> str:
+        """The text at `path`; raises as `required`."""
+        text: str = self.required(path, str, "a text")
+        return text
+
+    def texts_at(self, path: KeyPath, what: str = "game string") -> tuple[str, ...]:
+        """The different texts in the list at `path`, each a `what`; raises as `required`, and for any other list."""
+        texts = self.required(path, list, f"a list of {what}s")
+        if len(texts) > MOST_GAMES:
+            raise self.error(path, f"{dotted(path)} must be at most {MOST_GAMES} {what}s, got {len(texts)}")
+        for i, text in enumerate(texts):
+            if type(text) is not str or not text.isprintable() or not text or text in texts[:i]:
+                raise self.error(path, f"{dotted(path)} must be a list of different {what}s, got {shown(text)} in it")
+        return tuple(texts)
+
+    def count_at(self, path: KeyPath, least: int, most: int) -> int:
+        """The whole number at `path`; raises as `required`, and where it is out of its bounds."""
+        count: int = self.required(path, int, f"a whole number, at least {least}")
+        if count < least:
+            raise self.error(path, f"{dotted(path)} must be a whole number, at least {least}, got {shown(count)}")
+        if count > most:
+            raise self.error(path, f"{dotted(path)} must be at most {most:,}, got {shown(count)}")
+        return count
+
+
+def names_of(kind: type[Any]) -> tuple[str, ...]:
+    """The settings of a dataclass."""
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def dotted(path: KeyPath) -> str:
+    """The key as a message says it; a name in it that would break the line, or fill it, is shown as a value is."""
+    return ".".join(key if key.isprintable() and len(key) <= LONGEST_NAME else shown(key) for key in path)
+
+
+def with_differences(
+    base: Mapping[str, Any],
+    differences: Mapping[str, Any],
+    limits: Mapping[KeyPath, tuple[str, ...]] = LIMITS,
+    path: KeyPath = (),
+) -> dict[str, Any]:
+    """`base` with what `differences` says otherwise, tables within tables; one limit drops the others."""
+    merged = dict(base)
+    names = limits.get(path, ())
+    if any(name in differences for name in names):
+        merged |= {name: NONE for name in names if name in merged}
+    for key, value in differences.items():
+        under = merged.get(key)
+        if isinstance(under, Mapping) and isinstance(value, Mapping):
+            merged[key] = with_differences(under, value, limits, (*path, key))
+        else:
+            merged[key] = value
+    return merged

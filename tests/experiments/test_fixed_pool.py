@@ -1,0 +1,336 @@
+"""Opponents that an experiment does not train: who meets whom, what comes out, and that no match is played twice."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+import pytest
+from experiment_runs import TINY, Recorder, rows, run_tiny
+
+from athenan_spiel.arena.intervals import share_interval
+from athenan_spiel.errors import ConfigError, ExperimentError
+from athenan_spiel.experiments import ExperimentFile, Overrides, check, fixed_matches, read_experiment, report
+from athenan_spiel.experiments.fixed_statistics import fixed_shares
+from athenan_spiel.experiments.folder import ExperimentFolder
+from athenan_spiel.experiments.plan import Entrant, FixedPairing, Plan
+from athenan_spiel.experiments.plots import plot_files
+from athenan_spiel.experiments.statistics import MEAN
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "experiments"
+FULL = EXAMPLES / "full"
+POOL = """
+[fixed]
+opponents = ["mcts:2", {word = "random", name = "Chance", games = ["tic_tac_toe"], variants = ["ubfm"]}]
+matches = 4
+"""
+FIXED = 4 * 2 * 2 * (2 * 2 + 1)
+"""Matches: four for each repetition, stage, and meeting; of these mcts:2 has four, two variants at two games."""
+ALONE = TINY.replace("[training]", 'opponents = "none"\n\n[training]', 1)
+
+
+def file(pool: str = POOL, text: str = ALONE, overrides: Overrides | None = None) -> ExperimentFile:
+    return ExperimentFile(text + pool, "tiny.toml", overrides)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished experiment, to be left as it is."""
+    path = tmp_path_factory.mktemp("fixed") / "tiny"
+    recorder = Recorder()
+    assert run_tiny(path, recorder=recorder, file=file()).complete
+    assert recorder.match_counts[-1] == (FIXED, FIXED)
+    return path
+
+
+def keys(path: Path) -> Counter[tuple[Any, ...]]:
+    names = ("game", "variant_a", "repetition_a", "stage_a", "opponent", "match")
+    return Counter(tuple(row[name] for name in names) for row in rows(path))
+
+
+def test_everyone_meets_whom_the_file_says(folder: Path) -> None:
+    met = keys(folder)
+    assert (len(met), set(met.values())) == (FIXED, {1})
+    assert {key[:2] for key in met if key[4] == "Chance"} == {("tic_tac_toe", "ubfm")}
+    assert {key[3] for key in met} == {1, 2}
+    assert {key[5] for key in met} == {1, 2, 3, 4}
+    pairings = {FixedPairing(game, Entrant(variant, r, s), opponent) for game, variant, r, s, opponent, _ in met}
+    plan = Plan(file().experiment)
+    assert pairings == set(plan.fixed_pairings())
+    assert (plan.fixed_count(), plan.match_count()) == (FIXED // 4, FIXED)
+
+
+def test_both_colours_of_the_same_openings(folder: Path) -> None:
+    """The same for all networks of a game."""
+    openings: dict[tuple[str, int], set[tuple[int, ...]]] = {}
+    for row in rows(folder):
+        assert row["player_id_a"] == (row["match"] - 1) % 2
+        assert row["opening_plies"] == 2
+        assert row["forfeit"] is None
+        opening = openings.setdefault((row["game"], (row["match"] - 1) // 2), set())
+        opening.add(tuple(row["actions"][:2]))
+    assert all(len(opening) == 1 for opening in openings.values())
+
+
+def test_what_was_played_is_in_the_report(folder: Path) -> None:
+    with (folder / "fixed.csv").open(encoding="utf-8") as table:
+        found = list(csv.DictReader(table))
+    assert {row["stage"] for row in found} == {"1", "2"}
+    for row in found:
+        assert float(row["wins_minus_losses"]) == pytest.approx(2 * float(row["points"]) - 1)
+        assert row["matches"] == ("16" if row["game"] == MEAN else "8")
+        assert row["forfeits"] == "0"
+    assert {row["game"] for row in found if row["opponent"] == "Chance"} == {"tic_tac_toe"}
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    assert "## Against fixed opponents" in text
+    assert "### Chance (`random`)" in text
+    assert "networks met no other networks" in text
+    assert "## Final points" not in text
+    assert "ended as a player failed" not in text
+    assert (folder / "fixed.png").read_bytes().startswith(b"\x89PNG")
+    assert not (folder / "final.png").exists()
+
+
+def test_a_share_is_the_mean_over_repetitions(folder: Path) -> None:
+    results = report(file(), folder)
+    (share,) = (
+        s for s in results.fixed if (s.game, s.variant, s.opponent, s.stage) == ("tic_tac_toe", "ubfm", "mcts:2", 2)
+    )
+    points = [
+        r["points_a"]
+        for r in rows(folder)
+        if (r["game"], r["variant_a"], r["opponent"], r["stage_a"]) == ("tic_tac_toe", "ubfm", "mcts:2", 2)
+    ]
+    assert share.estimate == pytest.approx(sum(points) / 8)
+    assert (share.matches, share.repetitions) == (8, 2)
+
+
+def of(points: dict[int, list[float]], game: str = "tic_tac_toe", forfeit: str | None = None) -> list[dict[str, Any]]:
+    """Rows of the last stage's networks of descent against mcts:2, by repetition."""
+    return [
+        {
+            "game": game,
+            "variant_a": "descent",
+            "repetition_a": repetition,
+            "stage_a": 2,
+            "opponent": "mcts:2",
+            "match": number,
+            "points_a": value,
+            "forfeit": forfeit,
+        }
+        for repetition, values in points.items()
+        for number, value in enumerate(values, 1)
+    ]
+
+
+def test_intervals_are_over_repetitions() -> None:
+    plan = Plan(file().experiment)
+    (share,) = fixed_shares(plan, of({1: [1, 1, 1, 1], 2: [0, 0, 0, 0]}))
+    assert share.interval is not None
+    assert (share.estimate, share.interval.low, share.interval.high) == (0.5, 0.0, 1.0)
+    (alike,) = fixed_shares(plan, of({1: [1, 0, 1, 0], 2: [0, 1, 0, 1]}))
+    assert (alike.estimate, alike.interval) == (0.5, None)
+
+
+def test_with_one_repetition_intervals_are_of_the_matches() -> None:
+    plan = Plan(file(overrides=Overrides(repetitions=1)).experiment)
+    both = [*of({1: [1, 1, 1, 0]}), *of({1: [0, 0, 1, 0]}, "mnk(m=3,n=4,k=3)", "opponent: it crashed")]
+    first, second, mean = fixed_shares(plan, both)
+    assert first.interval == share_interval([[1, 1], [1, 0]])
+    assert (first.forfeits, second.forfeits, mean.forfeits) == (0, 4, 4)
+    assert (mean.game, mean.estimate) == (MEAN, 0.5)
+    assert mean.interval is not None
+    assert mean.interval.low < 0.5 < mean.interval.high
+
+
+def test_nothing_is_played_twice(folder: Path, tmp_path: Path) -> None:
+    """A kill leaves whole lines and half a one; the rest is played as it would have been."""
+    import shutil
+
+    copy = tmp_path / "tiny"
+    shutil.copytree(folder, copy)
+    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
+    left = lines[:7] + lines[30:31] + lines[40:55]
+    (copy / "matches.jsonl").write_text("".join(left) + lines[60][:50])
+    recorder = Recorder()
+    assert run_tiny(copy, recorder=recorder, file=file()).complete
+    assert recorder.match_counts[0] == (len(left), FIXED)
+    again = (copy / "matches.jsonl").read_text().splitlines(keepends=True)
+    assert again[: len(left)] == left
+    assert keys(copy) == keys(folder)
+
+    def told(path: Path) -> list[str]:
+        kept = ({**row, "seconds_a": 0, "seconds_b": 0} for row in rows(path))
+        return sorted(json.dumps(row, sort_keys=True) for row in kept)
+
+    assert told(copy) == told(folder)
+
+
+def test_a_match_that_is_told_twice_counts_once(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "tiny"
+    shutil.copytree(folder, copy)
+    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
+    (copy / "matches.jsonl").write_text("".join([lines[0], *lines[:-1]]))
+    assert run_tiny(copy, file=file()).complete
+    assert keys(copy) == keys(folder)
+
+
+def test_an_experiment_has_both(tmp_path: Path) -> None:
+    """Networks meet each other and the pool; in processes."""
+    both = file(text=TINY, overrides=Overrides(repetitions=1, stages=1, pairing_matches=2, fixed_matches=2))
+    results = run_tiny(tmp_path / "x", file=both, processes=2)
+    assert results.complete
+    assert {share.variant for share in results.final} == {"descent", "ubfm"}
+    assert {share.opponent for share in results.fixed} == {"mcts:2", "Chance"}
+    text = (tmp_path / "x" / "report.md").read_text(encoding="utf-8")
+    assert "## Final points" in text
+    assert "by its matches" in text
+    assert {"final.png", "fixed.png"} <= plot_files(results).keys()
+
+
+def test_one_variant_is_enough(tmp_path: Path) -> None:
+    text = ALONE.split("[variants.ubfm]")[0]
+    pool = (
+        '[fixed]\nopponents = ["random"]\nmatches = 2\nstages = "last"\nplay = {algorithm = "ubfm", iterations = 3}\n'
+    )
+    one = file(pool, text, Overrides(repetitions=1))
+    results = run_tiny(tmp_path / "x", file=one)
+    assert (results.complete, len(rows(tmp_path / "x"))) == (True, 4)
+    assert {row["stage_a"] for row in rows(tmp_path / "x")} == {2}
+    assert results.tables().startswith("against random:\n|  | descent |")
+
+
+def test_a_player_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(pyspiel.Bot):
+        def step(self, state: pyspiel.State) -> int:
+            return -5
+
+        def restart_at(self, state: pyspiel.State) -> None:
+            pass
+
+    monkeypatch.setattr(fixed_matches, "make_bot", lambda *arguments: Failing())
+    pool = '[fixed]\nopponents = ["random"]\nmatches = 2\nstages = "last"\n'
+    results = run_tiny(tmp_path / "x", file=file(pool, overrides=Overrides(repetitions=1)))
+    assert all(row["points_a"] == 1 for row in rows(tmp_path / "x"))
+    assert all(row["forfeit"].startswith("opponent: ") for row in rows(tmp_path / "x"))
+    assert "**8 of these 8 matches ended as a player failed**" in results.markdown()
+
+
+@pytest.mark.parametrize(
+    ("pool", "problem"),
+    [
+        ("[fixed]", "fixed.opponents must be a list of agents' words"),
+        ("[fixed]\nopponents = []", "fixed.opponents must be a list of agents' words"),
+        ("[fixed]\nopponents = [3]", "fixed.opponents must be words, or tables such as"),
+        ('[fixed]\nopponents = [""]', "fixed.opponents must have a word of 1 to 1,000 printable characters, got ''"),
+        ('[fixed]\nopponents = ["a", "a"]', "fixed.opponents must have different names, got 'a' twice"),
+        ('[fixed]\nopponents = [{name = "a"}]', "fixed.opponents must have a word each"),
+        ('[fixed]\nopponents = [{word = "a", nmae = "b"}]', "have no 'nmae': did you mean 'name'"),
+        ('[fixed]\nopponents = [{word = "a", name = 1}]', "must have a name of 1 to 60 printable characters, got 1"),
+        ('[fixed]\nopponents = [{word = "a", games = []}]', "must have games as a list, got []"),
+        ('[fixed]\nopponents = [{word = "a", games = ["nim"]}]', "'nim' among their games, which is none of the"),
+        (
+            '[fixed]\nopponents = [{word = "a", variants = ["ubmf"]}]',
+            "'ubmf' among their variants, .*did you mean 'ubfm'",
+        ),
+        ('[fixed]\nopponents = ["a"]\nmatches = 3', "fixed.matches must be even and at least 2, got 3"),
+        ('[fixed]\nopponents = ["a"]\nmatchs = 4', "fixed.matchs is not a setting: did you mean 'matches'"),
+        ('[fixed]\nopponents = ["a"]\nstages = "some"', "fixed.stages must be one of 'all', 'last', got 'some'"),
+        ('[fixed]\nopponents = ["a"]\nplay = {algorithm = "ubfm"}', "fixed.play.algorithm='ubfm' needs play.seconds"),
+        ('[fixed]\nopponents = ["a"]\nplay = {depht = 2}', "fixed.play.depht is not a setting: did you mean 'depth'"),
+        ("", "protocol.opponents must be 'all' or 'repetition' without [fixed], got 'none'"),
+    ],
+)
+def test_what_is_wrong_with_the_pool_has_its_line(pool: str, problem: str) -> None:
+    expected = problem if ".*" in problem else re.escape(problem)
+    with pytest.raises(ConfigError, match=rf"^tiny.toml, line \d+: .*{expected}"):
+        file(pool)
+
+
+def test_too_many_opponents_are_refused() -> None:
+    names = ", ".join(f'"mcts:{number}"' for number in range(1, 102))
+    with pytest.raises(ConfigError, match=r"fixed.opponents must be at most 100 agents, got 101"):
+        file(f"[fixed]\nopponents = [{names}]\n")
+
+
+@pytest.mark.parametrize(
+    ("pool", "problem"),
+    [
+        ('[fixed]\nopponents = ["mtcs:3"]', r"fixed.opponents 'mtcs:3': expected an agent.*\(at tic_tac_toe\)"),
+        ('[fixed]\nopponents = ["human"]', "fixed.opponents 'human': expected an agent that plays by itself"),
+        ('[fixed]\nopponents = ["runs/nowhere"]', "fixed.opponents 'runs/nowhere': expected the folder of a run"),
+        ('[fixed]\nopponents = ["random"]\nopening_plies = 9', "fixed.opening_plies at tic_tac_toe: 9 random plies"),
+    ],
+)
+def test_opponents_are_looked_at_before_anything_is_trained(pool: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=rf"^tiny.toml, line \d+: {problem}"):
+        check(file(pool))
+    with pytest.raises(ConfigError, match=problem):
+        run_tiny(tmp_path / "x", file=file(pool))
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"opponent": "mcts:3"}, "the experiment has no opponent 'mcts:3'"),
+        ({"opponent": ["mcts:2"]}, "the experiment has no opponent"),
+        ({"opponent": "Chance"}, "'Chance' does not meet 'descent' there"),
+        ({"match": 5}, "expected a whole number from 1 to 4, got 5"),
+        ({"match": "1"}, "expected a whole number from 1 to 4, got '1'"),
+        ({"stage_a": 3}, "networks of stage 3 do not meet it"),
+        ({"repetition_a": 0}, "expected a whole number from 1 to 2, got 0"),
+        ({"variant_a": "other"}, "does not meet 'other' there"),
+        ({"points_a": 2}, "points_a must be a number from 0 to 1, got 2"),
+        ({"forfeit": 3}, "forfeit must be a text or null, got 3"),
+        ({"game": "nim"}, "the experiment has no game 'nim'"),
+    ],
+)
+def test_a_line_that_is_no_match_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    (row,) = of({1: [1]})
+    tmp_path.joinpath("matches.jsonl").write_text(json.dumps(row | changes) + "\n")
+    with pytest.raises(ExperimentError, match=rf"matches.jsonl, line 1 is not a match: .*{re.escape(problem)}"):
+        ExperimentFolder(tmp_path, file()).rows()
+
+
+def test_an_experiment_without_a_pool_is_what_it_was() -> None:
+    """To the letter, so folders of before are readable."""
+    assert "fixed" not in ExperimentFile(TINY, "tiny.toml").experiment.to_json()
+    assert Plan(ExperimentFile(TINY, "tiny.toml").experiment).fixed_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "game", "matches"), [(8, "hex", 2000), (9, "hex", 2400), (10, "othello", 1600), (11, "ludii", 1200)]
+)
+def test_the_articles_tables_against_engines(table: int, game: str, matches: int) -> None:
+    """What can be said of them where the engine is not: both times a move, with one training."""
+    experiment = read_experiment(FULL / f"table_{table}.toml").experiment
+    assert experiment.name == f"table_{table}"
+    assert experiment.games[0].startswith(game)
+    assert experiment.fixed is not None
+    plan = Plan(experiment)
+    assert (len(plan.trainings()), plan.match_count(), plan.fixed_count()) == (1, matches, 2)
+    for opponent in experiment.fixed.opponents:
+        (variant,) = opponent.variants
+        assert opponent.word.endswith(f"@{plan.play(variant).seconds:g}s"), "equal time a move"
+        assert (plan.play(variant).algorithm, plan.play(variant).decision) == ("ubfm", "safest")
+
+
+def test_a_table_says_which_engine_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ConfigError, match=r"table_8.toml, line \d+: fixed.opponents 'MoHex, 2.5 s': mohex .*"):
+        check(read_experiment(FULL / "table_8.toml"))
+
+
+def test_the_example_against_uct_runs_in_short(tmp_path: Path) -> None:
+    short = Overrides(repetitions=1, matches=2, stages=1, fixed_matches=2)
+    results = run_tiny(tmp_path / "x", file=read_experiment(EXAMPLES / "against_uct.toml", short))
+    assert results.complete
+    assert {share.opponent for share in results.fixed} == {"uct:160"}
