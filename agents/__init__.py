@@ -2,6 +2,7 @@
 
 - `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
+- `policy`: a bot as a policy of OpenSpiel's Python library, whose games are loaded with it;
 - `kinds`: the table of the kinds of agents that both of them read, and where other packages add theirs;
 - `athenan`, `alphabeta`, `gtp`, `human`, `ludii`, `mcts`, `uci`, `uniform`: the bots themselves, all of which can be
   pickled.

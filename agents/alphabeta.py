@@ -52,7 +52,7 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
         match_seconds=parameters.match_seconds,
         rng=random.Random(parameters.seed),
     )
-    return AthenanBot(agent)
+    return AthenanBot(agent, parameters.temperature)
 
 
 def _parse(text: str, limit: Limit) -> Mapping[str, object]:

@@ -38,19 +38,29 @@ class AthenanBot(pyspiel.Bot):
     """An `Agent` with the methods of `pyspiel.Bot`, run by both flavours of OpenSpiel's `evaluate_bots`.
 
     It looks at the state alone, so it may be told of the other players' actions or not. Its policy gives all
-    probability to the action that it plays. `pickle` and `copy.deepcopy` keep what they keep of an `Agent`.
+    probability to the action that it plays, unless there is a temperature. `pickle` and `copy.deepcopy` keep what they
+    keep of an `Agent`.
 
     Args:
         agent: what thinks; the bot has it for itself.
+        temperature: the policy is a softmax over the root's values, with what is proven first
+            (`athenan_spiel.search.policy` has the formula), and the action played is drawn from it; None: it is the one
+            that the agent's decision takes.
+
+    Raises:
+        AgentError: the temperature is not above zero.
     """
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, temperature: float | None = None) -> None:
         super().__init__()
         self.agent = agent
+        self.temperature = temperature
+        if temperature is not None:
+            agent.decision = agent.soft_policy(temperature)
 
-    def __reduce__(self) -> tuple[type[AthenanBot], tuple[Agent]]:
+    def __reduce__(self) -> tuple[type[AthenanBot], tuple[Agent, float | None]]:
         """For `pickle`."""
-        return type(self), (self.agent,)
+        return type(self), (self.agent, self.temperature)
 
     @property
     def budget(self) -> Budget:
@@ -73,7 +83,7 @@ class AthenanBot(pyspiel.Bot):
 
     def for_match(self, number: int) -> AthenanBot:
         """This bot for one match of a series; see `athenan_spiel.play.player.MatchPlayer`."""
-        return AthenanBot(self.agent.for_match(number))
+        return AthenanBot(self.agent.for_match(number), self.temperature)
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`."""
@@ -81,7 +91,7 @@ class AthenanBot(pyspiel.Bot):
 
     def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
         """The policy in `state`, and the action to play."""
-        return self.agent.policy(state), self.agent.step(state)
+        return self.agent.policy(state, self.temperature), self.agent.step(state)
 
     def provides_policy(self) -> bool:
         """True: `get_policy` and `step_with_policy` answer."""
@@ -89,7 +99,7 @@ class AthenanBot(pyspiel.Bot):
 
     def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
         """(action, probability) for each legal action."""
-        return self.agent.policy(state)
+        return self.agent.policy(state, self.temperature)
 
     def restart(self) -> None:
         """A new match begins."""
@@ -112,7 +122,7 @@ class AthenanBot(pyspiel.Bot):
 
     def clone(self) -> AthenanBot:
         """A bot that goes on from here as this one would, independently of it."""
-        return AthenanBot(self.agent.clone())
+        return AthenanBot(self.agent.clone(), self.temperature)
 
 
 def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
@@ -143,7 +153,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
     )
     if _rules(agent.game) != _rules(game):
         raise AgentError(f"{shown(parameters.checkpoint)} learned {str(agent.game)!r} and cannot play {str(game)!r}")
-    return AthenanBot(agent)
+    return AthenanBot(agent, parameters.temperature)
 
 
 def _rules(game: pyspiel.Game) -> tuple[str, dict[str, object]]:

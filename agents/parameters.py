@@ -38,6 +38,8 @@ class ThinkingParameters:
     """States valued per move."""
     match_seconds: float | None = None
     """A match clock: search time of all moves of a match."""
+    temperature: float | None = None
+    """Of a softmax over the root's values, from which the action is drawn; none: the search's own decision."""
     seed: int = 0
     """Of the choices among equals, and of what else is random."""
 

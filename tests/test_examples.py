@@ -20,6 +20,7 @@ SMALLEST = {
     "benchmarks/fingerprints.py": ["--only", "Ludii, by the fake"],
     "benchmarks/hex5.py": ["--dry-run"],
     "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],
+    "benchmarks/move_times.py": ["--dry-run", "--agents", "ubfm_s", "openspiel-uct"],
     "benchmarks/one_player.py": ["--dry-run"],
     "benchmarks/ludii_children.py": ["--dry-run"],
     "benchmarks/ludii_merging.py": ["--dry-run", "--drawn", "3"],

@@ -27,6 +27,7 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, safest_alone
 from athenan_spiel.search.drive import Budget, Clock, SearchResult, answered, thought
 from athenan_spiel.search.node import Node
+from athenan_spiel.search.policy import SoftPolicy
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions
 
@@ -184,15 +185,33 @@ class Agent:
         """Asked about the same state once more, think, on top of what the tree holds, and do not answer as before."""
         self._action = None
 
-    def policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
-        """(action, probability) for each legal action: 1 for the action that `step` plays, 0 for the others.
+    def policy(self, state: pyspiel.State, temperature: float | None = None) -> list[tuple[int, float]]:
+        """(action, probability) for each legal action.
+
+        Args:
+            temperature: of a softmax over the values that `think` finds, with what is proven first: `SoftPolicy` has
+                the formula. None: 1 for the action that `step` plays, 0 for the others.
 
         Raises:
             SearchError: `state` is terminal, or none of the agent's game.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+            AgentError: the temperature is not above zero.
         """
+        soft = None if temperature is None else self.soft_policy(temperature)
         played = self.step(state)
-        return [(action, float(action == played)) for action in state.legal_actions()]
+        if soft is None:
+            return [(action, float(action == played)) for action in state.legal_actions()]
+        assert self.result is not None, "it has just thought, or has not forgotten"
+        node = self.result.node
+        return sorted(zip(node.actions, soft.probabilities(node), strict=True))
+
+    def soft_policy(self, temperature: float) -> SoftPolicy:
+        """The softmax policy in the unit of this agent's outcome; as a `decision` it draws the action that is played.
+
+        Raises:
+            AgentError: the temperature is not above zero.
+        """
+        return SoftPolicy(temperature, float(getattr(self.search.outcome, "scale", 1.0)))
 
     def clone(self) -> Agent:
         """An agent that goes on from here as this one would; they share only the search and what values states."""

@@ -1,0 +1,67 @@
+"""Probabilities of actions from what a search has found: softmax over the root's values, what is proven first.
+
+The formula, for a temperature τ > 0 in the unit of the outcome's scale s:
+
+1. Where actions are proven to win for the mover, they share all probability evenly.
+2. Else, among the actions that are not proven to lose (all of them, if all are), P(a) is proportional to
+   exp((v(s, a) - v(s, b)) / (τ · s)), of the mover's own values, b being the best of them; the others have 0.
+
+It is the distribution of Section 2.3 with the completed choice of Section 5.2 around it. The probabilities sum to 1.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+from athenan_spiel.arguments import require_number
+from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.search.node import Node
+
+
+@dataclass(frozen=True)
+class SoftPolicy:
+    """The softmax policy; called, it is a decision that draws from it.
+
+    Args:
+        temperature: τ; near 0 all probability is the best action's, and with a great one the actions share it evenly.
+        scale: s, of the outcome.
+
+    Raises:
+        AgentError: the temperature is not above zero.
+    """
+
+    temperature: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_number("the temperature of a policy", self.temperature, AgentError)
+        if not 0 < self.temperature < math.inf:
+            raise AgentError(
+                f"the temperature of a policy must be finite and more than zero, got {shown(self.temperature)}: "
+                "None plays the decision's action"
+            )
+
+    def probabilities(self, node: Node) -> list[float]:
+        """P(a) for each action of `node`, in their order."""
+        won = node.kind.won
+        winning = [i for i, c in enumerate(node.completions) if c == won]
+        if winning:
+            return _over(len(node.actions), dict.fromkeys(winning, 1.0))
+        candidates = [i for i, c in enumerate(node.completions) if c == 0] or list(range(len(node.actions)))
+        best = node.kind.best([node.values[i] for i in candidates])
+        return _over(len(node.actions), {i: self._weight(abs(best - node.values[i])) for i in candidates})
+
+    def __call__(self, node: Node, rng: random.Random) -> int:
+        """The index of an action that is drawn."""
+        return rng.choices(range(len(node.actions)), self.probabilities(node))[0]
+
+    def _weight(self, gap: float) -> float:
+        """exp(-gap / (τ · s)); infinite values that are equal have no gap."""
+        return 1.0 if not gap > 0 else math.exp(-gap / (self.temperature * self.scale))
+
+
+def _over(count: int, weights: dict[int, float]) -> list[float]:
+    total = math.fsum(weights.values())
+    return [weights.get(i, 0.0) / total for i in range(count)]

@@ -1,0 +1,127 @@
+"""How closely agents keep to their time a move: by how much moves exceed it, and how long one question takes.
+
+Each agent plays matches against a random player, from the first move on, and each of its moves is measured as a caller
+sees it. Printed are percentiles of what a move took beyond its limit, in milliseconds; less than none where a state was
+proven before. The promise is 20 ms and one network batch at the 99th percentile, on a machine that does nothing else:
+the column `batch` is the median time of the largest question that its games ask, and `kept` says whether it held.
+
+    python benchmarks/move_times.py                           # three games, 0.1 s a move, some 200 moves each
+    python benchmarks/move_times.py --seconds 1 --moves 50
+    python benchmarks/move_times.py --agents athenan descent mcts
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pyspiel
+
+import agents
+import athenan_spiel as ath
+from agents.athenan import AthenanBot
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.search.algorithms import parse_search
+from athenan_spiel.training.model import make_model
+
+GAMES = ("connect_four", "othello", "hex(board_size=7)")
+AGENTS = ("ubfm_s", "descent", "alphabeta", "mcts", "openspiel-mcts", "openspiel-uct", "rollout-alphabeta")
+PROMISED = 20.0
+"""Milliseconds beyond the limit and one batch."""
+
+
+def read_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--agents", nargs="+", default=AGENTS, choices=AGENTS, help="who plays (default all)")
+    parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
+    parser.add_argument("--seconds", type=float, default=0.1, help="limit of a move (default 0.1)")
+    parser.add_argument("--moves", type=int, default=200, help="moves that are measured (default 200)")
+    parser.add_argument("--dry-run", action="store_true", help="one game, two moves")
+    arguments = parser.parse_args()
+    if arguments.dry_run:
+        arguments.games, arguments.moves, arguments.seconds = GAMES[:1], 2, 0.01
+    return arguments
+
+
+def network_agent(game: pyspiel.Game, search: str, seconds: float) -> pyspiel.Bot:
+    """An agent over a network of random weights, as a run's would be."""
+    model = make_model(game, ath.TrainingConfig(), Gain())
+    model.load(model.network.state_dict())
+    word = parse_search(search)
+    budget = ath.Budget(seconds=seconds)
+    return AthenanBot(
+        Agent(game, word.make(game, Gain()), model.evaluator, decision=word.algorithm.decision, budget=budget)
+    )
+
+
+def make(name: str, game: pyspiel.Game, seconds: float) -> pyspiel.Bot:
+    """The bot called so."""
+    if name.startswith("openspiel-"):
+        return agents.make_bot(f"{name.partition('-')[2]}@{seconds}s", game, 0)
+    if name == "rollout-alphabeta":
+        return agents.make_bot(f"alphabeta@{seconds}s", game, 0)
+    return network_agent(game, name, seconds)
+
+
+def batch_milliseconds(bot: pyspiel.Bot, game: pyspiel.Game) -> float:
+    """How long the bot's evaluator takes for all children of the first state; 0 for a bot without one."""
+    if not isinstance(bot, AthenanBot):
+        return 0.0
+    state = game.new_initial_state()
+    children = [state.child(action) for action in state.legal_actions()]
+    return 1000 * statistics.median(timed(lambda: bot.evaluator(children)) for _ in range(20))
+
+
+def timed(call: Callable[[], object]) -> float:
+    """The seconds that it takes."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def excesses(bot: pyspiel.Bot, game: pyspiel.Game, seconds: float, moves: int) -> list[float]:
+    """Milliseconds beyond the limit, of each move."""
+    rng = random.Random(0)
+    found: list[float] = []
+    while True:
+        state = game.new_initial_state()
+        bot.restart_at(state)
+        while not state.is_terminal():
+            if state.current_player() == 0:
+                start = time.perf_counter()
+                action = bot.step(state)
+                found.append(1000 * (time.perf_counter() - start - seconds))
+                if len(found) == moves:
+                    return found
+            else:
+                action = rng.choice(state.legal_actions())
+            state.apply_action(action)
+
+
+def main() -> None:
+    """Measure each agent at each game."""
+    arguments = read_arguments()
+    print(f"{'game':<20} {'agent':<18} {'moves':>5} {'batch':>6} {'p50':>7} {'p90':>7} {'p99':>7} {'most':>7}  kept")
+    for spec in arguments.games:
+        game = ath.load_game(spec)
+        for name in arguments.agents:
+            bot = make(name, game, arguments.seconds)
+            found = excesses(bot, game, arguments.seconds, arguments.moves)
+            batch = batch_milliseconds(bot, game)
+            p50, p90, p99 = np.percentile(found, [50, 90, 99])
+            kept = "yes" if p99 <= PROMISED + batch else "NO"
+            print(
+                f"{spec:<20} {name:<18} {len(found):>5} {batch:>6.1f} {p50:>7.1f} {p90:>7.1f} {p99:>7.1f} "
+                f"{max(found):>7.1f}  {kept}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
