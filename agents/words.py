@@ -7,7 +7,11 @@
 | `runs/bt6#576`, `runs/bt6#best` | the checkpoint of that run after 576 matches, or its best network by rating |
 | `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, by this search (`search.algorithms`) |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
-| `mcts:1000` | `pyspiel.MCTSBot`: 1000 simulations a move, one random rollout each, UCT constant 2, solver on |
+| `runs/bt6@5000e`, `runs/bt6@60s/match` | 5000 states valued a move, or a match clock of 60 seconds |
+| `mcts:1000`, `mcts@0.1s` | `pyspiel.MCTSBot`: 1000 simulations, or 0.1 s, a move, UCT constant 2, solver on |
+| `uct:160`, `uct@2s` | the papers' plain UCT (`agents.uct`) |
+| `pyspiel:uniform_random` | a bot of OpenSpiel's registry |
+| `gtp:COMMAND@1s`, `uci:COMMAND@0.1s` | an engine that speaks GTP or UCI |
 | `ludii:UCT@1s`, `ludii:UCT@200i` | an AI of Ludii's, by its name there, thinking a second or 200 iterations a move |
 | `gtp:gnugo --mode gtp@1s` | an engine that speaks GTP, by its command |
 | `uci:fairy-stockfish@0.1s` | an engine that speaks UCI, by its command; `uci:fairy-stockfish;Skill Level=3@5000e` |

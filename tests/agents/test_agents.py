@@ -253,7 +253,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
         (
             {"checkpoint": "x", "zzz": 1.0},
-            "evaluations, match_seconds, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
+            "evaluations, match_seconds, temperature, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
         ),
         ({"checkpoint": "x", "search": "mtcs"}, "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts"),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
