@@ -19,6 +19,7 @@ COMMANDS = {
     "resume": "go on with a run exactly where it stopped",
     "eval": "let an agent play matches against others, and count",
     "play": "play against an agent in the terminal",
+    "gtp": "let an agent be spoken to by GTP, as front ends do",
     "experiment": "compare variants of the algorithms, from a file to tables and plots",
     "solve": "prove who wins a position, and by which moves",
     "uci": "let an agent play as a UCI engine, for front ends and other programs",

@@ -1,0 +1,113 @@
+"""`athenan gtp`: an agent for front ends and other programs that speak GTP."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import tyro
+
+from athenan_spiel import __version__
+from athenan_spiel.cli.console import progress
+from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.start import game_for
+from athenan_spiel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from athenan_spiel.protocols.gtp_server import GtpServer
+
+MOST_WAITING = 1_000
+"""Commands that wait to be answered; who sends more waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GtpArguments:
+    """Let an agent be spoken to by GTP, the Go Text Protocol: by Sabaki, GoGui, HexGui, or another program.
+
+    AGENT is a word as for `athenan eval`. The moves of the game must be coordinates, as in Go, Hex, Havannah, Y,
+    Othello, Gomoku or Connect Four; the size of the board is the run's. Commands are read from standard input, and
+    answers alone are written to standard output. A clock that is told by `time_settings` and `time_left` is kept;
+    without one each move takes what the word says, else one second.
+
+    Example: athenan gtp runs/go9@2s
+    """
+
+    agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
+    """The agent that answers `genmove`."""
+    game: str | None = None
+    """An OpenSpiel game string; not needed where the agent is a run."""
+    seed: int = 0
+    """Of the agent's choices among equal moves."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
+    ludii_memory: LudiiMemory = None
+    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan gtp` with these words; returns the exit code."""
+    arguments = parse(GtpArguments, words, "athenan gtp")
+    from agents import AthenanBot, make_bot, parse_word
+    from agents.limits import LIMITS
+    from athenan_spiel.protocols.gtp_server import GtpServer
+
+    word = parse_word(arguments.agent).allowing(allowed(arguments.allow_code))
+    if word.is_human:
+        raise ConfigError("expected an agent that plays by itself, got 'human': use `athenan play`")
+    with _own_output() as output:
+        game = game_for(arguments.game, [word])
+        with progress().status("loading the agent"):
+            bot = make_bot(word, game, 0, arguments.seed)
+        agent = bot.agent if isinstance(bot, AthenanBot) else None
+        limited = bool(LIMITS.keys() & word.params.keys())
+        either = agent is not None or game.num_players() == 1
+        players = [bot, bot if either else make_bot(word, game, 1, arguments.seed)]
+        server = GtpServer(game, players, agent, name=f"Athenan {word}", version=__version__, own_limit=limited)
+        _serve(server, output)
+    return DONE
+
+
+@contextlib.contextmanager
+def _own_output() -> Iterator[TextIO]:
+    """Standard output for the answers alone: what anything else writes there meanwhile goes to standard error."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with os.fdopen(os.dup(kept), "w", encoding="utf-8", errors="replace", newline="\n") as output:
+            yield output
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _serve(server: GtpServer, output: TextIO) -> None:
+    """Answer what comes from standard input, to its end or `quit`."""
+    commands: queue.Queue[str] = queue.Queue(MOST_WAITING)
+    threading.Thread(target=_read, args=(commands,), daemon=True).start()
+    while not server.finished and (line := commands.get()):
+        for part in server.answers(line, lambda: not commands.empty()):
+            output.write(part)
+            output.flush()
+
+
+def _read(commands: queue.Queue[str]) -> None:
+    """Put each line of standard input into `commands`, an empty text at its end; of a long line its beginning."""
+    from athenan_spiel.protocols.gtp_server import LONGEST_COMMAND
+
+    line = " "
+    while line:
+        line = sys.stdin.readline(LONGEST_COMMAND + 1)
+        rest = line
+        while rest and not rest.endswith("\n"):
+            rest = sys.stdin.readline(LONGEST_COMMAND)
+        commands.put(line)
