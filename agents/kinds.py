@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
 
+from agents.aei import AEI
 from agents.alphabeta import ALPHABETA
 from agents.athenan import ATHENAN
 from agents.gtp import GTP
@@ -30,7 +31,7 @@ from athenan_spiel.errors import AgentError, shown
 GROUP = "athenan_spiel.agents"
 """The group of entry points in which other packages name their kinds."""
 
-BUILT_IN = (ATHENAN, ALPHABETA, MCTS, UCT, PYSPIEL, LUDII, GTP, UCI, RANDOM, HUMAN)
+BUILT_IN = (ATHENAN, ALPHABETA, MCTS, UCT, PYSPIEL, LUDII, GTP, UCI, AEI, RANDOM, HUMAN)
 """The kinds of this package, in the order in which messages list them."""
 
 _KINDS: dict[str, AgentKind] = {kind.name: kind for kind in BUILT_IN}

@@ -15,6 +15,7 @@
 | `ludii:UCT@1s`, `ludii:UCT@200i` | an AI of Ludii's, by its name there, thinking a second or 200 iterations a move |
 | `gtp:gnugo --mode gtp@1s` | an engine that speaks GTP, by its command |
 | `uci:fairy-stockfish@0.1s` | an engine that speaks UCI, by its command; `uci:fairy-stockfish;Skill Level=3@5000e` |
+| `aei:sharp aei@5s` | an engine that plays Arimaa (Ludii's) and speaks AEI, by its command |
 | `random` | uniformly random actions |
 | `human` | a person at the terminal |
 

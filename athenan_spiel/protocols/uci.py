@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyspiel
@@ -24,6 +22,7 @@ from athenan_spiel.errors import AgentError, ProgramTimeoutError, ResignedError,
 from athenan_spiel.protocols.program import Program
 from athenan_spiel.protocols.uci_moves.base import UciGame
 from athenan_spiel.protocols.uci_options import UciOption, option_called, option_of
+from athenan_spiel.protocols.waiting import chosen_move, lines_to, skip_to
 
 START_SECONDS = 30.0
 """How long an engine may take to say what it is, to be ready, and for a new match."""
@@ -99,7 +98,7 @@ class UciEngine:
     def _greet(self) -> None:
         self._program.send("uci")
         try:
-            for line in self._lines(START_SECONDS, "uciok"):
+            for line in lines_to(self._program, "uciok", START_SECONDS):
                 if line.startswith("id name "):
                     self.name = f"{self._program.name} ({printable(line[8:])[:60]})"
                 elif line.startswith("?"):
@@ -131,7 +130,7 @@ class UciEngine:
             ProgramError: it has ended, or is not ready within `START_SECONDS`.
         """
         self._program.send("isready")
-        self._skip_to("readyok", START_SECONDS)
+        skip_to(self._program, "readyok", START_SECONDS)
 
     def choose(self, uci: UciGame, game: pyspiel.Game) -> None:
         """Let the engine play `game`, which is written as `uci` says.
@@ -175,7 +174,9 @@ class UciEngine:
         self._program.send("position startpos")
         self._program.send("d")
         self._program.send("isready")
-        shown_boards = [line[4:].split() for line in self._lines(START_SECONDS, "readyok") if line.startswith("Fen:")]
+        shown_boards = [
+            line[4:].split() for line in lines_to(self._program, "readyok", START_SECONDS) if line.startswith("Fen:")
+        ]
         if not shown_boards:
             return
         board = shown_boards[0][0].partition("[")[0] if shown_boards[0] else ""
@@ -201,7 +202,7 @@ class UciEngine:
         self._program.send(_position(moves))
         self._program.send("go perft 1")
         found = set()
-        for line in self._lines(START_SECONDS, "Nodes searched"):
+        for line in lines_to(self._program, "Nodes searched", START_SECONDS):
             move, colon, count = line.rpartition(": ")
             if colon and count == "1" and " " not in move:
                 found.add(move)
@@ -229,47 +230,13 @@ class UciEngine:
         """
         self._program.send(_position(moves))
         self._program.send(f"go {limit.words}" + (f" searchmoves {' '.join(only)}" if only else ""))
-        words = self._answer(limit).split()
+        words = chosen_move(self._program, limit.longest, GRACE_SECONDS, STOP_SECONDS).split()
         move = words[1] if len(words) > 1 else ""
         if move == "resign":
             raise ResignedError(f"{self.name} resigned")
         if move in ("", "(none)", "none", "0000"):
             raise self._program.error(f"has no move: expected one, got {shown(' '.join(words))}")
         return move
-
-    def _answer(self, limit: UciLimit) -> str:
-        """The line with the move."""
-        try:
-            return self._skip_to("bestmove", limit.longest + GRACE_SECONDS)
-        except ProgramTimeoutError:
-            self._program.send("stop")
-        try:
-            return self._skip_to("bestmove", STOP_SECONDS)
-        except ProgramTimeoutError:
-            over = GRACE_SECONDS + STOP_SECONDS
-            raise self._program.error(
-                f"has not moved within {limit.longest:.3g} s and {over:.3g} s more", late=True
-            ) from None
-
-    def _lines(self, seconds: float, end: str) -> Iterator[str]:
-        """What the engine says, to a line that begins with the words of `end`, which is the last.
-
-        Raises:
-            ProgramTimeoutError: that line has not come in that time.
-            ProgramError: the engine has ended.
-        """
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            line = self._program.line(left).strip()
-            yield line
-            if line == end or line.startswith((f"{end} ", f"{end}:")):
-                return
-        raise self._program.error(f"has not said {end!r} within {seconds:.3g} s", late=True)
-
-    def _skip_to(self, end: str, seconds: float) -> str:
-        """The line that begins with the words of `end`."""
-        (last,) = deque(self._lines(seconds, end), maxlen=1)
-        return last
 
     def close(self) -> None:
         """End the engine."""

@@ -1,0 +1,94 @@
+"""An AEI engine (Arimaa Engine Interface, protocol version 1): started, told of a match, and asked for moves.
+
+It is told of a limit by its time controls, in seconds a move, without a reserve. The waits are those of `uci`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from athenan_spiel.errors import ProgramTimeoutError, ResignedError, printable, shown
+from athenan_spiel.protocols.program import Program
+from athenan_spiel.protocols.uci import GRACE_SECONDS, START_SECONDS, STOP_SECONDS
+from athenan_spiel.protocols.waiting import chosen_move, lines_to, skip_to
+
+
+class AeiEngine:
+    """An engine that runs.
+
+    Args:
+        command: the engine's program, then its options.
+        settings: values of its AEI options by their names.
+
+    Raises:
+        ProgramError: it cannot be started, or does not speak AEI.
+    """
+
+    def __init__(self, command: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
+        self._program = Program(command)
+        self.name = self._program.name
+        try:
+            self._program.send("aei")
+            for line in lines_to(self._program, "aeiok", START_SECONDS):
+                if line.startswith("id name "):
+                    self.name = f"{self._program.name} ({printable(line[8:])[:60]})"
+            for name, value in (settings or {}).items():
+                self._set(name, value)
+            self._wait_ready()
+        except ProgramTimeoutError:
+            self._program.close()
+            raise self._program.error(
+                f"speaks no AEI: no `aeiok` or `readyok` within {START_SECONDS:.3g} s", late=True
+            ) from None
+        except BaseException:
+            self._program.close()
+            raise
+
+    def _set(self, name: str, value: object) -> None:
+        self._program.send(f"setoption name {name} value {value}")
+
+    def _wait_ready(self) -> None:
+        self._program.send("isready")
+        skip_to(self._program, "readyok", START_SECONDS)
+
+    def begin(self, seconds: float) -> None:
+        """A new match begins, with so many seconds a move.
+
+        Raises:
+            ProgramError: it has ended, or is not ready within `START_SECONDS`.
+        """
+        for name in ("tcmove", "tcturntime"):
+            self._set(name, f"{seconds:g}")
+        for name in ("tcreserve", "tcpercent", "tcmax", "tctotal", "tcturns"):
+            self._set(name, 0)
+        self._program.send("newgame")
+        self._wait_ready()
+
+    def make(self, move: str) -> None:
+        """A move has been made, by either side."""
+        self._program.send(f"makemove {move}")
+
+    def best_move(self, seconds: float) -> str:
+        """The engine's move in the position that the moves have led to.
+
+        Raises:
+            ProgramTimeoutError: it has not chosen one in its time and the grace after it.
+            ProgramError: it has ended, or answers no move.
+            ResignedError: it gives the match up.
+        """
+        for name in ("greserve", "sreserve", "moveused"):
+            self._set(name, 0)
+        self._program.send("go")
+        line = chosen_move(self._program, seconds, GRACE_SECONDS, STOP_SECONDS)
+        move = line.removeprefix("bestmove").strip()
+        if move.lower() in ("resign", "resigns"):
+            raise ResignedError(f"{self.name} resigned")
+        if not move:
+            raise self._program.error(f"has no move: expected one, got {shown(line)}")
+        return move
+
+    def close(self) -> None:
+        """End the engine."""
+        if self._program.running:
+            self._program.send("quit")
+        self._program.close()
