@@ -80,7 +80,8 @@ class EvaluationConfig(Settings):
         if len(given) != 1:
             raise ConfigError.at(
                 "evaluation.seconds",
-                f"or one of iterations and evaluations must limit a move, got {' and '.join(given) or 'none of them'}",
+                f"or one of iterations and evaluations must limit a move, got {' and '.join(given) or 'none of them'}"
+                + (": with another one seconds is none" if "seconds" in given else ""),
             )
 
 

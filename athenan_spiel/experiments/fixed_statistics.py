@@ -6,13 +6,14 @@ is twice the points minus one.
 1. With several repetitions what varies independently are the trainings: the interval is the stratified bootstrap's over
    repetitions, within each game, as in *Minimax Strikes Back*, Section 3.3.
 2. With one repetition it is of that one network, and what varies are its matches: at a game Wilson's interval with
-   openings as clusters (`arena.intervals`), of the mean over games the bootstrap over openings. It says nothing of
-   other trainings.
+   openings as clusters (`arena.intervals`); that of the mean over games comes from these, whose reaches to either side
+   add up by their squares (Zou and Donner, Statistics in Medicine, 2008). It says nothing of other trainings.
 3. The mean is over the games at which the variant meets the opponent, each with the same weight.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -119,12 +120,12 @@ def _estimated(plan: Plan, strata: Sequence[Sequence[Sequence[_Match]]], seed: i
     if plan.experiment.repetitions > 1:
         units = [[_mean(match.points for match in network) for network in networks] for networks in strata]
         return stratified_mean(units, protocol.confidence, seed, protocol.resamples)
-    openings = [_by_opening(networks[0]) for networks in strata]
-    if len(openings) == 1:
-        interval = share_interval(openings[0], protocol.confidence)
-        return interval.estimate, interval
-    units = [[_mean(group) for group in groups] for groups in openings]
-    return stratified_mean(units, protocol.confidence, seed, protocol.resamples)
+    parts = [share_interval(_by_opening(networks[0]), protocol.confidence) for networks in strata]
+    estimate = _mean(part.estimate for part in parts)
+    below = math.hypot(*(part.estimate - part.low for part in parts)) / len(parts)
+    above = math.hypot(*(part.high - part.estimate for part in parts)) / len(parts)
+    low, high = max(0.0, estimate - below), min(1.0, estimate + above)
+    return estimate, Interval(estimate, low, high, protocol.confidence)
 
 
 def _by_opening(matches: Iterable[_Match]) -> list[list[float]]:

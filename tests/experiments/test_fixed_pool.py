@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -141,10 +142,15 @@ def test_with_one_repetition_intervals_are_of_the_matches() -> None:
     plan = Plan(file(overrides=Overrides(repetitions=1)).experiment)
     both = [*of({1: [1, 1, 1, 0]}), *of({1: [0, 0, 1, 0]}, "mnk(m=3,n=4,k=3)", "opponent: it crashed")]
     first, second, mean = fixed_shares(plan, both)
-    assert first.interval == share_interval([[1, 1], [1, 0]])
+    alone = share_interval([[1, 1], [1, 0]])
+    assert first.interval is not None
+    assert (first.interval.low, first.interval.high) == pytest.approx((alone.low, alone.high))
     assert (first.forfeits, second.forfeits, mean.forfeits) == (0, 4, 4)
     assert (mean.game, mean.estimate) == (MEAN, 0.5)
     assert mean.interval is not None
+    assert second.interval is not None
+    below = math.hypot(0.75 - first.interval.low, 0.25 - second.interval.low) / 2
+    assert mean.interval.low == pytest.approx(0.5 - below)
     assert mean.interval.low < 0.5 < mean.interval.high
 
 
