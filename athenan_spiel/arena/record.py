@@ -86,7 +86,7 @@ class SavedMatch:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        result, forfeit = self.result, self.result.forfeit
+        result = self.result
         return {
             "format": FORMAT,
             "game": self.game,
@@ -98,9 +98,7 @@ class SavedMatch:
             "opening_plies": result.opening_plies,
             "actions": list(result.history),
             "returns": list(result.returns),
-            "forfeit": None
-            if forfeit is None
-            else {"player": forfeit.player_id, "reason": forfeit.reason[:LONGEST_REASON]},
+            "forfeit": _forfeit_to_json(result.forfeit),
             "movers": list(result.movers),
             "move_seconds": [round(seconds, DIGITS) for seconds in result.move_seconds],
             "seconds": [round(seconds, DIGITS) for seconds in result.seconds],
@@ -219,8 +217,16 @@ def _game(spec: str) -> pyspiel.Game:
     return load_game(spec)
 
 
+def _forfeit_to_json(forfeit: Forfeit | None) -> dict[str, Any] | None:
+    if forfeit is None:
+        return None
+    reason = forfeit.reason[:LONGEST_REASON]
+    return {"player": forfeit.player_id, "reason": reason, "resigned": forfeit.resigned}
+
+
 def _forfeit(table: Any, players: int) -> Forfeit | None:
     if table is None:
         return None
-    fields = Fields(table, ("player", "reason"))
-    return Forfeit(fields.whole("player", most=players - 1), fields.text("reason", empty=True))
+    fields = Fields(table, ("player", "reason", "resigned"))
+    player, reason = fields.whole("player", most=players - 1), fields.text("reason", empty=True)
+    return Forfeit(player, reason, resigned=fields.truth("resigned"))

@@ -12,7 +12,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, progress, say
-from athenan_spiel.cli.contestant import Contestant
 from athenan_spiel.cli.eval_alone import play_alone, table_of
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from athenan_spiel.arena import Comparison, Interval
+    from athenan_spiel.arena.contestant import Contestant
 
 
 MOST_MATCHES = 100_000
@@ -76,6 +76,7 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan eval` with these words; returns the exit code."""
     arguments = parse(EvalArguments, words, "athenan eval")
     from agents import parse_word
+    from athenan_spiel.arena.contestant import Contestant
 
     code = allowed(arguments.allow_code)
     agents = [parse_word(word).allowing(code) for word in (arguments.agent, *arguments.against)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from athenan_spiel.arena import Scores
-    from athenan_spiel.cli.contestant import Contestant
+    from athenan_spiel.arena.contestant import Contestant
 
 
 def play_alone(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from athenan_spiel.arena.tables import markdown_table
 from athenan_spiel.experiments.fixed_statistics import FixedShare
-from athenan_spiel.experiments.markdown import ends, markdown_table
+from athenan_spiel.experiments.markdown import ends
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN
 

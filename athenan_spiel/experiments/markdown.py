@@ -1,16 +1,8 @@
-"""What the parts of a report share: tables in Markdown, and intervals beside their estimates."""
+"""What the parts of a report share: intervals beside their estimates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from athenan_spiel.arena.intervals import Interval
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, all but the first column to the right."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def ends(interval: Interval | None) -> dict[str, float | None]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from athenan_spiel.errors import ExperimentError
+from athenan_spiel.arena.pictures import COLOURS, MARKERS, png, require_matplotlib, text_of
 from athenan_spiel.experiments.fixed_statistics import FixedShare
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import Experiment
@@ -17,27 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-"""Okabe and Ito's, which also those tell apart who see few colours; the order is one of contrast."""
-MARKERS = "osD^vP*X"
 PANELS_IN_A_ROW = 3
-DOTS_PER_INCH = 130
-MOST_DOTS = 2**15
-"""Of a picture's width or height."""
-
-
-def require_matplotlib() -> None:
-    """Check that plots can be drawn.
-
-    Raises:
-        ExperimentError: matplotlib is not there.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ExperimentError(
-            f"plots need matplotlib, got {str(error)!r}: pip install 'athenan-spiel[experiment]'"
-        ) from None
 
 
 def plot_files(results: Results) -> dict[str, bytes]:
@@ -55,19 +34,12 @@ def plot_files(results: Results) -> dict[str, bytes]:
     files = {}
     with style.context("default"):
         if results.final:
-            files["final.png"] = _png(final_figure(results))
+            files["final.png"] = png(final_figure(results))
         if results.experiment.protocol.stages > 1 and results.curves:
-            files["curves.png"] = _png(curves_figure(results))
+            files["curves.png"] = png(curves_figure(results))
         if results.fixed:
-            files["fixed.png"] = _png(fixed_figure(results))
+            files["fixed.png"] = png(fixed_figure(results))
     return files
-
-
-def _png(figure: Figure) -> bytes:
-    """The picture, coarser where it would be too large for the library that draws it."""
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=min(DOTS_PER_INCH, MOST_DOTS / max(figure.get_size_inches())))
-    return data.getvalue()
 
 
 def final_figure(results: Results) -> Figure:
@@ -87,7 +59,7 @@ def final_figure(results: Results) -> Figure:
             xlim=(0, 100),
             ylim=(-0.6, len(order) - 0.4),
             yticks=range(len(order)),
-            yticklabels=[_text(name) for name in order[::-1]],
+            yticklabels=[text_of(name) for name in order[::-1]],
         )
         axis.set_title(_title(game), fontsize=9)
         axis.grid(axis="x", color="0.92")
@@ -96,7 +68,7 @@ def final_figure(results: Results) -> Figure:
         f" ({results.experiment.protocol.confidence:.0%} interval)" if any(s.interval for s in results.final) else ""
     )
     _label(axes, f"points in %{interval}")
-    figure.suptitle(f"{_text(results.experiment.name)}: final networks", fontsize=11)
+    figure.suptitle(f"{text_of(results.experiment.name)}: final networks", fontsize=11)
     return figure
 
 
@@ -118,7 +90,7 @@ def curves_figure(results: Results) -> Figure:
         axis.grid(color="0.92")
         axis.tick_params(labelbottom=True, labelsize=9)
     _label(axes, unit, "points in %")
-    figure.suptitle(f"{_text(results.experiment.name)}: against the final networks of all variants", fontsize=11)
+    figure.suptitle(f"{text_of(results.experiment.name)}: against the final networks of all variants", fontsize=11)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=9, frameon=False)
     return figure
@@ -147,11 +119,11 @@ def fixed_figure(results: Results) -> Figure:
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         end = experiment.protocol.stages * scale * 1.04
         axis.set(ylim=(-2, 102), xlim=(0, end if is_curve else len(styles) + 1))
-        axis.set_title(f"{_text(opponent)}\n{_title(game)}", fontsize=9)
+        axis.set_title(f"{text_of(opponent)}\n{_title(game)}", fontsize=9)
         axis.grid(color="0.92")
         axis.tick_params(labelbottom=is_curve, labelsize=9)
     _label(axes, unit if is_curve else "", "points in %")
-    figure.suptitle(f"{_text(experiment.name)}: against fixed opponents", fontsize=11)
+    figure.suptitle(f"{text_of(experiment.name)}: against fixed opponents", fontsize=11)
     drawn = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     labels = [style["label"] for style in styles.values() if style["label"] in drawn]
     handles = [drawn[label] for label in labels]
@@ -207,7 +179,7 @@ def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
         variant.name: {
             "color": COLOURS[i % len(COLOURS)],
             "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
-            "label": _text(variant.name),
+            "label": text_of(variant.name),
         }
         for i, variant in enumerate(experiment.variants)
     }
@@ -239,10 +211,4 @@ def _reach(share: Share | FixedShare) -> list[list[float]] | None:
 
 
 def _title(game: str) -> str:
-    return "mean over games" if game == MEAN else _text(game)
-
-
-def _text(name: str) -> str:
-    """`name` for matplotlib, which takes dollars for formulas and leaves what begins with _ out of legends."""
-    shown = name.replace("$", r"\$")
-    return f" {shown}" if shown.startswith("_") else shown
+    return "mean over games" if game == MEAN else text_of(game)

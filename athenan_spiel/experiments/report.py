@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from athenan_spiel.arena.tables import csv_text, markdown_table
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.fixed_report import fixed_json, fixed_parts, fixed_tables
 from athenan_spiel.experiments.fixed_statistics import FixedShare
-from athenan_spiel.experiments.markdown import ends, markdown_table
+from athenan_spiel.experiments.markdown import ends
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import (
     MEAN,
@@ -101,11 +100,11 @@ class Results:
         """The report's texts by file name."""
         return {
             "report.md": self.markdown(),
-            "final.csv": _csv([_share_json(share) for share in self.final]),
-            "curves.csv": _csv([_share_json(share) for share in self.curves]),
-            "head_to_head.csv": _csv(self.to_json()["head_to_head"]),
-            "training.csv": _csv(self.to_json()["training"]),
-            **({"fixed.csv": _csv(self.to_json()["fixed"])} if self.experiment.fixed is not None else {}),
+            "final.csv": csv_text([_share_json(share) for share in self.final]),
+            "curves.csv": csv_text([_share_json(share) for share in self.curves]),
+            "head_to_head.csv": csv_text(self.to_json()["head_to_head"]),
+            "training.csv": csv_text(self.to_json()["training"]),
+            **({"fixed.csv": csv_text(self.to_json()["fixed"])} if self.experiment.fixed is not None else {}),
         }
 
     def markdown(self) -> str:
@@ -260,12 +259,3 @@ def _share_json(share: Share) -> dict[str, Any]:
         "repetitions": share.repetitions,
         "matches": share.matches,
     }
-
-
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return text.getvalue()

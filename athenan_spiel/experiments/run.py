@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from athenan_spiel.arena.pictures import require_matplotlib
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.experiments.check import check
@@ -26,7 +27,7 @@ from athenan_spiel.experiments.fixed_statistics import fixed_shares
 from athenan_spiel.experiments.folder import ExperimentFolder, Row, fixed_pairing_of, pairing_of
 from athenan_spiel.experiments.matches import MatchesTask, MatchUp
 from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan, Training
-from athenan_spiel.experiments.plots import plot_files, require_matplotlib
+from athenan_spiel.experiments.plots import plot_files
 from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path

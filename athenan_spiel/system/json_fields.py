@@ -44,6 +44,13 @@ class Fields:
         """A list of `count` finite numbers."""
         return tuple(_number(key, value, least) for value in self._list(key, count))
 
+    def truth(self, key: str) -> bool:
+        """True or false."""
+        value = self.table[key]
+        if type(value) is not bool:
+            raise ValueError(f"{key} must be true or false, got {shown(value)}")
+        return value
+
     def text(self, key: str, *, empty: bool = False) -> str:
         """A text."""
         return _text(key, self.table[key], empty)

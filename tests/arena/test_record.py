@@ -84,8 +84,12 @@ def test_a_forfeit_comes_back() -> None:
         ({"returns": [1.0, "1"]}, "returns must be a finite number"),
         ({"returns": [1.0, 1e305]}, "returns must be a finite number"),
         ({"seconds": [-1.0, 0]}, "seconds must be a finite number and not negative"),
-        ({"forfeit": {"player": 5, "reason": ""}}, "player must be a whole number from 0 to 1, got 5"),
+        (
+            {"forfeit": {"player": 5, "reason": "", "resigned": False}},
+            "player must be a whole number from 0 to 1, got 5",
+        ),
         ({"forfeit": {"player": 0}}, "expected an object of player, reason"),
+        ({"forfeit": {"player": 0, "reason": "", "resigned": 1}}, "resigned must be true or false, got 1"),
         ({"evaluations": [1]}, "evaluations must be a list of 2"),
         ({"more": 1}, "expected an object of format, game"),
     ],
@@ -123,7 +127,7 @@ def won() -> SavedMatch:
         ({"movers": [1, 1, 0]}, "action 3, 1, is player 0's"),
         ({"returns": [-1.0, 1.0]}, r"return [1.0, -1.0] at 'tic_tac_toe()', got [-1.0, 1.0]"),
         ({"actions": [0, 3, 1, 4], "movers": [0, 1], "move_seconds": [0, 0]}, "open, got a result of [1.0, -1.0]"),
-        ({"forfeit": {"player": 1, "reason": "hung"}}, "a match forfeited by player 1 is open"),
+        ({"forfeit": {"player": 1, "reason": "hung", "resigned": False}}, "a match forfeited by player 1 is open"),
     ],
 )
 def test_what_does_not_replay_is_refused(changes: dict[str, Any], problem: str) -> None:
@@ -137,6 +141,8 @@ def test_what_does_not_replay_is_refused(changes: dict[str, Any], problem: str) 
 def test_a_forged_forfeit_is_refused() -> None:
     open_match = dataclasses.replace(won().result, history=(0, 3, 1, 4), movers=(0, 1), move_seconds=(0.0, 0.0))
     saved(result=dataclasses.replace(open_match, forfeit=Forfeit(1, "hung"))).require_true()
+    resigned = saved(result=dataclasses.replace(open_match, forfeit=Forfeit(1, "lost", resigned=True)))
+    assert match_of(line(resigned), "here").result.forfeit == Forfeit(1, "lost", resigned=True)
     with pytest.raises(ArenaError, match="forfeited by player 0"):
         saved(result=dataclasses.replace(open_match, forfeit=Forfeit(0, "hung"))).require_true()
 

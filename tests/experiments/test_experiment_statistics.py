@@ -14,10 +14,11 @@ from experiment_runs import TINY
 
 from athenan_spiel.arena import Interval
 from athenan_spiel.arena.bootstrap import percentile_interval
+from athenan_spiel.arena.tables import markdown_table
 from athenan_spiel.experiments import ExperimentFile, plots
 from athenan_spiel.experiments.plan import Plan
 from athenan_spiel.experiments.plots import curves_figure, final_figure, plot_files
-from athenan_spiel.experiments.report import Results, markdown_table
+from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.statistics import (
     MEAN,
     Difference,

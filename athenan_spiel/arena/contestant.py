@@ -1,13 +1,13 @@
-"""An agent of `athenan eval`: made before the first match, so that what is wrong with it is known by then."""
+"""An agent that is measured: made before the first match, so that what is wrong with it is known by then."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    import pyspiel
+import pyspiel
 
-    from agents import AgentWord
+from agents import AgentWord, AthenanBot, make_bot
 
 
 class Contestant:
@@ -23,8 +23,6 @@ class Contestant:
     """
 
     def __init__(self, word: AgentWord, game: pyspiel.Game, seed: int) -> None:
-        from agents import make_bot
-
         self.word = word
         self._game = game
         self._seed = seed
@@ -32,11 +30,14 @@ class Contestant:
 
     def bot(self, player_id: int) -> pyspiel.Bot:
         """A bot that has played no match yet."""
-        from agents import AthenanBot, make_bot
-
         if isinstance(self._first, AthenanBot):  # plays either colour, and may have a network to share
             return self._first.clone()
         return make_bot(self.word, self._game, player_id, self._seed)
+
+    @functools.cached_property
+    def players(self) -> Sequence[pyspiel.Bot]:
+        """A bot for each player id, the same ones each time."""
+        return [self.bot(player_id) for player_id in range(self._game.num_players())]
 
     def __str__(self) -> str:
         return self.word.text
