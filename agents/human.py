@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from agents.kind import AgentKind, nothing_but_a_limit
 from agents.parameters import read_parameters
 from athenan_spiel.errors import MatchAbandonedError, nearest, shown
 from athenan_spiel.games.given import require_choice
+from athenan_spiel.games.moves import move_called
 
 LISTED = 40
 """So many legal moves are shown without being asked for."""
-_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -131,16 +130,6 @@ class HumanBot(pyspiel.Bot):
 
     def restart_at(self, state: pyspiel.State) -> None:
         """A new match begins at `state`: nothing is kept from the last."""
-
-
-def move_called(answer: str, names: dict[int, str]) -> int | None:
-    """The action that is called `answer`: by its name, by its name in other capitals, or by its number."""
-    exact = [action for action, name in names.items() if name == answer]
-    loose = [action for action, name in names.items() if name.lower() == answer.lower()]
-    for found in (exact, loose):
-        if len(found) == 1:
-            return found[0]
-    return int(answer) if _NUMBER.fullmatch(answer) and int(answer) in names else None
 
 
 def in_columns(names: dict[int, str], width: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from agents import AgentWord, AthenanBot, make_bot
+import agents
 
 
 class Contestant:
@@ -22,17 +22,17 @@ class Contestant:
         AthenanError, LudiiError: the agent cannot be made, or does not play `game`.
     """
 
-    def __init__(self, word: AgentWord, game: pyspiel.Game, seed: int) -> None:
+    def __init__(self, word: agents.AgentWord, game: pyspiel.Game, seed: int) -> None:
         self.word = word
         self._game = game
         self._seed = seed
-        self._first = make_bot(word, game, 0, seed)
+        self._first = agents.make_bot(word, game, 0, seed)
 
     def bot(self, player_id: int) -> pyspiel.Bot:
         """A bot that has played no match yet."""
-        if isinstance(self._first, AthenanBot):  # plays either colour, and may have a network to share
+        if isinstance(self._first, agents.AthenanBot):  # plays either colour, and may have a network to share
             return self._first.clone()
-        return make_bot(self.word, self._game, player_id, self._seed)
+        return agents.make_bot(self.word, self._game, player_id, self._seed)
 
     @functools.cached_property
     def players(self) -> Sequence[pyspiel.Bot]:

@@ -14,7 +14,7 @@ from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.start import game_for, position
+from athenan_spiel.cli.start import game_for
 from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("expected --first or --second, got both")
     from agents import MatchAbandonedError, make_bot, parse_word
     from athenan_spiel.cli.terminal_match import TerminalMatch
+    from athenan_spiel.games.moves import position
 
     word = _with_seconds(parse_word(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
     if arguments.second and word.is_human:

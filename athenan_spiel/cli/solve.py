@@ -16,7 +16,6 @@ from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.start import move_names, position
 from athenan_spiel.config.search import ProverName
 from athenan_spiel.errors import ConfigError
 
@@ -78,6 +77,7 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(SolveArguments, words, "athenan solve")
     seconds = parse_duration(arguments.time) if arguments.time is not None else None
     from athenan_spiel.games import load_game
+    from athenan_spiel.games.moves import position
     from athenan_spiel.solving.solver import ProofBounds, solve
 
     bounds = ProofBounds(seconds=seconds, iterations=arguments.iterations, megabytes=arguments.megabytes)
@@ -157,7 +157,7 @@ class _View:
         now = time.perf_counter()
         if now - self._shown >= REDRAW_SECONDS:
             self._shown = now
-            line = " ".join(move_names(self._state, proof.line[:SHOWN]))
+            line = " ".join(_moves(self._state, proof.line[:SHOWN]))
             self._status.update(f"{_cost(proof)}; value {_signed(proof.value)}, line {line}")
 
 
@@ -165,8 +165,14 @@ def _report(game: pyspiel.Game, state: pyspiel.State, proof: Proof, as_json: boo
     if as_json:
         print_json(_document(game, state, proof))
         return
-    line = move_names(state, proof.line)
+    line = _moves(state, proof.line)
     print(f"{_verdict(game, proof)}\nbest move: {line[0]}\nbest line: {' '.join(line)}\n{_cost(proof)}")
+
+
+def _moves(state: pyspiel.State, actions: Sequence[int]) -> list[str]:
+    from athenan_spiel.games.moves import move_names
+
+    return move_names(state, actions)
 
 
 def _verdict(game: pyspiel.Game, proof: Proof) -> str:
@@ -194,7 +200,7 @@ def _cost(proof: Proof) -> str:
 
 
 def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof) -> dict[str, Any]:
-    line = move_names(state, proof.line)
+    line = _moves(state, proof.line)
     return {
         "game": str(game),
         "history": state.history(),

@@ -13,8 +13,8 @@ import pyspiel
 
 from agents import AthenanBot, HumanBot
 from agents.human import Command
-from athenan_spiel.cli.start import move_names
 from athenan_spiel.games.marks import mark_of
+from athenan_spiel.games.moves import move_names
 from athenan_spiel.play.match import MatchResult, play_match
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import pyspiel
 import pytest
 
 import agents
-from agents.human import LISTED, Command, HumanBot, in_columns, move_called
+from agents.human import LISTED, Command, HumanBot, in_columns
 from athenan_spiel.errors import AthenanError, MatchAbandonedError
+from athenan_spiel.games.moves import move_called
 from athenan_spiel.play.match import play_match
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from experiment_runs import TINY
 
-from athenan_spiel.arena import Interval
+from athenan_spiel.arena import Interval, pictures
 from athenan_spiel.arena.bootstrap import percentile_interval
 from athenan_spiel.arena.tables import markdown_table
-from athenan_spiel.experiments import ExperimentFile, plots
+from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.experiments.plan import Plan
 from athenan_spiel.experiments.plots import curves_figure, final_figure, plot_files
 from athenan_spiel.experiments.report import Results
@@ -306,7 +306,7 @@ def test_no_style_of_the_current_folder_changes_a_plot() -> None:
 
 def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(plots, "MOST_DOTS", 300)
+    monkeypatch.setattr(pictures, "MOST_DOTS", 300)
     for picture in plot_files(one_repetition()).values():
         width, height = struct.unpack(">II", picture[16:24])
         assert 290 <= max(width, height) <= 300

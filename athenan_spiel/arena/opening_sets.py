@@ -1,0 +1,179 @@
+"""The openings of a tournament or a comparison: drawn, read from a file, or chosen for being balanced.
+
+A balanced opening is a random one whose value, by a search from it, lies within a bound of a draw's. Who judges is an
+agent that tells values, by its word, or UBFM over the mean of some random playouts, which knows nothing of the game.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+import agents
+from athenan_spiel.arena.tournament_settings import OpeningsConfig
+from athenan_spiel.errors import ConfigError, printable, shown
+from athenan_spiel.evaluators.simple import RolloutEvaluator
+from athenan_spiel.games.moves import position
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.openings import random_openings
+from athenan_spiel.search import UBFM, Budget
+from athenan_spiel.system.files import read_file
+
+MOST_FILE = 2**26
+"""Bytes of a file of openings."""
+PLAYOUTS, ITERATIONS = 8, 32
+"""Of the judge without a network: playouts of a state, and iterations of its search."""
+TRIES = 50
+"""Openings that are tried for each that is wanted, at most."""
+
+Opening = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OpeningSet:
+    """Openings of a game.
+
+    Attributes:
+        openings: the actions of each.
+        told: where they come from, in a sentence.
+    """
+
+    openings: tuple[Opening, ...]
+    told: str
+
+
+def opening_set(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: int) -> OpeningSet:
+    """`count` openings as `config` says.
+
+    Raises:
+        ConfigError: there are not so many; a file cannot be read, or holds a move that is not legal, a finished match
+            or an opening twice; the judge tells no values.
+        AgentError: the judge's word is none, or that agent does not play the game.
+    """
+    if config.kind == "file":
+        assert config.file is not None, "checked"
+        return openings_of_file(game, Path(config.file), count)
+    if config.kind == "balanced":
+        return balanced_openings(game, config, count, seed)
+    openings = random_openings(game, count, config.plies, random.Random(seed))
+    return OpeningSet(tuple(openings), f"{config.plies} random plies")
+
+
+def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -> OpeningSet:
+    """The first `count` openings of a file, all if there is no number: one a line, its moves by name or number.
+
+    A line that is empty or begins with # is none.
+
+    Raises:
+        ConfigError: as `opening_set`.
+    """
+    name = printable(str(path))
+    try:
+        text = read_file(path, MOST_FILE, follow=True).decode()
+    except OSError as error:
+        raise ConfigError(f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"expected a text of openings, got {name}, which is not UTF-8") from None
+    found: dict[Opening, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if len(found) == count:
+            break
+        try:
+            opening = tuple(position(game, line.split()).history())
+        except ConfigError as error:
+            raise ConfigError(f"{name}, line {number}: {error}") from None
+        if opening in found:
+            raise ConfigError(f"{name}, line {number} is the opening of line {found[opening]} again: leave one out")
+        found[opening] = number
+    if count is not None and len(found) < count:
+        raise ConfigError(
+            f"{2 * count} matches begin with {count} openings, got {len(found)} in {name}: "
+            f"play {2 * len(found)} matches, or add openings"
+        )
+    return OpeningSet(tuple(found), f"{len(found)} openings of {name}")
+
+
+def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: int) -> OpeningSet:
+    """`count` random openings whose value is at most `config.bound` from a draw's, and that are not proven decided.
+
+    Raises:
+        ConfigError: not enough are found, or the judge tells no values.
+        AgentError: as `opening_set`.
+    """
+    judge = _judge(game, config.judge, seed)
+    found: list[Opening] = []
+    tried = 0
+    for opening in _different(game, config.plies, TRIES * count, seed):
+        tried += 1
+        if _is_balanced(game, judge, opening, config.bound):
+            found.append(opening)
+            if len(found) == count:
+                break
+    if len(found) < count:
+        raise ConfigError(
+            f"{count} openings of {config.plies} plies must have values from -{config.bound:g} to {config.bound:g}, "
+            f"got {len(found)} of {tried} tried: take more plies, a larger openings.bound or fewer matches"
+        )
+    who = config.judge or f"UBFM of {ITERATIONS} iterations over {PLAYOUTS} random playouts a state"
+    told = f"{config.plies} random plies of a value from -{config.bound:g} to {config.bound:g} by {who}; {tried} tried"
+    return OpeningSet(tuple(found), told)
+
+
+def require_openings(game: pyspiel.Game, openings: Sequence[Opening]) -> None:
+    """Check that matches can begin with these.
+
+    Raises:
+        ConfigError: an action is not legal where it stands, or ends the match.
+    """
+    for opening in openings:
+        position(game, map(str, opening))
+
+
+def _different(game: pyspiel.Game, plies: int, most: int, seed: int) -> Iterator[Opening]:
+    """Different random openings, until all or the most that may be tried are drawn."""
+    seen: set[Opening] = set()
+    rng = random.Random(seed)
+    for _ in range(most):
+        (opening,) = random_openings(game, 1, plies, rng)
+        if opening not in seen:
+            seen.add(opening)
+            yield opening
+
+
+def _is_balanced(game: pyspiel.Game, judge: Agent, opening: Opening, bound: float) -> bool:
+    state = game.new_initial_state()
+    for action in opening:
+        state.apply_action(action)
+    judge.restart()
+    result = judge.think(state)
+    return abs(result.value) <= bound and result.completion == 0
+
+
+def _judge(game: pyspiel.Game, word: str | None, seed: int) -> Agent:
+    if word is None:
+        return Agent(game, UBFM(game), MeanRolloutEvaluator(seed), budget=Budget(iterations=ITERATIONS))
+    bot = agents.make_bot(word, game, 0, seed)
+    if not isinstance(bot, agents.AthenanBot):
+        problem = f"must be an agent that tells values, a run or alphabeta, got {shown(word)}"
+        raise ConfigError.at("openings.judge", problem)
+    return bot.agent
+
+
+class MeanRolloutEvaluator:
+    """Values a state by the mean gain of `PLAYOUTS` random matches from it, which its history and `seed` decide."""
+
+    def __init__(self, seed: int) -> None:
+        self._evaluators = [RolloutEvaluator(Gain(), (seed * PLAYOUTS + i) % 2**64) for i in range(PLAYOUTS)]
+
+    def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
+        """Values float64 [N]."""
+        return np.asarray(np.mean([evaluator(states) for evaluator in self._evaluators], axis=0), np.float64)

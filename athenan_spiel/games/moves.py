@@ -1,0 +1,66 @@
+"""Moves as people write them: by name or number, from the initial position on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pyspiel
+
+from athenan_spiel.errors import ConfigError, nearest, shown
+
+LISTED = 10
+"""The number of legal moves that are shown where one is refused."""
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
+    """The state after `moves` from the initial one, each by its name or its number; a player is to move there.
+
+    Raises:
+        ConfigError: a move is not legal where it stands, or they end the match.
+    """
+    state = game.new_initial_state()
+    for number, move in enumerate(moves, 1):
+        if state.is_terminal():
+            raise ConfigError(
+                f"expected no move {number}, as the match has ended ({_returns(state)}); got {shown(move)}"
+            )
+        names = {action: state.action_to_string(state.current_player(), action) for action in state.legal_actions()}
+        action = move_called(move, names)
+        if action is None:
+            listed = ", ".join(list(names.values())[:LISTED])
+            rest = f" and {len(names) - LISTED} others" if len(names) > LISTED else ""
+            raise ConfigError(
+                f"expected a legal move as move {number}, got {shown(move)}{nearest(move, names.values())}; "
+                f"legal are {listed}{rest}"
+            )
+        state.apply_action(action)
+    if state.is_terminal():
+        raise ConfigError(f"expected a position with a move to play, got the end of the match: {_returns(state)}")
+    return state
+
+
+def move_names(state: pyspiel.State, actions: Iterable[int]) -> list[str]:
+    """The moves from `state` on, as OpenSpiel writes them."""
+    state = state.clone()
+    names = []
+    for action in actions:
+        names.append(state.action_to_string(state.current_player(), action))
+        state.apply_action(action)
+    return names
+
+
+def _returns(state: pyspiel.State) -> str:
+    return f"returns {', '.join(f'{worth:g}' for worth in state.returns())}"
+
+
+def move_called(answer: str, names: dict[int, str]) -> int | None:
+    """The action that is called `answer`: by its name, by its name in other capitals, or by its number."""
+    exact = [action for action, name in names.items() if name == answer]
+    loose = [action for action, name in names.items() if name.lower() == answer.lower()]
+    for found in (exact, loose):
+        if len(found) == 1:
+            return found[0]
+    return int(answer) if _NUMBER.fullmatch(answer) and int(answer) in names else None
