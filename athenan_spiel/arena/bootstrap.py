@@ -35,19 +35,24 @@ def percentile_interval(estimate: float, samples: NDArray[np.float64], confidenc
 
 
 def stratified_mean(
-    strata: Sequence[Sequence[float]], confidence: float, seed: int, resamples: int = RESAMPLES
+    strata: Sequence[Sequence[float]],
+    confidence: float,
+    seed: int,
+    *,
+    weights: Sequence[float] | None = None,
+    resamples: int = RESAMPLES,
 ) -> tuple[float, Interval | None]:
-    """The mean over strata, each with the same weight, of the means of their units, with its interval.
+    """The mean over strata of the means of their units, with its interval.
 
     Args:
         strata: the units of each; none is empty.
+        weights: of the strata, of sum 1; by default all the same.
 
     Returns:
         The estimate, and the interval, None where the resamples show no spread.
     """
-    rng = np.random.default_rng(seed)
-    sums = np.zeros(resamples + 1)
-    for units in strata:
-        sums += draws(rng, len(units), resamples) @ np.asarray(units, np.float64) / len(units)
-    means = sums / len(strata)
+    rng = np.random.default_rng(abs(seed))
+    means = np.zeros(resamples + 1)
+    for units, weight in zip(strata, weights or [1 / len(strata)] * len(strata), strict=True):
+        means += weight * (draws(rng, len(units), resamples) @ np.asarray(units, np.float64)) / len(units)
     return float(means[0]), percentile_interval(means[0], means[1:], confidence)

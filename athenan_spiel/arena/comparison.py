@@ -48,9 +48,9 @@ class Comparison:
             "contender": self.contender,
             "opponent": self.opponent,
             "matches": self.series.tally.matches,
-            "total": _tally_to_json(self.series.tally),
-            "as_first_player": _tally_to_json(self.series.as_player(0)),
-            "as_second_player": _tally_to_json(self.series.as_player(1)),
+            "total": tally_to_json(self.series.tally),
+            "as_first_player": tally_to_json(self.series.as_player(0)),
+            "as_second_player": tally_to_json(self.series.as_player(1)),
             "points": self.points.to_json(),
             "elo_difference": self.elo.to_json(),
             "openings": len(self.series.points_by_opening),
@@ -67,5 +67,6 @@ class Comparison:
         )
 
 
-def _tally_to_json(tally: Tally) -> dict[str, int]:
+def tally_to_json(tally: Tally) -> dict[str, int]:
+    """As JSON values."""
     return {"wins": tally.wins, "draws": tally.draws, "losses": tally.losses}

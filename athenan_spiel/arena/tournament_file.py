@@ -19,6 +19,7 @@ elo1 = 50
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,11 @@ def read_tournament(path: str | Path) -> Tournament:
         raise ConfigError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise ConfigError(f"{printable(str(path))} is not valid TOML: {error}") from None
-    return tournament_of(text, printable(str(path)))
+    tournament = tournament_of(text, printable(str(path)))
+    if (file := tournament.openings.file) is not None:
+        beside = str(Path(path).parent / file)
+        return dataclasses.replace(tournament, openings=dataclasses.replace(tournament.openings, file=beside))
+    return tournament
 
 
 def tournament_of(text: str, source: str) -> Tournament:
@@ -92,7 +97,11 @@ def _tournament(table: dict[str, Any]) -> Tournament:
         if key not in (*KEYS, *TABLES):
             hint = nearest(key, (*KEYS, *TABLES)) or f": expected one of {', '.join((*KEYS, *TABLES))}"
             raise SettingError((key,), f"is not a setting{hint}")
-    given: dict[str, Any] = {"name": _name(table), "games": _games(table), "agents": _agents(table, "agents")}
+    given: dict[str, Any] = {
+        "name": _name(table.get("name")),
+        "games": _games(table),
+        "agents": _agents(table, "agents"),
+    }
     if "pool" in table:
         given["pool"] = _agents(table, "pool")
     for key in ("limit", "anchor"):
@@ -118,20 +127,28 @@ def _settings(kind: type[Any], key: str, value: object) -> Any:
     return read_settings(kind, value, (key,))
 
 
-def _name(table: Mapping[str, Any]) -> str:
-    name = _text(("name",), table.get("name"))
-    require_name(name, ("name",))
+def usable_name(name: str) -> str:
+    """`name`, if a tournament can be called so, and its folder.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    try:
+        return _name(name)
+    except SettingError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _name(name: object) -> str:
+    name = _text(("name",), name)
+    _require_name(name, ("name",))
     if name[0] in "-." or any(sign in name for sign in "/\\"):
         raise SettingError(("name",), f"must hold no slash and not begin with a dash or a dot, got {shown(name)}")
     return name
 
 
-def require_name(name: str, path: KeyPath) -> None:
-    """Check what an agent, or a tournament, is called.
-
-    Raises:
-        SettingError: it is too long, or holds what cannot be printed.
-    """
+def _require_name(name: str, path: KeyPath) -> None:
+    """Check what an agent, or a tournament, is called: it is short, and can be printed."""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise SettingError(path, f"must be 1 to {LONGEST_NAME} printable characters, got {shown(name)}")
 
@@ -151,7 +168,7 @@ def _agents(table: Mapping[str, Any], key: str) -> dict[str, str]:
     value = table.get(key)
     if isinstance(value, Mapping):
         for name, word in value.items():
-            require_name(name, (key, name))
+            _require_name(name, (key, name))
             _text((key, name), word)
         return dict(value)
     found = named(_texts((key,), value))

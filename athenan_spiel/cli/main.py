@@ -18,6 +18,8 @@ COMMANDS = {
     "train": "train an agent on a game, into a run folder",
     "resume": "go on with a run exactly where it stopped",
     "eval": "let an agent play matches against others, and count",
+    "tournament": "let many agents meet, and rate them",
+    "replay": "show a match that was saved",
     "play": "play against an agent in the terminal",
     "gtp": "let an agent be spoken to by GTP, as front ends do",
     "experiment": "compare variants of the algorithms, from a file to tables and plots",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -97,6 +98,22 @@ def open_lock(path: Path) -> int:
         OSError: it cannot be opened, or is a link or no regular file.
     """
     return _open(path, os.O_RDWR | os.O_CREAT)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of the file `path`, made if need be; it ends with the process at the latest.
+
+    Raises:
+        BlockingIOError: another process holds it.
+        OSError: as `open_lock`.
+    """
+    descriptor = open_lock(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _open(path: str | os.PathLike[str], flags: int, *, follow: bool = False) -> int:

@@ -1,0 +1,283 @@
+"""What the matches of a tournament say: of each agent, of each two, and of all games together.
+
+1. An agent's points at a game are its share of all its matches, with Wilson's interval over (opponent, opening).
+2. Its rating is that of `bradley_terry`, its clusters the same.
+3. Of two that have met: wins, draws, losses, the interval over openings, the sign test and Wilcoxon's (`significance`),
+   and the sequential test where the tournament has one.
+4. The gain of using A rather than B (Cohen-Solal and Cazenave, *Minimax Strikes Back*, Definition 1) is half of
+   (w_A - l_A) - (w_B - l_B), w and l being shares of matches won and lost against the same opponents. It equals the
+   difference of their points. Here it is the mean over games of the mean over the opponents that both have met there,
+   with the stratified bootstrap: openings are drawn anew within each (game, opponent), the same for both.
+5. The mean over games of an agent's points has the stratified bootstrap over (game, opponent), too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from athenan_spiel.arena.bootstrap import stratified_mean
+from athenan_spiel.arena.bradley_terry import Meeting, Rating, ratings
+from athenan_spiel.arena.effort import Effort
+from athenan_spiel.arena.intervals import Interval, share_interval
+from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.arena.significance import binomial_p, wilcoxon_p
+from athenan_spiel.arena.sprt import SequentialTest
+from athenan_spiel.arena.tournament_settings import Tournament
+from athenan_spiel.play.series import Tally
+
+MOST_GAINS = 400
+"""Pairs of agents whose gains are told; of a larger field those of the best one alone."""
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """The matches of a pair at a game, seen from the contender."""
+
+    game: str
+    contender: str
+    opponent: str
+    as_first: Tally
+    as_second: Tally
+    points: Interval
+    binomial_p: float
+    wilcoxon_p: float
+    test: SequentialTest | None
+
+    @property
+    def tally(self) -> Tally:
+        """Over both colours."""
+        return self.as_first + self.as_second
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """An agent at a game."""
+
+    game: str
+    agent: str
+    tally: Tally
+    points: Interval
+    rating: Rating
+    effort: Effort
+    forfeits: int
+    resignations: int
+
+
+@dataclass(frozen=True)
+class MeanPoints:
+    """An agent's share of the points, mean over games; no interval where the bootstrap shows no spread."""
+
+    agent: str
+    games: int
+    estimate: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class GainResult:
+    """The gain of using one agent rather than another, of Definition 1.
+
+    Attributes:
+        estimate: in [-1, 1].
+        opponents: that both have met, over all games.
+    """
+
+    agent: str
+    other: str
+    estimate: float
+    interval: Interval | None
+    opponents: int
+
+
+class Standings:
+    """All that a tournament's matches say.
+
+    Args:
+        matches: in any order.
+        openings: where those of each game come from, in a sentence.
+        without_limit: names of agents that the tournament's limit does not bind.
+
+    Attributes:
+        pairs, agents, means, gains: the results; of agents and pairs without a match there are none.
+        reasons: why matches were forfeited: agent → how many, and the first reason.
+        lengths: plies of the matches of each game.
+    """
+
+    def __init__(
+        self,
+        tournament: Tournament,
+        matches: Iterable[SavedMatch],
+        openings: Mapping[str, str],
+        without_limit: Sequence[str] = (),
+    ) -> None:
+        self.tournament = tournament
+        self.openings = dict(openings)
+        self.without_limit = tuple(without_limit)
+        self.played = 0
+        self.lengths: dict[str, list[int]] = defaultdict(list)
+        self.reasons: dict[str, tuple[int, str]] = {}
+        self._points: dict[tuple[str, str, str], dict[tuple[int, int], float]] = defaultdict(dict)
+        self._effort: dict[tuple[str, str], Effort] = defaultdict(Effort)
+        self._lost_otherwise: dict[tuple[str, str, bool], int] = defaultdict(int)
+        for match in matches:
+            self._add(match)
+        at = itertools.product(tournament.games, tournament.pairs())
+        self.pairs = [self._pair(game, *pair) for game, pair in at if (game, *pair) in self._points]
+        self.agents = [result for game in tournament.games for result in self._agents(game)]
+        self.means = self._means() if len(tournament.games) > 1 else []
+        self.gains = self._gains()
+
+    @property
+    def complete(self) -> bool:
+        """Whether no match is left: each pair has played all, or its sequential test has decided."""
+        played = {(pair.game, pair.contender, pair.opponent): pair for pair in self.pairs}
+        for key in ((game, *pair) for game in self.tournament.games for pair in self.tournament.pairs()):
+            pair = played.get(key)
+            if pair is None:
+                return False
+            decided = pair.test is not None and pair.test.verdict is not None
+            if pair.tally.matches < self.tournament.matches and not decided:
+                return False
+        return True
+
+    def _add(self, match: SavedMatch) -> None:
+        contender, opponent = match.agents
+        result = match.result
+        self.played += 1
+        self.lengths[match.game].append(len(result.history))
+        key = (match.game, contender, opponent)
+        self._points[key][match.number, match.colour] = result.points(match.colour)
+        for player_id, name in enumerate(match.players):
+            self._effort[match.game, name].add(result, player_id)
+        if (forfeit := result.forfeit) is not None:
+            name = match.players[forfeit.player_id]
+            self._lost_otherwise[match.game, name, forfeit.resigned] += 1
+            if not forfeit.resigned:
+                count, reason = self.reasons.get(name, (0, forfeit.reason))
+                self.reasons[name] = (count + 1, reason)
+
+    def _by_opening(self, key: tuple[str, str, str]) -> dict[int, list[float]]:
+        """The contender's points in the matches of each opening, by its number."""
+        found: dict[int, list[float]] = {}
+        for (number, _), points in sorted(self._points[key].items()):
+            found.setdefault(number, []).append(points)
+        return found
+
+    def _pair(self, game: str, contender: str, opponent: str) -> PairResult:
+        key = (game, contender, opponent)
+        tallies = [_tally(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
+        openings = self._by_opening(key)
+        both = tallies[0] + tallies[1]
+        test = None
+        if self.tournament.sequential is not None:
+            test = SequentialTest(self.tournament.sequential.sprt())
+            for number, points in openings.items():
+                for one in points:
+                    test.add(number, one)
+        return PairResult(
+            game=game,
+            contender=contender,
+            opponent=opponent,
+            as_first=tallies[0],
+            as_second=tallies[1],
+            points=share_interval(openings.values(), self.tournament.confidence),
+            binomial_p=binomial_p(both.wins, both.losses),
+            wilcoxon_p=wilcoxon_p([sum(p) - len(p) / 2 for p in openings.values()]),
+            test=test,
+        )
+
+    def _clusters(self, game: str, agent: str) -> dict[str, dict[int, list[float]]]:
+        """An agent's points in the matches of each opening, by opponent and number."""
+        found: dict[str, dict[int, list[float]]] = {}
+        for key in self._points:
+            if key[0] == game and agent in key[1:]:
+                other = key[2] if key[1] == agent else key[1]
+                openings = self._by_opening(key)
+                mine = key[1] == agent
+                found[other] = {n: [p if mine else 1 - p for p in points] for n, points in openings.items()}
+        return found
+
+    def _agents(self, game: str) -> list[AgentResult]:
+        """The agents at a game, the best first."""
+        meetings = [
+            Meeting(key[1], key[2], tuple(points))
+            for key in self._points
+            if key[0] == game
+            for points in self._by_opening(key).values()
+        ]
+        names = [name for name in self.tournament.words if any(name in (m.a, m.b) for m in meetings)]
+        if not names:
+            return []
+        anchor = self.tournament.anchor if self.tournament.anchor in names else None
+        found = []
+        for rating in ratings(names, meetings, confidence=self.tournament.confidence, anchor=anchor):
+            clusters = [p for openings in self._clusters(game, rating.name).values() for p in openings.values()]
+            found.append(
+                AgentResult(
+                    game=game,
+                    agent=rating.name,
+                    tally=_tally(itertools.chain.from_iterable(clusters)),
+                    points=share_interval(clusters, self.tournament.confidence),
+                    rating=rating,
+                    effort=self._effort[game, rating.name],
+                    forfeits=self._lost_otherwise[game, rating.name, False],
+                    resignations=self._lost_otherwise[game, rating.name, True],
+                )
+            )
+        return found
+
+    def _means(self) -> list[MeanPoints]:
+        found = []
+        for name in self.tournament.words:
+            at = {game: self._clusters(game, name) for game in self.tournament.games}
+            games = [strata for strata in at.values() if strata]
+            if games:
+                units = [[[float(np.mean(p)) for p in s.values()] for s in strata.values()] for strata in games]
+                estimate, interval = self._bootstrap(units)
+                found.append(MeanPoints(name, len(games), estimate, interval))
+        return sorted(found, key=lambda mean: -mean.estimate)
+
+    def _gains(self) -> list[GainResult]:
+        """The gains of each over each other one that have common opponents; of a large field, of the best alone."""
+        order = [r.agent for r in self.means] or list(dict.fromkeys(r.agent for r in self.agents))
+        pairs = list(itertools.combinations(order, 2))
+        if len(pairs) > MOST_GAINS:
+            pairs = [pair for pair in pairs if pair[0] == order[0]]
+        at = {(game, name): self._clusters(game, name) for game in self.tournament.games for name in order}
+        found = []
+        for agent, other in pairs:
+            games = []
+            for game in self.tournament.games:
+                mine, theirs = at[game, agent], at[game, other]
+                strata = [_differences(mine[o], theirs[o]) for o in mine if o in theirs]
+                games.append([units for units in strata if units])
+            games = [strata for strata in games if strata]
+            if games:
+                estimate, interval = self._bootstrap(games)
+                found.append(GainResult(agent, other, estimate, interval, sum(map(len, games))))
+        return found
+
+    def _bootstrap(self, games: Sequence[Sequence[Sequence[float]]]) -> tuple[float, Interval | None]:
+        """The mean over games of the mean over their strata."""
+        weights = [1 / (len(games) * len(strata)) for strata in games for _ in strata]
+        units = [stratum for strata in games for stratum in strata]
+        return stratified_mean(units, self.tournament.confidence, self.tournament.seed, weights=weights)
+
+
+def _differences(mine: Mapping[int, Sequence[float]], theirs: Mapping[int, Sequence[float]]) -> list[float]:
+    """Of each opening that both have played to its end, the difference of the mean points."""
+    return [
+        float(np.mean(points) - np.mean(theirs[number]))
+        for number, points in mine.items()
+        if len(points) == len(theirs.get(number, ())) == 2
+    ]
+
+
+def _tally(points: Iterable[float]) -> Tally:
+    values = list(points)
+    return Tally(values.count(1.0), values.count(0.5), values.count(0.0))

@@ -1,0 +1,293 @@
+"""A tournament from start to end: its agents, its openings, its matches, its report.
+
+Promises:
+
+1. Everything that can be known to go wrong is said before the first match: agents that do not exist, do not play a game
+   or are named twice, engines that do not answer, openings that are not legal, a folder of another tournament.
+2. Colours and openings are balanced exactly: each pair plays each opening with both colours, the same openings as all
+   other pairs at that game.
+3. A match that is written is never played again, whatever ended the process. A match depends on its players, its
+   number and its opening, not on which others were played before, for agents that can play many matches side by side;
+   others keep what they keep from match to match.
+4. An agent that fails loses that match, and the tournament goes on.
+5. Where a sequential test decides, a pair ends; matches that were under way then are counted in the tables, and not in
+   the test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agents import AgentWord, parse_word
+from athenan_spiel.arena.contestant import Contestant
+from athenan_spiel.arena.equal_limit import Limited, limited
+from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_openings
+from athenan_spiel.arena.pictures import require_matplotlib
+from athenan_spiel.arena.processes import Encounter, play_all
+from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.arena.sprt import SequentialTest
+from athenan_spiel.arena.standings import Standings
+from athenan_spiel.arena.tournament_folder import MatchKey, TournamentFolder, key_of
+from athenan_spiel.arena.tournament_plots import plot_files
+from athenan_spiel.arena.tournament_report import report_files
+from athenan_spiel.arena.tournament_settings import Tournament
+from athenan_spiel.errors import AthenanError, ConfigError, shown
+from athenan_spiel.games import load_game
+from athenan_spiel.play.match import MatchResult
+from athenan_spiel.play.series import Fixture, sides_by_agent
+
+
+@dataclass(frozen=True)
+class PairAt:
+    """Two agents at a game."""
+
+    game: str
+    contender: str
+    opponent: str
+
+
+Progress = Callable[[int, int], None]
+"""Told how many matches are played, and of how many."""
+
+
+class Entrants:
+    """The agents of a tournament by name, each under its limit, and the games.
+
+    Args:
+        allow_code: outcomes "module:name" of one's own that runs may name.
+
+    Raises:
+        ConfigError: a person is among the agents, or a game is for one player.
+        AthenanError: a game, a word or the limit is none.
+    """
+
+    def __init__(self, tournament: Tournament, allow_code: Sequence[str] = ()) -> None:
+        self.tournament = tournament
+        self.games = {spec: load_game(spec) for spec in tournament.games}
+        for spec, game in self.games.items():
+            if game.num_players() != 2:
+                raise ConfigError.at("games", f"must be for two players, got {shown(spec)}: use `athenan eval`")
+        self.limit: Limited | None = None
+        words: Mapping[str, str] = tournament.words
+        parsed = {name: _word(name, word) for name, word in words.items()}
+        if tournament.limit is not None:
+            self.limit = limited(words, tournament.limit)
+            parsed = {name: _word(name, word) for name, word in self.limit.words.items()}
+        self.words = {name: word.allowing(allow_code) for name, word in parsed.items()}
+
+    def checkpoints(self) -> dict[str, str]:
+        """Which checkpoint the agents that are runs play with.
+
+        Raises:
+            CheckpointError: there is none.
+        """
+        from athenan_spiel.training.loading import checkpoint_path  # torch comes with it
+
+        found = {}
+        for name, word in self.words.items():
+            if word.bot == "athenan":
+                matches = word.params.get("matches")
+                path = checkpoint_path(str(word.params["checkpoint"]), matches if isinstance(matches, int) else None)
+                found[name] = path.name
+        return found
+
+    def loaded(self) -> dict[tuple[str, str], Contestant]:
+        """The agents ready to play, by game and name.
+
+        Raises:
+            AthenanError: one cannot be made, or does not play a game; the message names it.
+        """
+        found = {}
+        for spec, game in self.games.items():
+            for index, (name, word) in enumerate(self.words.items()):
+                with naming(name):
+                    found[spec, name] = Contestant(word, game, self.tournament.seed + index)
+        return found
+
+
+def _word(name: str, text: str) -> AgentWord:
+    with naming(name):
+        word = parse_word(text)
+    if word.is_human:
+        raise ConfigError.at("agents", f"must play by themselves, got {shown(text)}: use `athenan play`")
+    return word
+
+
+@contextlib.contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Let an error within say which agent it is about."""
+    try:
+        yield
+    except AthenanError as error:
+        raise type(error)(f"agent {shown(name)}: {error}") from None
+
+
+def run_tournament(
+    tournament: Tournament,
+    path: str | os.PathLike[str],
+    *,
+    matches_at_once: int | None = None,
+    progress: Progress = lambda done, total: None,
+    allow_code: Sequence[str] = (),
+    check: bool = False,
+) -> Standings | None:
+    """Play what is left of a tournament in the folder `path`, and write its report.
+
+    Args:
+        matches_at_once: matches that are played at once; none: as the machine and the agents let it.
+        progress: told before the first match and after each.
+        allow_code: outcomes "module:name" of one's own that runs may name.
+        check: only look for what is wrong; nothing is written, and None comes back.
+
+    Raises:
+        AthenanError: what is found wrong before the first match.
+        ArenaError: the folder is another tournament's, damaged or in use, or cannot be written.
+        ExperimentError: a process ended by itself, or matplotlib is missing.
+        KeyboardInterrupt: Ctrl-C; the matches that have ended are written.
+    """
+    require_matplotlib()
+    entrants = Entrants(tournament, allow_code)
+    folder = TournamentFolder(path, tournament, entrants.checkpoints())
+    known = folder.openings()
+    contestants = entrants.loaded()
+    if check:
+        _openings(entrants, known)
+        return None
+    with folder.locked():
+        known = folder.openings()  # another process may have begun it since
+        openings = _openings(entrants, known)
+        if known is None:
+            folder.begin(openings)
+        folder.mend()
+        _play(entrants, contestants, openings, folder, matches_at_once, progress)
+        return write_report(entrants, folder, openings)
+
+
+def report_tournament(
+    tournament: Tournament, path: str | os.PathLike[str], allow_code: Sequence[str] = ()
+) -> Standings:
+    """Write the report of what the folder `path` holds, be it all or not.
+
+    Raises:
+        ConfigError: nothing was begun there.
+        AthenanError: as `run_tournament`.
+    """
+    require_matplotlib()
+    entrants = Entrants(tournament, allow_code)
+    folder = TournamentFolder(path, tournament, entrants.checkpoints())
+    openings = folder.openings()
+    if openings is None:
+        raise ConfigError(f"expected the folder of a tournament, got {str(folder.path)!r}, where none was begun")
+    return write_report(entrants, folder, openings)
+
+
+def write_report(entrants: Entrants, folder: TournamentFolder, openings: Mapping[str, OpeningSet]) -> Standings:
+    """Write tables and plots from the matches that are in the folder."""
+    without = () if entrants.limit is None else entrants.limit.without
+    told = {game: one.told for game, one in openings.items()}
+    standings = Standings(entrants.tournament, folder.matches(openings), told, without)
+    for name, content in (report_files(standings) | plot_files(standings)).items():
+        folder.write(name, content)
+    return standings
+
+
+def _openings(entrants: Entrants, known: Mapping[str, OpeningSet] | None) -> dict[str, OpeningSet]:
+    """The openings of each game: those that were written down, or chosen now; what a file says must be the same."""
+    tournament = entrants.tournament
+    found = dict(known or {})
+    for spec, game in entrants.games.items():
+        if known is None or tournament.openings.kind != "balanced":
+            found[spec] = opening_set(game, tournament.openings, tournament.matches // 2, tournament.seed)
+            if known is not None and known[spec].openings != found[spec].openings:
+                raise ConfigError.at("openings", f"of {spec} are other ones now than when the tournament began")
+        else:
+            require_openings(game, found[spec].openings)
+    return found
+
+
+def _play(
+    entrants: Entrants,
+    contestants: Mapping[tuple[str, str], Contestant],
+    openings: Mapping[str, OpeningSet],
+    folder: TournamentFolder,
+    matches_at_once: int | None,
+    progress: Progress,
+) -> None:
+    tournament = entrants.tournament
+    tests = _Tests(tournament)
+    played: set[MatchKey] = set()
+    for match in folder.matches(openings):
+        played.add(key_of(match))
+        tests.add(match)
+    at = [PairAt(game, *pair) for game in tournament.games for pair in tournament.pairs()]
+    left = [(one, [f for f in fixtures_of(openings[one.game]) if _key(one, f) not in played]) for one in at]
+    left = [(one, matches) for one, matches in left if matches and tests.wanted(one)]
+    encounters = [
+        Encounter(
+            entrants.games[one.game],
+            sides_by_agent([contestants[one.game, name].players for name in (one.contender, one.opponent)]),
+            matches,
+        )
+        for one, matches in left
+    ]
+    done, total = len(played), tournament.match_count()
+    progress(done, total)
+
+    def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
+        nonlocal done
+        one = left[index][0]
+        match = _saved(entrants, one, fixture, result)
+        folder.append(match)
+        tests.add(match)
+        done += 1
+        progress(done, total)
+
+    if encounters:
+        play_all(
+            encounters,
+            on_result,
+            forfeits=True,
+            at_once=matches_at_once,
+            wanted=lambda index: tests.wanted(left[index][0]),
+        )
+
+
+def fixtures_of(openings: OpeningSet) -> list[Fixture]:
+    """The matches of a pair: each opening with both colours."""
+    return [Fixture(2 * i + c, i, c, opening) for i, opening in enumerate(openings.openings) for c in (0, 1)]
+
+
+def _key(one: PairAt, fixture: Fixture) -> MatchKey:
+    return one.game, one.contender, one.opponent, fixture.number, fixture.colour
+
+
+def _saved(entrants: Entrants, one: PairAt, fixture: Fixture, result: MatchResult) -> SavedMatch:
+    return SavedMatch(
+        game=one.game,
+        agents=(one.contender, one.opponent),
+        words=tuple(entrants.words[name].text for name in (one.contender, one.opponent)),
+        colour=fixture.colour,
+        number=fixture.number,
+        seed=entrants.tournament.seed,
+        result=result,
+    )
+
+
+class _Tests:
+    """The sequential tests of all pairs, if the tournament has any."""
+
+    def __init__(self, tournament: Tournament) -> None:
+        self._config = tournament.sequential
+        self._tests: dict[PairAt, SequentialTest] = {}
+
+    def add(self, match: SavedMatch) -> None:
+        if self._config is not None:
+            one = PairAt(match.game, *match.agents)
+            test = self._tests.setdefault(one, SequentialTest(self._config.sprt()))
+            test.add(match.number, match.result.points(match.colour))
+
+    def wanted(self, one: PairAt) -> bool:
+        return one not in self._tests or self._tests[one].verdict is None

@@ -1,0 +1,324 @@
+"""The tables of a tournament: Markdown for people, CSV and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from athenan_spiel.arena.bradley_terry import PRIOR
+from athenan_spiel.arena.comparison import tally_to_json
+from athenan_spiel.arena.intervals import Interval
+from athenan_spiel.arena.ratings import elo_difference
+from athenan_spiel.arena.standings import AgentResult, PairResult, Standings
+from athenan_spiel.arena.tables import csv_text, markdown_table
+
+MOST_COLUMNS = 30
+"""Agents of a crosstable; a larger one can be read from pairs.csv."""
+
+
+def report_files(standings: Standings) -> dict[str, str]:
+    """The report's texts by file name."""
+    table = to_json(standings)
+    return {
+        "report.md": markdown(standings),
+        "report.json": json.dumps(table, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        "agents.csv": csv_text([_flat(row) for row in table["agents"]]),
+        "pairs.csv": csv_text([_flat(row) for row in table["pairs"]]),
+        "gains.csv": csv_text([_flat(row) for row in table["gains"]]),
+    }
+
+
+def to_json(standings: Standings) -> dict[str, Any]:
+    """All results as JSON values."""
+    tournament = standings.tournament
+    return {
+        "tournament": tournament.to_json(),
+        "complete": standings.complete,
+        "matches": standings.played,
+        "openings": standings.openings,
+        "without_limit": list(standings.without_limit),
+        "prior_draws": PRIOR,
+        "agents": [_agent_json(result) for result in standings.agents],
+        "pairs": [_pair_json(result) for result in standings.pairs],
+        "means": [
+            {"agent": m.agent, "games": m.games, "points": m.estimate, "interval": _interval_json(m.interval)}
+            for m in standings.means
+        ],
+        "gains": [
+            {
+                "agent": gain.agent,
+                "rather_than": gain.other,
+                "gain": gain.estimate,
+                "interval": _interval_json(gain.interval),
+                "opponents": gain.opponents,
+            }
+            for gain in standings.gains
+        ],
+        "plies": {game: _lengths(lengths) for game, lengths in standings.lengths.items()},
+        "forfeits": {name: {"matches": count, "first": why} for name, (count, why) in standings.reasons.items()},
+    }
+
+
+def markdown(standings: Standings) -> str:
+    """The report: what was played and how, ratings, crosstable, pairs, gains, what the agents spent."""
+    tournament = standings.tournament
+    parts = [f"# {tournament.name}"]
+    if not standings.complete:
+        parts.append("**Not finished: some matches are missing.**")
+    parts += [_about(standings), _agents_of(standings)]
+    if standings.means:
+        parts += ["## Mean over games", _MEANS.format(confidence=f"{tournament.confidence:.0%}"), _means(standings)]
+    for game in tournament.games:
+        results = [result for result in standings.agents if result.game == game]
+        if results:
+            parts += [f"## {game}", *_game_parts(standings, game, results)]
+    if standings.gains:
+        parts += ["## Gains", _GAINS, _gains(standings)]
+    for name, (count, reason) in standings.reasons.items():
+        parts.append(f"{_code(name)} forfeited {count} matches, the first as {_code(reason)}.")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+_MEANS = "Share of the points; in parentheses the {confidence} interval by the stratified bootstrap over openings."
+_GAINS = (
+    "The gain of using one agent rather than another is half of (w - l) of the one minus (w - l) of the other, in "
+    "percentage points, against the opponents that both have met; w and l are the shares of matches won and lost "
+    "(*Minimax Strikes Back*, Definition 1)."
+)
+
+
+def _about(standings: Standings) -> str:
+    tournament = standings.tournament
+    meets = "each meets each agent of the pool" if tournament.pool else "each meets each other"
+    words = [
+        f"{len(tournament.words)} agents, {meets} at {len(tournament.games)} game{'s'[: len(tournament.games) > 1]}; "
+        f"{standings.played:,} matches, half of each pair's with each colour.",
+        _stopping(standings),
+        f"Openings, each with both colours and the same for all pairs: {_openings(standings)}.",
+    ]
+    if tournament.limit is not None:
+        without = ", ".join(map(_code, standings.without_limit))
+        words.append(f"All think {tournament.limit} a move" + (f", but for {without}." if without else "."))
+    words.append(
+        f"Points: a win is 1, a draw 1/2, with the {tournament.confidence:.0%} interval of Wilson over openings. "
+        f"Ratings: the model of Bradley and Terry in Elo points, with a prior of {PRIOR:g} drawn match for each pair "
+        f"that has met; 0 is {'the mean' if tournament.anchor is None else _code(tournament.anchor)}."
+    )
+    return " ".join(words)
+
+
+def _openings(standings: Standings) -> str:
+    """Where the openings come from; by game where that differs."""
+    told = standings.openings
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return "; ".join(f"{game}: {one}" for game, one in told.items())
+
+
+def _stopping(standings: Standings) -> str:
+    """When a pair has played enough: what was declared."""
+    tournament = standings.tournament
+    if tournament.sequential is None:
+        return f"Each pair plays {tournament.matches} matches, as declared before the first."
+    return (
+        f"Each pair plays until its sequential test decides ({tournament.sequential.sprt()}), at most "
+        f"{tournament.matches} matches; points of pairs that have stopped so say somewhat too much."
+    )
+
+
+def _agents_of(standings: Standings) -> str:
+    pool = standings.tournament.pool
+    named = {name: word for name, word in standings.tournament.words.items() if name != word}
+    if not named:
+        return ""
+    rows = [[_code(name), _code(word), "pool" if name in pool else ""] for name, word in named.items()]
+    return markdown_table(["agent", "word", ""], rows)
+
+
+def _means(standings: Standings) -> str:
+    rows = [[_code(m.agent), str(m.games), _share(m.estimate, m.interval)] for m in standings.means]
+    return markdown_table(["agent", "games", "points"], rows)
+
+
+def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult]) -> list[str]:
+    parts = [ratings_table(results)]
+    if results[0].rating.elo is None:
+        parts.append("No chain of matches joins all agents yet, so there are no ratings.")
+    else:
+        parts.append(f"![](ratings-{1 + standings.tournament.games.index(game)}.png)")
+    names = [result.agent for result in results]
+    if len(names) <= MOST_COLUMNS:
+        parts += ["The row's share of the points against the column:", _crosstable(standings, game, names)]
+    pairs = [pair for pair in standings.pairs if pair.game == game]
+    plies = _lengths(standings.lengths[game])
+    return [
+        *parts,
+        "### Pairs",
+        "p-values, two-sided: the sign test of won and lost matches, and Wilcoxon's signed-rank test over openings.",
+        _pairs(pairs),
+        "### What the agents spent",
+        f"Matches took {plies['mean']:.1f} plies on average, {plies['least']} to {plies['most']}.",
+        _efforts(results),
+    ]
+
+
+def ratings_table(results: Sequence[AgentResult]) -> str:
+    """The agents at a game in Markdown: ratings, results and points with their intervals."""
+    rows = [
+        [
+            _code(r.agent),
+            _elo(r.rating.elo, r.rating.interval),
+            str(r.tally.matches),
+            f"{r.tally.wins}",
+            f"{r.tally.draws}",
+            f"{r.tally.losses}",
+            _share(r.points.estimate, r.points),
+            str(r.forfeits),
+            str(r.resignations),
+        ]
+        for r in results
+    ]
+    return markdown_table(
+        ["agent", "rating", "matches", "won", "drawn", "lost", "points", "forfeited", "resigned"], rows
+    )
+
+
+def _crosstable(standings: Standings, game: str, names: Sequence[str]) -> str:
+    shares: dict[tuple[str, str], float] = {}
+    for pair in standings.pairs:
+        if pair.game == game:
+            shares[pair.contender, pair.opponent] = pair.points.estimate
+            shares[pair.opponent, pair.contender] = 1 - pair.points.estimate
+    rows = [
+        [_code(row), *(f"{shares[row, column]:.1%}" if (row, column) in shares else "" for column in names)]
+        for row in names
+    ]
+    return markdown_table(["", *map(_code, names)], rows)
+
+
+def _pairs(pairs: Sequence[PairResult]) -> str:
+    tested = any(pair.test is not None for pair in pairs)
+    rows = [
+        [
+            f"{_code(pair.contender)} – {_code(pair.opponent)}",
+            f"{pair.tally.wins}/{pair.tally.draws}/{pair.tally.losses}",
+            f"{pair.as_first.points:.1%}" if pair.as_first.matches else "",
+            f"{pair.as_second.points:.1%}" if pair.as_second.matches else "",
+            _share(pair.points.estimate, pair.points),
+            f"{pair.binomial_p:.2g}",
+            f"{pair.wilcoxon_p:.2g}",
+            *([_verdict(pair)] if tested else []),
+        ]
+        for pair in pairs
+    ]
+    header = ["pair", "won/drawn/lost", "as first", "as second", "points", "sign test", "Wilcoxon"]
+    return markdown_table([*header, *(["SPRT"] if tested else [])], rows)
+
+
+def _verdict(pair: PairResult) -> str:
+    assert pair.test is not None, "the tournament has tests"
+    return f"{pair.test.verdict or 'undecided'} after {2 * pair.test.openings}, LLR {pair.test.llr:+.2f}"
+
+
+def _efforts(results: Sequence[AgentResult]) -> str:
+    rows = []
+    for result in results:
+        spent = result.effort.to_json()
+        moves = max(1, spent["moves"])
+        times = [spent[f"seconds_{name}"] for name in ("mean", "99_percent", "longest")]
+        rows.append(
+            [
+                _code(result.agent),
+                f"{spent['moves']:,}",
+                *("" if seconds is None else f"{1000 * seconds:,.1f}" for seconds in times),
+                f"{spent['states_valued'] / moves:,.0f}" if spent["states_valued"] else "",
+                f"{spent['network_calls'] / moves:,.1f}" if spent["network_calls"] else "",
+            ]
+        )
+    header = ["agent", "moves", "ms a move", "99 %", "longest", "states valued a move", "calls a move"]
+    return markdown_table(header, rows)
+
+
+def _gains(standings: Standings) -> str:
+    rows = []
+    for gain in standings.gains:
+        ends = "" if gain.interval is None else f" ({100 * gain.interval.low:+.1f} to {100 * gain.interval.high:+.1f})"
+        versus = f"{_code(gain.agent)} rather than {_code(gain.other)}"
+        rows.append([versus, f"{100 * gain.estimate:+.1f}{ends}", str(gain.opponents)])
+    return markdown_table(["using", "gain", "opponents"], rows)
+
+
+def _agent_json(result: AgentResult) -> dict[str, Any]:
+    rating = result.rating
+    return {
+        "game": result.game,
+        "agent": result.agent,
+        "rating": rating.elo,
+        "rating_interval": _interval_json(rating.interval),
+        "matches": result.tally.matches,
+        **tally_to_json(result.tally),
+        "points": result.points.estimate,
+        "points_interval": _interval_json(result.points),
+        "forfeits": result.forfeits,
+        "resignations": result.resignations,
+        **result.effort.to_json(),
+    }
+
+
+def _pair_json(pair: PairResult) -> dict[str, Any]:
+    return {
+        "game": pair.game,
+        "contender": pair.contender,
+        "opponent": pair.opponent,
+        "matches": pair.tally.matches,
+        **tally_to_json(pair.tally),
+        "as_first_player": tally_to_json(pair.as_first),
+        "as_second_player": tally_to_json(pair.as_second),
+        "points": pair.points.estimate,
+        "points_interval": _interval_json(pair.points),
+        "elo_difference": pair.points.mapped(elo_difference).to_json(),
+        "binomial_p": pair.binomial_p,
+        "wilcoxon_p": pair.wilcoxon_p,
+        "sprt": None if pair.test is None else pair.test.to_json(),
+    }
+
+
+def _interval_json(interval: Interval | None) -> dict[str, float] | None:
+    if interval is None:
+        return None
+    return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
+
+
+def _lengths(lengths: Sequence[int]) -> dict[str, float]:
+    return {"mean": float(np.mean(lengths)), "least": min(lengths), "most": max(lengths)}
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row in which what lies in a table within it has a column of its own."""
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}_{inner}": x for inner, x in _flat(value).items()}
+        elif value is not None or not key.endswith(("interval", "sprt")):
+            flat[key] = value
+    return flat
+
+
+def _share(estimate: float, interval: Interval | None) -> str:
+    ends = "" if interval is None else f" ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
+    return f"{estimate:.1%}{ends}"
+
+
+def _elo(elo: float | None, interval: Interval | None) -> str:
+    if elo is None:
+        return ""
+    return f"{elo:+.0f}" + ("" if interval is None else f" ({interval.low:+.0f} to {interval.high:+.0f})")
+
+
+def _code(name: str) -> str:
+    """A name as Markdown shows it as it stands."""
+    fence = "``" if "`" in name else "`"
+    return f"{fence}{name}{fence}"
