@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from athenan_spiel.arena.effort import Effort, effort_of
 from athenan_spiel.arena.intervals import Interval, points_interval
 from athenan_spiel.arena.ratings import elo_difference
+from athenan_spiel.arena.significance import binomial_p, wilcoxon_p
+from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.play.series import Series, Tally
 
 
@@ -18,12 +21,14 @@ class Comparison:
         contender, opponent: their names, such as the agent words of the command line.
         series: their matches.
         confidence: of the intervals.
+        test: the sequential test by which the series was stopped, if there was one.
     """
 
     contender: str
     opponent: str
     series: Series
     confidence: float = 0.95
+    test: SequentialTest | None = None
 
     @property
     def points(self) -> Interval:
@@ -35,6 +40,21 @@ class Comparison:
         """By how many Elo points the contender is ahead; infinite where it won or lost everything."""
         return self.points.mapped(elo_difference)
 
+    @property
+    def binomial_p(self) -> float:
+        """The p-value of the sign test of won and lost matches (`significance`)."""
+        return binomial_p(self.series.wins, self.series.losses)
+
+    @property
+    def wilcoxon_p(self) -> float:
+        """The p-value of Wilcoxon's signed-rank test of the points of each opening (`significance`)."""
+        return wilcoxon_p([sum(points) - len(points) / 2 for points in self.series.points_by_opening.values()])
+
+    def efforts(self) -> tuple[Effort, Effort]:
+        """What the contender and the opponent have spent."""
+        both = list(zip(self.series.results, self.series.colours, strict=True))
+        return effort_of(both), effort_of((result, 1 - colour) for result, colour in both)
+
     def forfeited(self) -> list[tuple[str, int, str]]:
         """Who forfeited matches: its name, how many, and the reason of the first."""
         both = zip((self.contender, self.opponent), self.series.forfeits(), strict=True)
@@ -44,6 +64,7 @@ class Comparison:
         """As JSON values."""
         seconds = self.series.seconds
         ours, theirs = self.series.forfeits()
+        plies = [len(result.history) for result in self.series.results]
         return {
             "contender": self.contender,
             "opponent": self.opponent,
@@ -56,6 +77,14 @@ class Comparison:
             "openings": len(self.series.points_by_opening),
             "seconds": {"contender": seconds[0], "opponent": seconds[1]},
             "forfeits": {"contender": ours, "opponent": theirs},
+            "wins_minus_losses": (self.series.wins - self.series.losses) / self.series.tally.matches,
+            "binomial_p": self.binomial_p,
+            "wilcoxon_p": self.wilcoxon_p,
+            "sprt": None if self.test is None else self.test.to_json(),
+            "moves": {
+                name: effort.to_json() for name, effort in zip(("contender", "opponent"), self.efforts(), strict=True)
+            },
+            "plies": {"mean": sum(plies) / len(plies), "least": min(plies), "most": max(plies)},
         }
 
     def __str__(self) -> str:

@@ -10,17 +10,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyspiel
 
-from athenan_spiel.errors import ArenaError, AthenanError, shown
+from athenan_spiel.errors import ArenaError, AthenanError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.play.series import Fixture
 from athenan_spiel.system.files import parse_json
 from athenan_spiel.system.json_fields import MOST_NUMBER, Fields
 from athenan_spiel.system.line_file import LineFile
@@ -177,6 +179,39 @@ class SavedMatch:
             raise ArenaError(f"its actions leave the match at {self.game!r} open, got a result of {returns}")
         elif list(state.returns()) != returns:
             raise ArenaError(f"its actions return {list(state.returns())} at {self.game!r}, got {returns}")
+
+
+class MatchWriter:
+    """A new file to which matches of one game are added as they end.
+
+    Args:
+        path: of the file, which is made with the first match.
+        seed: of the series.
+
+    Raises:
+        ConfigError: there is something of that name, or it cannot be made.
+    """
+
+    def __init__(self, path: str, game: pyspiel.Game, seed: int) -> None:
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+            os.unlink(path)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ConfigError(f"matches are saved into a new file, got {shown(path)}: {reason}") from None
+        self._file = LineFile(Path(path), MOST_BYTES, MOST_LINE)
+        self._game = str(game)
+        self._seed = seed
+
+    def add(self, words: Sequence[str], fixture: Fixture, result: MatchResult) -> None:
+        """Add a match of these agents, the contender first.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        names = tuple(words)
+        match = SavedMatch(self._game, names, names, fixture.colour, fixture.number, self._seed, result)
+        self._file.append([match.to_json()])
 
 
 def read_matches(path: Path, *, follow: bool = True) -> Iterator[SavedMatch]:

@@ -20,6 +20,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from agents import AgentWord, parse_word
 from athenan_spiel.arena.contestant import Contestant
@@ -37,7 +38,7 @@ from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import AthenanError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import MatchResult
-from athenan_spiel.play.series import Fixture, sides_by_agent
+from athenan_spiel.play.series import Fixture, fixtures_of, sides_by_agent
 
 
 @dataclass(frozen=True)
@@ -84,14 +85,15 @@ class Entrants:
         Raises:
             CheckpointError: there is none.
         """
-        from athenan_spiel.training.loading import checkpoint_path  # torch comes with it
+        from athenan_spiel.training.checkpoints import read_header  # torch comes with it
+        from athenan_spiel.training.loading import checkpoint_path
 
         found = {}
         for name, word in self.words.items():
             if word.bot == "athenan":
-                matches = word.params.get("matches")
-                path = checkpoint_path(str(word.params["checkpoint"]), matches if isinstance(matches, int) else None)
-                found[name] = path.name
+                with naming(name):
+                    path = checkpoint_path(str(word.params["checkpoint"]), _which(word))
+                    found[name] = f"after {read_header(path).counters.matches} matches"
         return found
 
     def loaded(self) -> dict[tuple[str, str], Contestant]:
@@ -114,6 +116,12 @@ def _word(name: str, text: str) -> AgentWord:
     if word.is_human:
         raise ConfigError.at("agents", f"must play by themselves, got {shown(text)}: use `athenan play`")
     return word
+
+
+def _which(word: AgentWord) -> int | Literal["best"] | None:
+    """Which checkpoint of a run a word names; none: the newest."""
+    matches = word.params.get("matches")
+    return "best" if word.params.get("best") else matches if isinstance(matches, int) else None
 
 
 @contextlib.contextmanager
@@ -223,7 +231,7 @@ def _play(
         played.add(key_of(match))
         tests.add(match)
     at = [PairAt(game, *pair) for game in tournament.games for pair in tournament.pairs()]
-    left = [(one, [f for f in fixtures_of(openings[one.game]) if _key(one, f) not in played]) for one in at]
+    left = [(one, [f for f in fixtures_of(openings[one.game].openings) if _key(one, f) not in played]) for one in at]
     left = [(one, matches) for one, matches in left if matches and tests.wanted(one)]
     encounters = [
         Encounter(
@@ -253,11 +261,6 @@ def _play(
             at_once=matches_at_once,
             wanted=lambda index: tests.wanted(left[index][0]),
         )
-
-
-def fixtures_of(openings: OpeningSet) -> list[Fixture]:
-    """The matches of a pair: each opening with both colours."""
-    return [Fixture(2 * i + c, i, c, opening) for i, opening in enumerate(openings.openings) for c in (0, 1)]
 
 
 def _key(one: PairAt, fixture: Fixture) -> MatchKey:

@@ -53,6 +53,19 @@ class OpeningsConfig(Settings):
             raise ConfigError.at("openings.file", "must be given where openings.kind is 'file'")
 
 
+def openings_from(openings: str | None, judge: str | None, plies: int) -> OpeningsConfig:
+    """What the command line says: a file or "balanced"; none: random plies.
+
+    Raises:
+        ConfigError: a judge is given for openings that are not to be balanced.
+    """
+    if judge is not None and openings != "balanced":
+        raise ConfigError(f"--judge is for --openings balanced, got {shown(openings)}")
+    if openings in (None, "balanced"):
+        return OpeningsConfig(kind="random" if openings is None else "balanced", plies=plies, judge=judge)
+    return OpeningsConfig(kind="file", file=openings)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SequentialConfig(Settings):
     """The sequential test that ends a pair's matches before their count does; see `sprt`."""

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.eval_alone import play_alone, table_of
+from athenan_spiel.cli.eval_series import comparison_table, conditions, details_table, play_all_series
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
-from athenan_spiel.errors import ConfigError, printable, shown
+from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     import pyspiel
 
-    from athenan_spiel.arena import Comparison, Interval
-    from athenan_spiel.arena.contestant import Contestant
+    from athenan_spiel.arena import Comparison
+    from athenan_spiel.arena.opening_sets import OpeningSet
 
 
 MOST_MATCHES = 100_000
@@ -43,7 +41,7 @@ class EvalArguments:
     uct:160 (the papers'), gtp:COMMAND, uci:COMMAND, random; docs/using.md has them all. They are loaded before the
     first match. One that fails later, or chooses no legal move, forfeits that match, and the next begins.
 
-    Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000
+    Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000 --save matches.jsonl
     """
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
@@ -51,9 +49,20 @@ class EvalArguments:
     against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
     """Its opponents, one series of matches each; in a game for one player there need not be any."""
     matches: int = 100
-    """Matches against each opponent, half with each colour."""
+    """Matches against each opponent, half with each colour; so many are declared, unless --sprt ends a series."""
     opening_plies: int | None = None
     """Random actions at the beginning of a match; by default 2, and in a game for one player none."""
+    openings: str | None = None
+    """A file with a line of moves for each opening; or `balanced`: random ones that a search finds near equal."""
+    judge: str | None = None
+    """Who says what is balanced: a run, or alphabeta@200i; by default UBFM over random playouts."""
+    limit: str | None = None
+    """Thinking a move of all agents that can take it, in place of their own: 0.1s, 200i (iterations) or 5000e."""
+    sprt: Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="ELO0 ELO1")] = None
+    """Stop a series once a sequential test accepts that the agent is ELO0 or that it is ELO1 points ahead, each wrongly
+    with a probability of 5 %; --matches is then the most."""
+    save: str | None = None
+    """A new file for the matches, a line each, which `athenan replay` shows."""
     game: str | None = None
     """An OpenSpiel game string; not needed where one of the agents is a run."""
     seed: int = 0
@@ -77,32 +86,51 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(EvalArguments, words, "athenan eval")
     from agents import parse_word
     from athenan_spiel.arena.contestant import Contestant
+    from athenan_spiel.arena.record import MatchWriter
+    from athenan_spiel.arena.sprt import Sprt
 
     code = allowed(arguments.allow_code)
-    agents = [parse_word(word).allowing(code) for word in (arguments.agent, *arguments.against)]
-    for word in agents:
+    parsed = [parse_word(word) for word in (arguments.agent, *arguments.against)]
+    for word in parsed:
         if word.is_human:
             raise ConfigError(f"expected agents that play by themselves, got {word.text!r}: use `athenan play`")
+    unlimited: tuple[str, ...] = ()
+    if arguments.limit is not None:
+        from athenan_spiel.arena.equal_limit import limited
+
+        under = limited({word.text: word.text for word in parsed}, arguments.limit)
+        parsed = [parse_word(under.words[word.text]) for word in parsed]
+        unlimited = under.without
+    agents = [word.allowing(code) for word in parsed]
     game = game_for(arguments.game, agents)
     alone = game.num_players() == 1
     if not alone and not arguments.against:
         raise ConfigError("expected at least one agent after --against, got none")
     plies = _checked_opening_plies(game, arguments)
+    test = None if arguments.sprt is None else Sprt(elo0=arguments.sprt[0], elo1=arguments.sprt[1])
+    if alone and (arguments.sprt or arguments.openings):
+        raise ConfigError("--sprt and --openings are for games for two players: leave them out")
+    save = None if arguments.save is None else MatchWriter(arguments.save, game, arguments.seed)
     with progress().status("loading the agents"):
         contestants = [Contestant(word, game, arguments.seed + (i > 0 and not alone)) for i, word in enumerate(agents)]
 
+    with progress().status("choosing openings"):
+        chosen = None if alone else _openings(game, arguments, plies)
     if arguments.check:
         say(f"ready to play {game}: {', '.join(map(str, contestants))}")
         return DONE
     results: list[Any] = []
     failure: BaseException | None = None
     try:
-        (play_alone if alone else _play)(
-            game, contestants, arguments.matches, plies, arguments.seed, arguments.matches_at_once, results
-        )
+        if chosen is None:
+            play_alone(
+                game, contestants, arguments.matches, plies, arguments.seed, arguments.matches_at_once, results, save
+            )
+        else:
+            play_all_series(game, contestants, chosen, arguments.matches_at_once, results, test, save)
     except BaseException as raised:
         failure = raised  # whatever it is, what was played is told first
-    _report(game, arguments, plies, results, failure)
+    _report(game, arguments, plies, results, failure, chosen, unlimited)
     if failure is None:
         return DONE if alone or _all_measured(results) else BAD_INPUT
     if isinstance(failure, KeyboardInterrupt):
@@ -123,8 +151,23 @@ def _all_measured(comparisons: Sequence[Comparison]) -> bool:
     return measured
 
 
+def _openings(game: pyspiel.Game, arguments: EvalArguments, plies: int) -> OpeningSet:
+    """The openings that the words ask for."""
+    from athenan_spiel.arena.opening_sets import opening_set
+    from athenan_spiel.arena.tournament_settings import openings_from
+
+    config = openings_from(arguments.openings, arguments.judge, plies)
+    return opening_set(game, config, arguments.matches // 2, arguments.seed)
+
+
 def _report(
-    game: pyspiel.Game, arguments: EvalArguments, plies: int, results: Sequence[Any], failure: BaseException | None
+    game: pyspiel.Game,
+    arguments: EvalArguments,
+    plies: int,
+    results: Sequence[Any],
+    failure: BaseException | None,
+    chosen: OpeningSet | None,
+    unlimited: Sequence[str],
 ) -> None:
     """Print what was played until the end or until `failure`: `Comparison`s, in a game for one player `Scores`."""
     alone = game.num_players() == 1
@@ -138,10 +181,18 @@ def _report(
                 "finished": failure is None,
                 "reason": None if failure is None else reason,
                 "scores" if alone else "comparisons": [one.to_json() for one in results],
+                "openings": None if chosen is None else chosen.told,
+                "limit": arguments.limit,
+                "without_limit": list(unlimited),
             }
         )
     elif results:
-        output().print((table_of if alone else _table)(game, results))
+        if chosen is None:
+            output().print(table_of(game, results))
+            return
+        output().print(comparison_table(game, results))
+        output().print(details_table(results))
+        print(conditions(arguments.matches, results, chosen.told, arguments.limit, unlimited))
 
 
 def _checked_opening_plies(game: pyspiel.Game, arguments: EvalArguments) -> int:
@@ -155,84 +206,9 @@ def _checked_opening_plies(game: pyspiel.Game, arguments: EvalArguments) -> int:
         raise ConfigError(f"--matches-at-once must be from 1 to {MOST_AT_ONCE}, got {shown(at_once)}")
     alone = game.num_players() == 1
     plies = arguments.opening_plies if arguments.opening_plies is not None else 0 if alone else 2
-    (lone_openings if alone else series_openings)(game, arguments.matches, plies, arguments.seed)
+    random_ones = arguments.openings is None
+    if alone:
+        lone_openings(game, arguments.matches, plies, arguments.seed)
+    else:
+        series_openings(game, arguments.matches, plies if random_ones else 0, arguments.seed)
     return plies
-
-
-def _play(
-    game: pyspiel.Game,
-    contestants: Sequence[Contestant],
-    matches: int,
-    plies: int,
-    seed: int,
-    at_once: int | None,
-    found: list[Comparison],
-) -> None:
-    """Add to `found` a comparison with each opponent; that of a series which fails or is stopped, too."""
-    from athenan_spiel.arena import Comparison
-    from athenan_spiel.arena.processes import play_everywhere
-    from athenan_spiel.play.match import MatchResult
-    from athenan_spiel.play.series import Fixture, Played, fixtures, sides_of
-
-    contender, *opponents = contestants
-    planned = fixtures(game, matches, plies, seed)
-    with _bar() as bar:
-        for opponent in opponents:
-            played = Played()
-            task = bar.add_task(f"against {opponent}", total=matches, tally="")
-
-            def on_result(fixture: Fixture, result: MatchResult, task: Any = task, played: Played = played) -> None:
-                played.add(fixture, result)
-                tally = played.series().tally
-                won = f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
-                bar.update(task, completed=tally.matches, tally=won)
-
-            try:
-                play_everywhere(
-                    game,
-                    sides_of(contender.bot, opponent.bot),
-                    planned,
-                    on_result,
-                    forfeits=True,
-                    at_once=at_once,
-                )
-            finally:
-                if (series := played.series()).results:
-                    found.append(Comparison(str(contender), str(opponent), series))
-
-
-def _bar() -> Progress:
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[tally]}", markup=False),
-        TimeRemainingColumn(),
-    )
-    console = progress()
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-
-
-def _table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title=f"{printable(comparisons[0].contender)} at {game}", title_justify="left")
-    table.add_column("against")
-    confidence = comparisons[0].points.confidence
-    for name in ("matches", "won", "drawn", "lost", "points", f"{confidence:.0%} interval", "Elo difference"):
-        table.add_column(name, justify="right")
-    for comparison in comparisons:
-        tally, points = comparison.series.tally, comparison.points
-        table.add_row(
-            printable(comparison.opponent),
-            *map(str, (tally.matches, tally.wins, tally.draws, tally.losses)),
-            f"{points.estimate:.1%}",
-            f"{points.low:.1%} to {points.high:.1%}",
-            _elo(comparison.elo),
-        )
-    return table
-
-
-def _elo(elo: Interval) -> str:
-    def signed(value: float) -> str:
-        return f"{value:+.0f}" if math.isfinite(value) else ("+∞" if value > 0 else "-∞")
-
-    return f"{signed(elo.estimate)} ({signed(elo.low)} to {signed(elo.high)})"

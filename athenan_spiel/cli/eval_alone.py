@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from athenan_spiel.arena import Scores
     from athenan_spiel.arena.contestant import Contestant
+    from athenan_spiel.arena.record import MatchWriter
 
 
 def play_alone(
@@ -27,6 +28,7 @@ def play_alone(
     seed: int,
     at_once: int | None,
     found: list[Scores],
+    save: MatchWriter | None = None,
 ) -> None:
     """Add to `found` each agent's scores over the same openings; those of an agent that fails or is stopped, too."""
     from athenan_spiel.arena import Scores
@@ -40,7 +42,15 @@ def play_alone(
             task = bar.add_task(str(agent), total=matches, best="")
             played = Played()
 
-            def on_result(fixture: Fixture, result: MatchResult, task: Any = task, played: Played = played) -> None:
+            def on_result(
+                fixture: Fixture,
+                result: MatchResult,
+                task: Any = task,
+                played: Played = played,
+                agent: Contestant = agent,
+            ) -> None:
+                if save is not None:
+                    save.add([agent.word.text], fixture, result)
                 played.add(fixture, result)
                 results = played.series().results
                 best = max(result.returns[0] for result in results)

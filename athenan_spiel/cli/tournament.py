@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 RUNS = Path("runs") / "tournaments"
 OF_WORDS = ("pool", "game", "name", "matches", "opening_plies", "openings", "judge", "limit", "sprt", "anchor", "seed")
 """Options that a file says itself."""
-BALANCED = "balanced"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +119,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     """
     from agents import parse_word
     from athenan_spiel.arena.tournament_file import named, read_tournament, usable_name
-    from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament
+    from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament, openings_from
     from athenan_spiel.cli.start import game_for
 
     if len(arguments.agents) == 1 and arguments.agents[0].endswith(".toml"):
@@ -132,15 +131,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
         return read_tournament(arguments.agents[0])
     agents, pool = named(arguments.agents), named(arguments.pool)
     game = game_for(arguments.game, [parse_word(word) for word in (*agents, *pool)])
-    openings: dict[str, Any] = {}
-    if arguments.openings == BALANCED:
-        openings = {"kind": "balanced", "judge": arguments.judge}
-    elif arguments.openings is not None:
-        openings = {"kind": "file", "file": arguments.openings}
-    if arguments.judge is not None and arguments.openings != BALANCED:
-        raise ConfigError(f"--judge is for --openings balanced, got {shown(arguments.openings)}")
-    if arguments.opening_plies is not None:
-        openings["plies"] = arguments.opening_plies
+    plies = OpeningsConfig.plies if arguments.opening_plies is None else arguments.opening_plies
     sequential = None if arguments.sprt is None else SequentialConfig(elo0=arguments.sprt[0], elo1=arguments.sprt[1])
     given = {name: value for name in ("matches", "seed") if (value := getattr(arguments, name)) is not None}
     return Tournament(
@@ -148,7 +139,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
         games=(str(game),),
         agents=agents,
         pool=pool,
-        openings=OpeningsConfig(**openings),
+        openings=openings_from(arguments.openings, arguments.judge, plies),
         sequential=sequential,
         limit=arguments.limit,
         anchor=arguments.anchor,

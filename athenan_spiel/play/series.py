@@ -187,8 +187,12 @@ def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) ->
     Raises:
         ConfigError: as `play_series`.
     """
-    openings = series_openings(game, matches, opening_plies, seed)
-    return [Fixture(2 * i + colour, i, colour, opening) for i, opening in enumerate(openings) for colour in (0, 1)]
+    return fixtures_of(series_openings(game, matches, opening_plies, seed))
+
+
+def fixtures_of(openings: Sequence[Sequence[int]]) -> list[Fixture]:
+    """The matches of a series that begin with these openings, each with both colours."""
+    return [Fixture(2 * i + c, i, c, tuple(opening)) for i, opening in enumerate(openings) for c in (0, 1)]
 
 
 def lone_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:

@@ -1,0 +1,198 @@
+"""`athenan replay`: a saved match, board by board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.table import Table
+
+from athenan_spiel.cli.console import output, print_json, say
+from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.errors import ArenaError, ConfigError, printable, shown
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from athenan_spiel.arena.record import SavedMatch
+
+LISTED = 1_000
+"""Matches of a list, at most."""
+HELP = "Enter: the next board; p: the one before; a number: the board after that ply; q: quit."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayArguments:
+    """Show a match that `athenan eval --save` or a tournament has saved; a file with several is listed.
+
+    At a terminal, Enter shows the next board, p the one before, a number the one after that ply, q quits; elsewhere all
+    boards are printed. A match is played through before it is shown: one with an illegal move or another result than
+    the rules give is refused.
+
+    Example: athenan replay runs/tournaments/connect_four/matches.jsonl --match 3
+    """
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """The matches, a line each."""
+    match: int | None = None
+    """Which one of the file, from 1; not needed if there is one."""
+    all: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print all boards at once at a terminal, too."""
+    ludii_memory: LudiiMemory = None
+    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print the match with its moves by name as one JSON document."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan replay` with these words; returns the exit code."""
+    arguments = parse(ReplayArguments, words, "athenan replay")
+    if arguments.match is not None and arguments.match < 1:
+        raise ConfigError(f"--match must be at least 1, got {shown(arguments.match)}")
+    matches = _matches(arguments.file, arguments.match)
+    if len(matches) > 1:
+        output().print(_listed(matches))
+        say(f"show one with: --match NUMBER{'' if len(matches) < LISTED else f' (these are the first {LISTED:,})'}")
+        return DONE
+    ((number, match),) = matches
+    try:
+        match.require_true()
+    except ArenaError as error:
+        raise ArenaError(f"{printable(arguments.file)}, match {number} is not what it says: {error}") from None
+    _show(match, arguments)
+    return DONE
+
+
+def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:
+    """The match of that number, or the first ones, each with its number.
+
+    Raises:
+        ArenaError: the file cannot be read, or a line is no match.
+        ConfigError: there is none, or not so many.
+    """
+    from athenan_spiel.arena.record import read_matches
+
+    found, number = [], 0
+    for number, match in enumerate(read_matches(Path(path)), 1):
+        if wanted in (None, number):
+            found.append((number, match))
+        if wanted == number or len(found) == LISTED:
+            break
+    if not found:
+        expected = "a file of saved matches" if wanted is None else f"a match {wanted}"
+        raise ConfigError(f"expected {expected}, got {printable(path)}, which has {number} matches")
+    return found
+
+
+def _listed(matches: Sequence[tuple[int, SavedMatch]]) -> Table:
+    table = Table()
+    table.add_column("match", justify="right")
+    for name in ("game", "first player", "second player", "result"):
+        table.add_column(name)
+    table.add_column("plies", justify="right")
+    for number, match in matches:
+        players = [*match.players, ""][:2]
+        plies = str(len(match.result.history))
+        table.add_row(str(number), printable(match.game), *map(printable, players), result_of(match), plies)
+    return table
+
+
+def result_of(match: SavedMatch) -> str:
+    """Who has won, and how if not on the board."""
+    returns, forfeit = match.result.returns, match.result.forfeit
+    if len(returns) == 1:
+        return f"score {returns[0]:g}" if forfeit is None else "forfeited"
+    winner = next((name for name, worth in zip(match.players, returns, strict=True) if worth > 0), None)
+    if winner is None:
+        return "a draw"
+    if forfeit is None:
+        return f"{printable(winner)} won"
+    how = "the other resigned" if forfeit.resigned else f"the other forfeited: {printable(forfeit.reason)}"
+    return f"{printable(winner)} won, as {how}"
+
+
+def _show(match: SavedMatch, arguments: ReplayArguments) -> None:
+    boards = list(_boards(match))
+    if arguments.json:
+        names = [move for _, _, move in boards[1:]]
+        print_json({**match.to_json(), "moves": names, "result": result_of(match)})
+        return
+    seconds = dict(enumerate(match.result.move_seconds, match.result.opening_plies + 1))
+    console = output()
+    print(_heading(match))
+    if not console.is_terminal or arguments.all:
+        for ply, board in enumerate(boards):
+            print(_board(match, ply, board, seconds.get(ply)))
+        print(result_of(match))
+        return
+    print(HELP)
+    for ply in _asked(len(boards) - 1):
+        print(_board(match, ply, boards[ply], seconds.get(ply)))
+        if ply == len(boards) - 1:
+            print(result_of(match))
+
+
+def _boards(match: SavedMatch) -> Iterator[tuple[str, int | None, str]]:
+    """After each ply, from 0: the board, who has moved and how the move is called."""
+    from athenan_spiel.games import load_game
+
+    state: pyspiel.State = load_game(match.game).new_initial_state()
+    yield str(state), None, ""
+    for action in match.result.history:
+        mover = state.current_player()
+        name = state.action_to_string(mover, action)
+        state.apply_action(action)
+        yield str(state), mover, name
+
+
+def _heading(match: SavedMatch) -> str:
+    who = " against ".join(
+        f"{printable(name)} (player {i}{'' if name == word else f', {printable(word)}'})"
+        for i, (name, word) in enumerate(zip(match.players, _words(match), strict=True))
+    )
+    return f"{printable(match.game)}: {who}, {len(match.result.history)} plies"
+
+
+def _words(match: SavedMatch) -> Sequence[str]:
+    return match.words if match.colour == 0 else match.words[::-1]
+
+
+def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seconds: float | None) -> str:
+    text, mover, move = board
+    if mover is None:
+        return f"\n{text}"
+    how = ", of the opening"
+    if ply > match.result.opening_plies:
+        how = "" if seconds is None else f", {seconds:.2f} s"
+    return f"\nply {ply}: {printable(match.players[mover])} plays {move}{how}\n{text}"
+
+
+def _asked(last: int) -> Iterator[int]:
+    """The plies that a person asks to see, from 0, until the person has seen enough."""
+    ply = 0
+    while True:
+        yield ply
+        while True:
+            try:
+                answer = input(f"ply {ply} of {last}> ").strip().lower()
+            except EOFError:
+                return
+            if answer in ("q", "quit"):
+                return
+            if answer in ("", "n", "next") and ply < last:
+                ply += 1
+                break
+            if answer in ("", "n", "next"):
+                return
+            if answer in ("p", "previous") and ply > 0:
+                ply -= 1
+                break
+            if answer.isascii() and answer.isdigit() and len(answer) < 10 and int(answer) <= last:
+                ply = int(answer)
+                break
+            print(HELP)
