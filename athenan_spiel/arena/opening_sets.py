@@ -124,7 +124,7 @@ def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, se
             f"got {len(found)} of {tried} tried: take more plies, a larger openings.bound or fewer matches"
         )
     who = config.judge or f"UBFM of {ITERATIONS} iterations over {PLAYOUTS} random playouts a state"
-    told = f"{config.plies} random plies of a value from -{config.bound:g} to {config.bound:g} by {who}; {tried} tried"
+    told = f"{config.plies} random plies of a value from -{config.bound:g} to {config.bound:g} by {who} ({tried} tried)"
     return OpeningSet(tuple(found), told)
 
 

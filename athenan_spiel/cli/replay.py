@@ -166,9 +166,9 @@ def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seco
     text, mover, move = board
     if mover is None:
         return f"\n{text}"
-    how = ", of the opening"
-    if ply > match.result.opening_plies:
-        how = "" if seconds is None else f", {seconds:.2f} s"
+    if ply <= match.result.opening_plies:
+        return f"\nply {ply}, of the opening: {move}\n{text}"
+    how = "" if seconds is None else f", {seconds:.2f} s"
     return f"\nply {ply}: {printable(match.players[mover])} plays {move}{how}\n{text}"
 
 

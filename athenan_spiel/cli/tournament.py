@@ -129,6 +129,8 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
                 f"{option} is said in the file, got both: leave it out, or write it into {arguments.agents[0]}"
             )
         return read_tournament(arguments.agents[0])
+    if not arguments.agents:
+        raise ConfigError("expected a TOML file or agents, got none: name some, such as mcts:100 random")
     agents, pool = named(arguments.agents), named(arguments.pool)
     game = game_for(arguments.game, [parse_word(word) for word in (*agents, *pool)])
     plies = OpeningsConfig.plies if arguments.opening_plies is None else arguments.opening_plies

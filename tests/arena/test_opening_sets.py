@@ -1,0 +1,122 @@
+"""Openings from a file and by search, and one limit for all agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyspiel
+import pytest
+
+from athenan_spiel.arena.equal_limit import limited, with_limit
+from athenan_spiel.arena.opening_sets import MOST_FILE, balanced_openings, opening_set, openings_of_file
+from athenan_spiel.arena.tournament_settings import OpeningsConfig, openings_from
+from athenan_spiel.errors import AgentError, ConfigError
+from athenan_spiel.solving.solver import solve
+
+GAME = pyspiel.load_game("tic_tac_toe")
+
+
+def test_a_file_holds_moves_by_name_or_number(tmp_path: Path) -> None:
+    path = tmp_path / "openings"
+    path.write_text("# three\n4 0\n\nx(1,1) o(0,2)\n  8\n")
+    assert openings_of_file(GAME, path).openings == ((4, 0), (4, 2), (8,))
+    assert openings_of_file(GAME, path, 2).openings == ((4, 0), (4, 2))
+    assert openings_of_file(GAME, path, 2).told == f"2 openings of {path}"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"4 4", "line 1: expected a legal move as move 2, got '4'"),
+        (b"4\n0 3 1 4 2", "line 2: expected a position with a move to play, got the end of the match"),
+        (b"0 3 1 4 2 5", "expected no move 6, as the match has ended"),
+        (b"4\n4", "line 2 is the opening of line 1 again"),
+        (b"4 x", "expected a legal move as move 2, got 'x'"),
+        (b"4", "4 matches begin with 2 openings, got 1"),
+        (b"\xff", "is not UTF-8"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "openings"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError) as error:
+        openings_of_file(GAME, path, 2)
+    assert problem in str(error.value)
+
+
+def test_a_file_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(MOST_FILE + 1)
+    with pytest.raises(ConfigError, match="cannot be read: it has"):
+        openings_of_file(GAME, path)
+
+
+def test_balanced_openings_are_draws_where_that_is_known() -> None:
+    """After two plies of Tic-Tac-Toe, the draws are told from the wins by a judge that proves."""
+    config = OpeningsConfig(kind="balanced", plies=2, judge="alphabeta(9)@100000i")
+    found = balanced_openings(GAME, config, 6, 0)
+    assert len(set(found.openings)) == 6
+    for opening in found.openings:
+        state = GAME.new_initial_state()
+        for action in opening:
+            state.apply_action(action)
+        assert solve(GAME, state).value == 0
+    assert "alphabeta(9)@100000i" in found.told
+    assert "tried)" in found.told
+
+
+def test_balanced_openings_come_from_the_seed() -> None:
+    config = OpeningsConfig(kind="balanced", plies=3)
+    assert opening_set(GAME, config, 3, 1) == opening_set(GAME, config, 3, 1)
+    assert opening_set(GAME, config, 3, 1) != opening_set(GAME, config, 3, 2)
+
+
+def test_too_few_balanced_openings_are_told() -> None:
+    config = OpeningsConfig(kind="balanced", plies=1, bound=0.9, judge="alphabeta(1)@1i")
+    with pytest.raises(
+        ConfigError, match=r"10 openings of 1 plies must have values from -0.9 to 0.9, got \d of 9 tried"
+    ):
+        balanced_openings(GAME, config, 10, 0)
+
+
+def test_a_judge_tells_values() -> None:
+    with pytest.raises(ConfigError, match=r"judge must be an agent that tells values.*'random'"):
+        balanced_openings(GAME, OpeningsConfig(kind="balanced", judge="random"), 1, 0)
+    with pytest.raises(AgentError, match="expected an agent"):
+        balanced_openings(GAME, OpeningsConfig(kind="balanced", judge="nobody"), 1, 0)
+
+
+def test_the_command_line_says_openings() -> None:
+    assert openings_from(None, None, 3) == OpeningsConfig(plies=3)
+    assert openings_from("balanced", "alphabeta@1i", 3).judge == "alphabeta@1i"
+    assert openings_from("file.txt", None, 3).file == "file.txt"
+    with pytest.raises(ConfigError, match="--judge is for --openings balanced"):
+        openings_from(None, "alphabeta@1i", 3)
+
+
+@pytest.mark.parametrize(
+    ("word", "limit", "expected"),
+    [
+        ("alphabeta@2s", "5i", "alphabeta@5i"),
+        ("alphabeta(3)", "0.1s", "alphabeta(3)@0.1s"),
+        ("runs/x", "7i", "runs/x@7i"),
+        ("runs/x#5@1s", "7i", "runs/x#5@7i"),
+        ("runs/x:mcts(0.5)@1s", ".5s", "runs/x:mcts(0.5)@.5s"),
+        ("random", "5i", None),
+    ],
+)
+def test_a_limit_takes_the_place_of_a_words_own(word: str, limit: str, expected: str | None) -> None:
+    assert with_limit(word, limit) == expected
+
+
+def test_a_limit_is_one_that_somebody_takes() -> None:
+    found = limited({"a": "alphabeta@1s", "b": "random"}, "3i")
+    assert (found.words, found.without) == ({"a": "alphabeta@3i", "b": "random"}, ("b",))
+    for limit in ("3", "3x", "i", "-1s", "1s@2s"):
+        with pytest.raises(ConfigError, match="limit must be as 0"):
+            limited({"a": "alphabeta"}, limit)
+    with pytest.raises(ConfigError, match="limit must be one that an agent takes"):
+        limited({"b": "random"}, "3i")
+    with pytest.raises(AgentError):
+        limited({"b": "nobody"}, "3i")
