@@ -102,19 +102,20 @@ class TournamentFolder:
         Raises:
             ArenaError: another one does, or the folder cannot be written.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            with locked(self.path / LOCK):
+        with contextlib.ExitStack() as held:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                held.enter_context(locked(self.path / LOCK))
                 for leftover in self.path.glob(f"{UNFINISHED}*"):
                     remove(leftover)
-                yield
-        except BlockingIOError:
-            raise ArenaError(
-                f"another process plays the tournament in {str(self.path)!r}: wait for it, stop it, or choose "
-                "another --folder"
-            ) from None
-        except OSError as error:
-            raise ArenaError(f"{error.filename or self.path} cannot be used: {error.strerror}") from None
+            except BlockingIOError:
+                raise ArenaError(
+                    f"another process plays the tournament in {str(self.path)!r}: wait for it, stop it, or choose "
+                    "another --folder"
+                ) from None
+            except OSError as error:
+                raise ArenaError(f"{error.filename or self.path} cannot be used: {error.strerror}") from None
+            yield
 
     def begin(self, openings: Mapping[str, OpeningSet]) -> None:
         """Write down what the tournament is."""

@@ -43,6 +43,8 @@ class ReplayArguments:
     """Which one of the file, from 1; not needed if there is one."""
     all: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print all boards at once at a terminal, too."""
+    pgn: str | None = None
+    """Write the match, of Chess, into this new file as PGN in place of showing it."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -64,8 +66,41 @@ def run(words: Sequence[str]) -> int:
         match.require_true()
     except ArenaError as error:
         raise ArenaError(f"{printable(arguments.file)}, match {number} is not what it says: {error}") from None
-    _show(match, arguments)
+    if arguments.pgn is not None:
+        _write(arguments.pgn, _pgn(match))
+    else:
+        _show(match, arguments)
     return DONE
+
+
+def _pgn(match: SavedMatch) -> str:
+    """The match as PGN.
+
+    Raises:
+        ConfigError: it is not one of Chess.
+    """
+    from athenan_spiel.games import load_game
+    from athenan_spiel.protocols import pgn
+
+    result, names = match.result, [*match.players, "?"]
+    comment = "" if result.forfeit is None else result.forfeit.reason
+    return pgn.written(load_game(match.game), result.history, (names[0], names[1]), result.returns, comment=comment)
+
+
+def _write(path: str, text: str) -> None:
+    """Write `text` into a new file.
+
+    Raises:
+        ConfigError: there is something of that name.
+        OSError: it cannot be written.
+    """
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError(f"expected the name of a new file, got {shown(path)}, which is there") from None
+    except ValueError as error:  # a NUL character
+        raise ConfigError(f"expected the name of a new file, got {shown(path)}: {error}") from None
 
 
 def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:

@@ -212,3 +212,15 @@ def test_eval_alone_saves_and_has_no_test(here: Path, capsys: Out) -> None:
     assert "score " in capsys.readouterr().out
     assert main(["replay", "s", "--match", "1"]) == 0
     assert "are for games for two players" in complaint(capsys, *words, "--sprt", "0", "5")
+
+
+def test_replay_writes_pgn_of_chess(here: Path, saved: Path, capsys: Out) -> None:
+    assert main(["eval", "random", "--against", "random", "--game", "chess", "--matches", "2", "--save", "c"]) == 0
+    assert main(["replay", "c", "--match", "1", "--pgn", "c.pgn"]) == 0
+    text = (here / "c.pgn").read_text()
+    assert '[White "random"]' in text
+    assert "1. " in text
+    assert "got 'c.pgn', which is there" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "c.pgn")
+    assert "PGN holds matches of chess" in complaint(capsys, "replay", str(saved), "--match", "1", "--pgn", "t.pgn")
+    assert not (here / "t.pgn").exists()
+    assert "got 'a\\x00b'" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "a\0b")
