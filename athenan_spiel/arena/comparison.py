@@ -64,6 +64,7 @@ class Comparison:
         """As JSON values."""
         seconds = self.series.seconds
         ours, theirs = self.series.forfeits()
+        efforts = dict(zip(("contender", "opponent"), self.efforts(), strict=True))
         plies = [len(result.history) for result in self.series.results]
         return {
             "contender": self.contender,
@@ -75,15 +76,17 @@ class Comparison:
             "points": self.points.to_json(),
             "elo_difference": self.elo.to_json(),
             "openings": len(self.series.points_by_opening),
-            "seconds": {"contender": seconds[0], "opponent": seconds[1]},
+            "seconds": {
+                "contender": seconds[0],
+                "opponent": seconds[1],
+                "a_move": {name: effort.times() for name, effort in efforts.items()},
+            },
             "forfeits": {"contender": ours, "opponent": theirs},
             "wins_minus_losses": (self.series.wins - self.series.losses) / self.series.tally.matches,
             "binomial_p": self.binomial_p,
             "wilcoxon_p": self.wilcoxon_p,
             "sprt": None if self.test is None else self.test.to_json(),
-            "moves": {
-                name: effort.to_json() for name, effort in zip(("contender", "opponent"), self.efforts(), strict=True)
-            },
+            "moves": {name: effort.counts() for name, effort in efforts.items()},
             "plies": {"mean": sum(plies) / len(plies), "least": min(plies), "most": max(plies)},
         }
 

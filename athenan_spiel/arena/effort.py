@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -39,17 +38,17 @@ class Effort:
         """How many moves."""
         return len(self.seconds)
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON values; seconds are of a move, and None where there was none."""
-        seconds = np.frombuffer(self.seconds, np.float32) if self.seconds else None
-        return {
-            "moves": self.moves,
-            "seconds_mean": None if seconds is None else round(float(seconds.mean()), 6),
-            "seconds_99_percent": None if seconds is None else round(float(np.quantile(seconds, 0.99)), 6),
-            "seconds_longest": None if seconds is None else round(float(seconds.max()), 6),
-            "states_valued": self.evaluations,
-            "network_calls": self.questions,
-        }
+    def counts(self) -> dict[str, int]:
+        """What is the same each time, as JSON values."""
+        return {"moves": self.moves, "states_valued": self.evaluations, "network_calls": self.questions}
+
+    def times(self) -> dict[str, float | None]:
+        """The seconds of a move, as JSON values; None where there was none."""
+        if not self.seconds:
+            return {"mean": None, "99_percent": None, "longest": None}
+        seconds = np.frombuffer(self.seconds, np.float32)
+        found = {"mean": seconds.mean(), "99_percent": np.quantile(seconds, 0.99), "longest": seconds.max()}
+        return {name: round(float(value), 6) for name, value in found.items()}
 
 
 def effort_of(results: Iterable[tuple[MatchResult, int]]) -> Effort:

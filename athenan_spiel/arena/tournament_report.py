@@ -226,9 +226,9 @@ def _verdict(pair: PairResult) -> str:
 def _efforts(results: Sequence[AgentResult]) -> str:
     rows = []
     for result in results:
-        spent = result.effort.to_json()
+        spent = result.effort.counts()
         moves = max(1, spent["moves"])
-        times = [spent[f"seconds_{name}"] for name in ("mean", "99_percent", "longest")]
+        times = result.effort.times().values()
         rows.append(
             [
                 _code(result.agent),
@@ -264,7 +264,8 @@ def _agent_json(result: AgentResult) -> dict[str, Any]:
         "points_interval": _interval_json(result.points),
         "forfeits": result.forfeits,
         "resignations": result.resignations,
-        **result.effort.to_json(),
+        **result.effort.counts(),
+        "seconds_a_move": result.effort.times(),
     }
 
 

@@ -156,6 +156,4 @@ def conditions(
 
 
 def _times(effort: Effort) -> str:
-    table = effort.to_json()
-    seconds = [table[f"seconds_{name}"] for name in ("mean", "99_percent", "longest")]
-    return " / ".join("" if x is None else f"{1000 * x:,.1f}" for x in seconds)
+    return " / ".join("" if x is None else f"{1000 * x:,.1f}" for x in effort.times().values())

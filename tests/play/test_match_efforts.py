@@ -105,8 +105,7 @@ def test_an_effort_is_that_of_one_player() -> None:
     one = MatchResult((0, 1, 2), 1, (1.0, -1.0), (1.0, 2.0), None, (1, 0), (2.0, 1.0), (10, 20), (1, 2))
     effort = effort_of([(one, 0), (one, 1)])
     assert (effort.matches, effort.moves, effort.evaluations, effort.questions) == (2, 2, 30, 3)
-    assert effort.to_json()["seconds_mean"] == 1.5
-    assert effort.to_json()["seconds_longest"] == 2.0
-    assert effort.to_json()["seconds_99_percent"] == pytest.approx(1.99)
-    nothing = effort_of([]).to_json()
-    assert (nothing["moves"], nothing["seconds_mean"]) == (0, None)
+    assert effort.times() == {"mean": 1.5, "99_percent": pytest.approx(1.99), "longest": 2.0}
+    assert effort.counts() == {"moves": 2, "states_valued": 30, "network_calls": 3}
+    nothing = effort_of([])
+    assert (nothing.counts()["moves"], nothing.times()["mean"]) == (0, None)
