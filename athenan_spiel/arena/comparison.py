@@ -76,16 +76,13 @@ class Comparison:
             "points": self.points.to_json(),
             "elo_difference": self.elo.to_json(),
             "openings": len(self.series.points_by_opening),
-            "seconds": {
-                "contender": seconds[0],
-                "opponent": seconds[1],
-                "a_move": {name: effort.times() for name, effort in efforts.items()},
-            },
+            "seconds": {"contender": seconds[0], "opponent": seconds[1]},
             "forfeits": {"contender": ours, "opponent": theirs},
             "wins_minus_losses": (self.series.wins - self.series.losses) / self.series.tally.matches,
             "binomial_p": self.binomial_p,
             "wilcoxon_p": self.wilcoxon_p,
             "sprt": None if self.test is None else self.test.to_json(),
+            "move_seconds": {name: effort.times() for name, effort in efforts.items()},
             "moves": {name: effort.counts() for name, effort in efforts.items()},
             "plies": {"mean": sum(plies) / len(plies), "least": min(plies), "most": max(plies)},
         }

@@ -173,7 +173,7 @@ def test_eval_tells_statistics(here: Path, capsys: Out) -> None:
     total = comparison["total"]
     assert comparison["wins_minus_losses"] == pytest.approx((total["wins"] - total["losses"]) / 20)
     assert comparison["moves"]["contender"]["moves"] >= 20
-    assert comparison["seconds"]["a_move"]["opponent"]["longest"] >= comparison["seconds"]["a_move"]["opponent"]["mean"]
+    assert comparison["move_seconds"]["opponent"]["longest"] >= comparison["move_seconds"]["opponent"]["mean"]
     assert comparison["sprt"] is None
     assert answer["openings"] == "2 random plies"
     assert main(words) == 0
