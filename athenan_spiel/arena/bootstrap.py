@@ -38,9 +38,9 @@ def stratified_mean(
     strata: Sequence[Sequence[float]],
     confidence: float,
     seed: int,
+    resamples: int = RESAMPLES,
     *,
     weights: Sequence[float] | None = None,
-    resamples: int = RESAMPLES,
 ) -> tuple[float, Interval | None]:
     """The mean over strata of the means of their units, with its interval.
 

@@ -45,6 +45,8 @@ class ReplayArguments:
     """Print all boards at once at a terminal, too."""
     pgn: str | None = None
     """Write the match, of Chess, into this new file as PGN in place of showing it."""
+    sgf: str | None = None
+    """The same of a match of Go or Hex, as SGF."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -68,9 +70,28 @@ def run(words: Sequence[str]) -> int:
         raise ArenaError(f"{printable(arguments.file)}, match {number} is not what it says: {error}") from None
     if arguments.pgn is not None:
         _write(arguments.pgn, _pgn(match))
-    else:
+    if arguments.sgf is not None:
+        _write(arguments.sgf, _sgf(match))
+    if arguments.pgn is arguments.sgf is None:
         _show(match, arguments)
     return DONE
+
+
+def _sgf(match: SavedMatch) -> str:
+    """The match as SGF.
+
+    Raises:
+        ConfigError: it is neither one of Go nor of Hex.
+    """
+    from athenan_spiel.games import load_game
+    from athenan_spiel.protocols import sgf
+
+    game, result, forfeit = load_game(match.game), match.result, match.result.forfeit
+    if not sgf.is_written(game):
+        raise ConfigError(f"SGF holds matches of Go and Hex, got one of {match.game!r}")
+    resigned = forfeit is not None and forfeit.resigned
+    ending = sgf.result_of(game, result.returns, resigned=resigned, forfeited=forfeit is not None and not resigned)
+    return sgf.written(game, result.history, match.players, ending)
 
 
 def _pgn(match: SavedMatch) -> str:

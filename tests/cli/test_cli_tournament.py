@@ -224,3 +224,17 @@ def test_replay_writes_pgn_of_chess(here: Path, saved: Path, capsys: Out) -> Non
     assert "PGN holds matches of chess" in complaint(capsys, "replay", str(saved), "--match", "1", "--pgn", "t.pgn")
     assert not (here / "t.pgn").exists()
     assert "got 'a\\x00b'" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "a\0b")
+
+
+def test_replay_writes_sgf_of_hex(here: Path, saved: Path, capsys: Out) -> None:
+    words = ["eval", "random", "--against", "random", "--game", "hex(board_size=3)", "--matches", "2", "--save", "h"]
+    assert main(words) == 0
+    assert main(["replay", "h", "--match", "2", "--sgf", "h.sgf"]) == 0
+    text = (here / "h.sgf").read_text()
+    assert text.startswith("(;")
+    assert "GM[11]" in text
+    assert "RE[" in text
+    assert "SGF holds matches of Go and Hex" in complaint(
+        capsys, "replay", str(saved), "--match", "1", "--sgf", "t.sgf"
+    )
+    assert not (here / "t.sgf").exists()
