@@ -119,6 +119,21 @@ def test_it_thinks_until_it_is_told_to_stop(search: str) -> None:
         assert ours.take()[-1].startswith("bestmove ")
 
 
+def test_an_iteration_that_is_long_is_given_up() -> None:
+    def slow(states: Sequence[pyspiel.State]) -> Any:
+        time.sleep(0.05)
+        return zeros(states)
+
+    ours = Conversation("breakthrough", slow, "alphabeta")
+    for _ in range(2):  # the second search begins with an iteration of hundreds of questions
+        ours.server._answer(["go", "infinite"])
+        time.sleep(2)
+        start = time.monotonic()
+        ours.server._answer(["stop"])
+        assert time.monotonic() - start < 3
+        assert ours.take()[-1].startswith("bestmove ")
+
+
 def test_what_is_proven_waits_for_stop_as_well() -> None:
     ours = Conversation("tic_tac_toe")
     ours.go("position startpos moves P@a1 P@a2 P@b1 P@b2", "go nodes 1000")
