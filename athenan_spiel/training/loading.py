@@ -111,7 +111,7 @@ def checkpoint_path(folder: str | os.PathLike[str], checkpoint: int | Literal["b
         CheckpointError: the folder is neither a run nor a checkpoint, or has no such checkpoint.
     """
     path = given_folder(folder)
-    if checkpoint is not None and checkpoint != BEST:
+    if checkpoint is not None and not (isinstance(checkpoint, str) and checkpoint == BEST):
         require_whole("checkpoint", checkpoint, CheckpointError)
     if checkpoint is None and (path / STATE).is_file():
         return path

@@ -221,7 +221,7 @@ class RunFolder:
         Raises:
             CheckpointError: there is none, or none after just as many.
         """
-        if matches == BEST:
+        if isinstance(matches, str) and matches == BEST:
             return best_network(self.path)
         paths = self.checkpoints()
         if not paths:
