@@ -285,7 +285,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
         {
             "folder": NO_FOLDER | {"None": None},
             "checkpoint": NO_OBJECT | {"negative": -1, "true": True, "of no match": 10**9},
-            "seconds": NO_NUMBER | {"zero": 0, "None": None},
+            "seconds": NO_NUMBER | {"zero": 0},
             "budget": NO_OBJECT,
             "seed": {
                 name: wrong for name, wrong in NO_WHOLE_NUMBER.items() if name not in ("negative", "a huge number")
