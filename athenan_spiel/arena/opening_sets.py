@@ -23,6 +23,7 @@ from athenan_spiel.games.moves import position
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.openings import random_openings
+from athenan_spiel.protocols.sgf import read_sgf
 from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.system.files import read_file
 
@@ -69,12 +70,14 @@ def opening_set(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: in
 def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -> OpeningSet:
     """The first `count` openings of a file, all if there is no number: one a line, its moves by name or number.
 
-    A line that is empty or begins with # is none.
+    A line that is empty or begins with # is none. A file named .sgf is one opening, of Go or Hex: its main line.
 
     Raises:
         ConfigError: as `opening_set`.
     """
     name = printable(str(path))
+    if path.suffix == ".sgf":
+        return _of_sgf(game, path, count)
     try:
         text = read_file(path, MOST_FILE, follow=True).decode()
     except OSError as error:
@@ -100,6 +103,20 @@ def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -
             f"play {2 * len(found)} matches, or add openings"
         )
     return OpeningSet(tuple(found), f"{len(found)} openings of {name}")
+
+
+def _of_sgf(game: pyspiel.Game, path: Path, count: int | None) -> OpeningSet:
+    name = printable(str(path))
+    try:
+        opening = read_sgf(game, path)
+        position(game, map(str, opening))
+    except OSError as error:
+        raise ConfigError(f"{name} cannot be read: {error.strerror}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    if count is not None and count > 1:
+        raise ConfigError(f"{name} is one opening, of 2 matches, got {2 * count}: write more into a file of lines")
+    return OpeningSet((opening,), f"the main line of {name}")
 
 
 def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: int) -> OpeningSet:

@@ -11,6 +11,7 @@ from athenan_spiel.arena.equal_limit import limited, with_limit
 from athenan_spiel.arena.opening_sets import MOST_FILE, balanced_openings, opening_set, openings_of_file
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, openings_from
 from athenan_spiel.errors import AgentError, ConfigError
+from athenan_spiel.protocols.sgf import written
 from athenan_spiel.solving.solver import solve
 
 GAME = pyspiel.load_game("tic_tac_toe")
@@ -120,3 +121,21 @@ def test_a_limit_is_one_that_somebody_takes() -> None:
         limited({"b": "random"}, "3i")
     with pytest.raises(AgentError):
         limited({"b": "nobody"}, "3i")
+
+
+def test_an_sgf_is_one_opening(tmp_path: Path) -> None:
+    game = pyspiel.load_game("hex(board_size=3)")
+    path = tmp_path / "opening.sgf"
+    path.write_text(written(game, [0, 4]))
+    found = openings_of_file(game, path, 1)
+    assert found.openings == ((0, 4),)
+    assert found.told == f"the main line of {path}"
+    with pytest.raises(ConfigError, match="is one opening, of 2 matches, got 4"):
+        openings_of_file(game, path, 2)
+    path.write_text(written(game, [0, 1, 3, 4, 6]))
+    with pytest.raises(ConfigError, match=r"opening\.sgf: expected a position with a move to play"):
+        openings_of_file(game, path, 1)
+    with pytest.raises(ConfigError, match=r"opening\.sgf: SGF is written for Go and Hex"):
+        openings_of_file(GAME, path, 1)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        openings_of_file(game, tmp_path / "nowhere.sgf", 1)

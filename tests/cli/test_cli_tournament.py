@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -238,3 +239,21 @@ def test_replay_writes_sgf_of_hex(here: Path, saved: Path, capsys: Out) -> None:
         capsys, "replay", str(saved), "--match", "1", "--sgf", "t.sgf"
     )
     assert not (here / "t.sgf").exists()
+
+
+def test_runs_play_with_the_checkpoints_that_they_began_with(trained: Path, here: Path, capsys: Out) -> None:
+    pytest.importorskip("matplotlib")
+    run = here / "run"
+    shutil.copytree(trained, run)
+    words = ["tournament", "run@2i", "random", "--matches", "4"]
+    assert main(words) == 0
+    begun = json.loads((here / "runs" / "tournaments" / "tic_tac_toe" / "tournament.json").read_text())
+    assert begun["tournament"]["checkpoints"] == {"run@2i": "after 2 matches"}
+    capsys.readouterr()
+    assert main(words) == 0, "nothing is left to play"
+    assert "matches: 4 of 4" in capsys.readouterr().err
+    assert "cannot play 'connect_four()'" in complaint(capsys, *words, "--game", "connect_four", "--folder", "other")
+    assert main(["resume", "run", "--matches", "4"]) == 0
+    said = complaint(capsys, *words)
+    assert "checkpoints.run@2i is 'after 2 matches', and here 'after 6 matches'" in said
+    assert main(["tournament", "run#2@2i", "random", "--matches", "4", "--folder", "named"]) == 0
