@@ -101,6 +101,7 @@ class Standings:
         matches: in any order.
         openings: where those of each game come from, in a sentence.
         without_limit: names of agents that the tournament's limit does not bind.
+        words: what plays by each name, where the tournament's limit has changed that.
 
     Attributes:
         pairs, agents, means, gains: the results; of agents and pairs without a match there are none.
@@ -114,10 +115,12 @@ class Standings:
         matches: Iterable[SavedMatch],
         openings: Mapping[str, str],
         without_limit: Sequence[str] = (),
+        words: Mapping[str, str] | None = None,
     ) -> None:
         self.tournament = tournament
         self.openings = dict(openings)
         self.without_limit = tuple(without_limit)
+        self.words = {**tournament.words, **(words or {})}
         self.played = 0
         self.lengths: dict[str, list[int]] = defaultdict(list)
         self.reasons: dict[str, tuple[int, str]] = {}

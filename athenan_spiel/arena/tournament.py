@@ -196,7 +196,8 @@ def write_report(entrants: Entrants, folder: TournamentFolder, openings: Mapping
     """Write tables and plots from the matches that are in the folder."""
     without = () if entrants.limit is None else entrants.limit.without
     told = {game: one.told for game, one in openings.items()}
-    standings = Standings(entrants.tournament, folder.matches(openings), told, without)
+    words = {name: word.text for name, word in entrants.words.items()}
+    standings = Standings(entrants.tournament, folder.matches(openings), told, without, words)
     for name, content in (report_files(standings) | plot_files(standings)).items():
         folder.write(name, content)
     return standings

@@ -38,6 +38,7 @@ def to_json(standings: Standings) -> dict[str, Any]:
         "tournament": tournament.to_json(),
         "complete": standings.complete,
         "matches": standings.played,
+        "words": standings.words,
         "openings": standings.openings,
         "without_limit": list(standings.without_limit),
         "prior_draws": PRIOR,
@@ -131,11 +132,11 @@ def _stopping(standings: Standings) -> str:
 
 def _agents_of(standings: Standings) -> str:
     pool = standings.tournament.pool
-    named = {name: word for name, word in standings.tournament.words.items() if name != word}
+    named = {name: word for name, word in standings.words.items() if name != word}
     if not named:
         return ""
     rows = [[_code(name), _code(word), "pool" if name in pool else ""] for name, word in named.items()]
-    return markdown_table(["agent", "word", ""], rows)
+    return markdown_table(["agent", "plays as", ""], rows)
 
 
 def _means(standings: Standings) -> str:

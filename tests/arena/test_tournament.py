@@ -296,7 +296,9 @@ def test_a_limit_is_for_all_that_take_it(tmp_path: Path) -> None:
     assert standings is not None
     assert standings.without_limit == ("b",)
     assert played(tmp_path)[0].words == ("alphabeta@2i", "random")
-    assert "All think 2i a move, but for `b`." in (tmp_path / "report.md").read_text()
+    text = (tmp_path / "report.md").read_text()
+    assert "All think 2i a move, but for `b`." in text
+    assert "| `a` | `alphabeta@2i` |" in text, "what played is told, not what its word said"
 
 
 SIX = """
