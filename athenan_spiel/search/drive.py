@@ -147,7 +147,7 @@ def search_under(
     Args:
         clock: by which the seconds count; the machine's by default.
         punctual: a limit in time is looked at after each answer, too, where the search can end an iteration there
-            (`Search.curtails`). Whoever learns from the tree leaves iterations whole.
+            (`Search.curtails`), the first one as well. Whoever learns from the tree leaves iterations whole.
     """
     clock = clock or time.perf_counter
     punctual = punctual and budget.timed and search.curtails
@@ -181,7 +181,7 @@ def search_under(
                 ):
                     iteration.close()
                     break
-                if punctual and iterations > 0 and budget.spent(clock() - start, 0, 0, waited):
+                if punctual and budget.spent(clock() - start, 0, 0, waited):
                     iteration.throw(Enough)
         except StopIteration as finished:
             root = finished.value

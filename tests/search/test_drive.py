@@ -19,7 +19,7 @@ from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
 from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, drive, think
-from athenan_spiel.search.drive import search_under
+from athenan_spiel.search.drive import answered, search_under
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions
@@ -458,3 +458,21 @@ def test_a_punctual_descent_ends_where_it_stands(batched: bool) -> None:
     assert sum(ended.visits.values()) == 2, "the second one is carried back as well"
     assert ended.value == ended.kind.best(ended.values)
     assert whole.value == whole.kind.best(whole.values)
+
+
+def test_even_the_first_descent_ends_when_time_is_up() -> None:
+    game = pyspiel.load_game("connect_four")
+    now = iter(range(1000))
+    questions = search_under(
+        Descent(game),
+        Descent(game).new_tree(),
+        game.new_initial_state(),
+        Budget(seconds=3.5),
+        random.Random(1),
+        lambda: float(next(now)),
+        punctual=True,
+    )
+    root, used = answered(questions, lambda states: Evaluation([0.0] * len(states)))
+    assert (used.iterations, used.questions) == (1, 4)
+    assert sum(root.visits.values()) == 1
+    assert len(root.children) == 1
