@@ -229,6 +229,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "evaluator": NO_FUNCTION | {"None": None},
             "decision": NO_FUNCTION,
             "budget": NO_OBJECT | {"None": None},
+            "match_seconds": NO_NUMBER | {"zero": 0},
             "rng": NO_OBJECT,
         },
     ),
@@ -240,7 +241,11 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
     ),
     "Agent.step": (lambda state: agent().step(state), {"state": STATE}, {"state": NO_STATE | {"None": None}}),
     "Agent.think": (lambda state: agent().think(state), {"state": STATE}, {"state": NO_STATE | {"None": None}}),
-    "Agent.policy": (lambda state: agent().policy(state), {"state": STATE}, {"state": NO_STATE | {"None": None}}),
+    "Agent.policy": (
+        lambda state, temperature=None: agent().policy(state, temperature),
+        {"state": STATE},
+        {"state": NO_STATE | {"None": None}, "temperature": NO_NUMBER | {"zero": 0}},
+    ),
     "play_match": (
         ath.play_match,
         {"game": GAME, "players": [agent(), agent()]},
@@ -286,6 +291,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "folder": NO_FOLDER | {"None": None},
             "checkpoint": NO_OBJECT | {"negative": -1, "true": True, "of no match": 10**9},
             "seconds": NO_NUMBER | {"zero": 0},
+            "match_seconds": NO_NUMBER | {"zero": 0},
             "budget": NO_OBJECT,
             "seed": {
                 name: wrong for name, wrong in NO_WHOLE_NUMBER.items() if name not in ("negative", "a huge number")

@@ -16,6 +16,7 @@ import random
 from dataclasses import dataclass
 
 from athenan_spiel.arguments import require_number
+from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.search.node import Node
 
@@ -29,7 +30,7 @@ class SoftPolicy:
         scale: s, of the outcome.
 
     Raises:
-        AgentError: the temperature is not above zero.
+        AgentError: the temperature is not above zero, or far beyond use.
     """
 
     temperature: float
@@ -37,10 +38,10 @@ class SoftPolicy:
 
     def __post_init__(self) -> None:
         require_number("the temperature of a policy", self.temperature, AgentError)
-        if not 0 < self.temperature < math.inf:
+        if not 0 < self.temperature <= MOST:
             raise AgentError(
-                f"the temperature of a policy must be finite and more than zero, got {shown(self.temperature)}: "
-                "None plays the decision's action"
+                f"the temperature of a policy must be more than zero and at most {MOST:,}, "
+                f"got {shown(self.temperature)}: None plays the decision's action"
             )
 
     def probabilities(self, node: Node) -> list[float]:
