@@ -51,7 +51,7 @@ def match(uci: UciGame, game: pyspiel.Game, rng: random.Random) -> Iterator[tupl
 
 
 def test_every_game_is_tried() -> None:
-    assert {name.partition("(")[0] for name in BOARDS} == set(GAMES)
+    assert {name.partition("(")[0] for name in BOARDS} == set(GAMES) - {"ludii"}  # which tests/ludii has
 
 
 @pytest.mark.parametrize("name", BOARDS)

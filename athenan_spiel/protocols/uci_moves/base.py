@@ -2,7 +2,8 @@
 
 A turn is what UCI writes as one move. It is one action of OpenSpiel's in most games, three in Amazons. Its promises:
 
-1. `write` gives different texts to different turns of a state, and `read` gives back the turn that was written.
+1. `write` gives different texts to turns of a state that do not come to the same, and `read` gives back the turn that
+   was written, or one that comes to the same.
 2. The legal turns of a state are those that the variant has in Fairy-Stockfish, so that neither side is offered a
    move that the other does not know. Who has won in the end is OpenSpiel's to say.
 """

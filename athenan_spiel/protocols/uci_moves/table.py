@@ -8,6 +8,7 @@ import pyspiel
 
 from athenan_spiel.errors import AgentError
 from athenan_spiel.protocols.uci_moves.amazons import Amazons
+from athenan_spiel.protocols.uci_moves.ataxx import Ataxx
 from athenan_spiel.protocols.uci_moves.base import UciGame
 from athenan_spiel.protocols.uci_moves.boards import Breakthrough, Clobber, ConnectFour, Lines, Othello
 from athenan_spiel.protocols.uci_moves.chess import Antichess, Chess, Shogi, Xiangqi
@@ -20,6 +21,7 @@ GAMES: dict[str, Callable[[pyspiel.Game], UciGame]] = {
     "clobber": Clobber,
     "connect_four": ConnectFour,
     "crazyhouse": lambda game: Chess(game, "crazyhouse", pyspiel.crazyhouse),
+    "ludii": Ataxx,
     "mnk": Lines,
     "othello": lambda game: Othello(),
     "shogi": lambda game: Shogi(),
@@ -37,5 +39,6 @@ def uci_game(game: pyspiel.Game) -> UciGame:
     """
     make = GAMES.get(game.get_type().short_name)
     if make is None:
-        raise AgentError(f"UCI engines play {', '.join(sorted(GAMES))}; got {str(game)!r}: take another agent")
+        known = ", ".join(sorted("ludii(game=Ataxx)" if name == "ludii" else name for name in GAMES))
+        raise AgentError(f"UCI engines play {known}; got {str(game)!r}: take another agent")
     return make(game)
