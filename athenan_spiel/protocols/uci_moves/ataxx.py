@@ -16,7 +16,7 @@ _MOVE = re.compile(r"([A-G])([1-7])-([A-G])([1-7])( \(Copy\))?")
 
 
 class Ataxx(UciGame):
-    """Ataxx as `ataxx`. Ludii's first player begins from the left corner below, UCI's from that above: ranks are turned.
+    """Ataxx as `ataxx`. Ludii's first player begins from the left corner below, UCI's from above: ranks are turned.
 
     Ludii may have a copy to one square from several pieces; they come to the same, so UCI has one move for them.
 
