@@ -160,3 +160,8 @@ def test_the_check_sees_an_upward_import() -> None:
         "    from athenan_spiel import load_game, play_match\n"
     )
     assert upward("athenan_spiel.search.base", tree) == ["athenan_spiel.play.play_match", "athenan_spiel.training"]
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    names = [path.name for path in (ROOT / "tests").rglob("*.py") if path.name not in ("conftest.py", "__main__.py")]
+    assert sorted(names) == sorted(set(names)), "pytest imports them by their names alone"

@@ -160,9 +160,9 @@ def test_words(text: str, params: dict[str, object]) -> None:
             "ludii:",
             "no AI of Ludii's is called ''; UCT, Alpha-Beta and Ludii AI are some (ludii_bridge.ai.NAMES has all 26)",
         ),
-        ("ludii", "alphabeta@1s, ludii:UCT@1s, mcts:1000, random or human; got 'ludii'"),
+        ("ludii", "no AI of Ludii's is called ''; UCT, Alpha-Beta and Ludii AI are some"),
         ("ludi:UCT@1s", "got 'ludi:UCT@1s': did you mean 'ludii:UCT@1s'?"),
-        ("ludii:UCT@1m", "after @ comes thinking a move"),
+        ("ludii:UCT@1m", "after @ comes a limit: 0.5s, 200i (iterations)"),
     ],
 )
 def test_words_that_are_not_understood(text: str, message: str) -> None:
@@ -178,7 +178,7 @@ def test_words_that_are_not_understood(text: str, message: str) -> None:
         ({"ai": "UBFN"}, "no AI of Ludii's is called 'UBFN': did you mean 'UBFM'?"),
         ({"ai": "BRS+"}, r"BRS\+ does not play Tic-Tac-Toe: take another AI, such as UCT"),
         ({"ai": "UBFM", "iterations": 5}, "UBFM counts no iterations, got iterations=5: give it seconds"),
-        ({"seed": 5}, "bot 'ludii' has the parameters ai, seconds, iterations; got 'seed'"),
+        ({"seed": 5}, "bot 'ludii' has the parameters ai, seconds, iterations, match_seconds; got 'seed'"),
     ],
 )
 def test_what_is_wrong_with_a_bot_is_one_line(fake: FakeTransport, params: dict[str, object], message: str) -> None:

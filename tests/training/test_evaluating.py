@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from test_evaluation import answer, row
+from test_evaluation_in_runs import answer, row
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, of_type, state_of
 
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
