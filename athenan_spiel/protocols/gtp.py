@@ -102,6 +102,8 @@ class Gtp:
         """
         try:
             version = self.ask(PROBE, seconds)
+            if not self._numbered and version.startswith("1 "):  # Edax repeats the number, but behind a space
+                version = self.ask(PROBE, seconds)
         except ProgramRefusalError:
             if self._numbered:
                 raise

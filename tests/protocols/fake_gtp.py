@@ -4,6 +4,7 @@ It plays the first legal move by number, knows nothing of the library but its ve
 standard error. Behaviours, several of which may be given:
 
     unnumbered    takes no numbers, and answers them with an error
+    apart         writes the number behind a space, as Edax does
     chatty        writes lines between and before its answers
     still         does not answer the first command      hang=N     does not answer its N-th genmove
     crash=N       ends at its N-th genmove               dies       ends at its start, with a word on standard error
@@ -122,7 +123,8 @@ def main() -> None:
         fake.number = number
         try:
             name, *arguments = command.split()
-            say(f"={number} {fake.answer(name, arguments)}\n")
+            space = " " if "apart" in habits else ""
+            say(f"={space}{number} {fake.answer(name, arguments)}\n")
         except ValueError as error:
             say(f"?{number} {error}\n")
     time.sleep(600 if "stays" in habits else 0)

@@ -47,7 +47,7 @@ def answering(*answers: str) -> str:
     )
 
 
-@pytest.mark.parametrize("habits", [(), ("unnumbered",), ("chatty",), ("lacks=list_commands",)])
+@pytest.mark.parametrize("habits", [(), ("unnumbered",), ("apart",), ("chatty",), ("lacks=list_commands",)])
 def test_it_is_asked_and_answers(habits: tuple[str, ...]) -> None:
     with speaking(*habits) as engine:
         assert ("genmove" in engine.commands) == ("lacks=list_commands" not in habits)
