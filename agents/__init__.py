@@ -17,7 +17,7 @@ from agents.limits import Limit
 from agents.ludii import LudiiBot
 from agents.registry import load_bot, register_bot, registered_bots
 from agents.uci import UciBot
-from agents.words import AgentWord, make_bot, parse_word
+from agents.words import AgentWord, make_bot, parse_word, require_programs
 from athenan_spiel.errors import MatchAbandonedError
 
 __all__ = [
@@ -36,4 +36,5 @@ __all__ = [
     "register_bot",
     "register_kind",
     "registered_bots",
+    "require_programs",
 ]

@@ -34,7 +34,9 @@ class AgentKind:
         parse: reads its words; it need not look whether the limit is one of `limits`.
         limits: the parameters of the bot by which a word's limit may come, of `agents.limits.LIMITS`.
         seeded: its bots have a parameter `seed`.
-        command: the text after the colon is another program's command: an `@` that no limit follows belongs to it.
+        command: the text after the colon is another program's command, and the bot's parameter `command`: an `@` that
+            no limit follows belongs to it. What a file names is begun only where the user allows it
+            (`words.require_programs`).
         brackets: what follows the name stands in brackets, as in `alphabeta(3)`, and not after a colon.
 
     Raises:

@@ -29,7 +29,8 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyspiel
@@ -45,6 +46,8 @@ from athenan_spiel.errors import LONGEST_NAME, AgentError, shown
 
 _BEGINNING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?=[:(@]|$)")
 """The name of a kind, at the beginning of a word."""
+LONGEST_PROGRAM = 400
+"""Characters of a command that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,11 @@ class AgentWord:
         if kind is None:
             raise AgentError(f"expected the name of a kind of agents, got {shown(self.bot)}")
         return kind
+
+    @property
+    def program(self) -> str | None:
+        """The command by which another program, an engine, is begun; None for agents that begin none."""
+        return str(self.params.get("command", self.text)) if self.kind.command else None
 
     def learned_game(self) -> str | None:
         """The string of the game that a run's checkpoint has learned; None for an agent that is no run.
@@ -140,6 +148,27 @@ def _meant(text: str) -> str:
     name = re.split("[:(@]", text, maxsplit=1)[0]
     near = difflib.get_close_matches(name[:LONGEST_NAME], kind_names(), n=1)
     return f": did you mean {shown(near[0] + text[len(name) :])}?" if near else ""
+
+
+def require_programs(words: Iterable[AgentWord], allowed: Collection[str] | None) -> None:
+    """Check that words which a file names begin no program but those that the user allows.
+
+    Args:
+        allowed: commands, each as it stands in a word between the kind and the limit; None: all of them, where the
+            words are the user's own.
+
+    Raises:
+        AgentError: a word begins another one; the message shows it.
+    """
+    for word in words:
+        program = word.program
+        if allowed is not None and program is not None and program not in allowed:
+            readable = program.isprintable() and len(program) <= LONGEST_PROGRAM
+            quoted = shlex.quote(program) if readable else shown(program)
+            raise AgentError(
+                f"a file names the program {shown(program)}, which is not begun for that: "
+                f"if you trust it, say --allow-program {quoted}"
+            )
 
 
 def make_bot(word: str | AgentWord, game: pyspiel.Game | str, player_id: int, seed: int = 0) -> pyspiel.Bot:

@@ -25,7 +25,7 @@ def complaint(capsys: Out, *words: str) -> str:
     assert captured.out == ""
     lines = captured.err.splitlines()
     assert 1 <= len(lines) <= 2, captured.err
-    assert lines[0].startswith("athenan")
+    assert lines[0].startswith("athenan"), captured.err
     return captured.err
 
 

@@ -178,7 +178,8 @@ def _is_balanced(game: pyspiel.Game, judge: Agent, opening: Opening, bound: floa
 def _judge(game: pyspiel.Game, word: str | None, seed: int) -> Agent:
     if word is None:
         return Agent(game, UBFM(game), MeanRolloutEvaluator(seed), budget=Budget(iterations=ITERATIONS))
-    bot = agents.make_bot(word, game, 0, seed)
+    parsed = agents.parse_word(word)
+    bot = agents.make_bot(parsed, game, 0, seed) if parsed.program is None else None  # which a file may name
     if not isinstance(bot, agents.AthenanBot):
         problem = f"must be an agent that tells values, a run or alphabeta, got {shown(word)}"
         raise ConfigError.at("openings.judge", problem)

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agents import AgentWord, parse_word
+from agents import AgentWord, parse_word, require_programs
 from athenan_spiel.arena.contestant import Contestant
 from athenan_spiel.arena.equal_limit import Limited, limited
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_openings
@@ -59,13 +59,19 @@ class Entrants:
 
     Args:
         allow_code: outcomes "module:name" of one's own that runs may name.
+        allow_programs: commands of engines that may be begun; None: all, where the words are of no file.
 
     Raises:
         ConfigError: a person is among the agents, or a game is for one player.
         AthenanError: a game, a word or the limit is none.
     """
 
-    def __init__(self, tournament: Tournament, allow_code: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        tournament: Tournament,
+        allow_code: Sequence[str] = (),
+        allow_programs: Collection[str] | None = (),
+    ) -> None:
         self.tournament = tournament
         self.games = {spec: load_game(spec) for spec in tournament.games}
         for spec, game in self.games.items():
@@ -77,6 +83,7 @@ class Entrants:
         if tournament.limit is not None:
             self.limit = limited(words, tournament.limit)
             parsed = {name: _word(name, word) for name, word in self.limit.words.items()}
+        require_programs(parsed.values(), allow_programs)
         self.words = {name: word.allowing(allow_code) for name, word in parsed.items()}
 
     def checkpoints(self) -> dict[str, str]:
@@ -140,6 +147,7 @@ def run_tournament(
     matches_at_once: int | None = None,
     progress: Progress = lambda done, total: None,
     allow_code: Sequence[str] = (),
+    allow_programs: Collection[str] | None = (),
     check: bool = False,
 ) -> Standings | None:
     """Play what is left of a tournament in the folder `path`, and write its report.
@@ -148,6 +156,7 @@ def run_tournament(
         matches_at_once: matches that are played at once; none: as the machine and the agents let it.
         progress: told before the first match and after each.
         allow_code: outcomes "module:name" of one's own that runs may name.
+        allow_programs: commands of engines that agents may be; None: all, where the tournament is of no file.
         check: only look for what is wrong; nothing is written, and None comes back.
 
     Raises:
@@ -157,7 +166,7 @@ def run_tournament(
         KeyboardInterrupt: Ctrl-C; the matches that have ended are written.
     """
     require_matplotlib()
-    entrants = Entrants(tournament, allow_code)
+    entrants = Entrants(tournament, allow_code, allow_programs)
     folder = TournamentFolder(path, tournament, entrants.checkpoints())
     known = folder.openings()
     contestants = entrants.loaded()
@@ -184,7 +193,7 @@ def report_tournament(
         AthenanError: as `run_tournament`.
     """
     require_matplotlib()
-    entrants = Entrants(tournament, allow_code)
+    entrants = Entrants(tournament, allow_code, None)  # none of them plays
     folder = TournamentFolder(path, tournament, entrants.checkpoints())
     openings = folder.openings()
     if openings is None:

@@ -13,7 +13,7 @@ from athenan_spiel.cli.eval_alone import play_alone, table_of
 from athenan_spiel.cli.eval_series import comparison_table, conditions, details_table, play_all_series
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
 from athenan_spiel.errors import ConfigError, shown
@@ -69,6 +69,8 @@ class EvalArguments:
     """Of the openings and the agents."""
     allow_code: AllowCode = ()
     """An outcome of yours that a run was trained with; without this, the run's is the gain times its scale."""
+    allow_program: AllowProgram = ()
+    """Begin no program but this one, for words that come from a file; without it, all that the words name."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     matches_at_once: int | None = None
@@ -84,13 +86,14 @@ class EvalArguments:
 def run(words: Sequence[str]) -> int:
     """Run `athenan eval` with these words; returns the exit code."""
     arguments = parse(EvalArguments, words, "athenan eval")
-    from agents import parse_word
+    from agents import parse_word, require_programs
     from athenan_spiel.arena.contestant import Contestant
     from athenan_spiel.arena.record import MatchWriter
     from athenan_spiel.arena.sprt import Sprt
 
     code = allowed(arguments.allow_code)
     parsed = [parse_word(word) for word in (arguments.agent, *arguments.against)]
+    require_programs(parsed, arguments.allow_program or None)
     for word in parsed:
         if word.is_human:
             raise ConfigError(f"expected agents that play by themselves, got {word.text!r}: use `athenan play`")

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
@@ -65,6 +65,8 @@ class ExperimentArguments:
     """Only make tables and plots again from what the folder holds, finished or not."""
     allow_code: AllowCode = ()
     """An outcome of yours that the file may name."""
+    allow_program: AllowProgram = ()
+    """The command of an engine among the opponents of the file, as it stands there."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -93,7 +95,7 @@ def run(words: Sequence[str]) -> int:
         overrides = Overrides(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Overrides)})
         file = read_experiment(arguments.file, overrides)
         if arguments.check:
-            check(file, code, processes=processes)
+            check(file, code, arguments.allow_program, processes=processes)
     folder = Path(arguments.folder) if arguments.folder is not None else RUNS / file.experiment.name
     if arguments.check:
         say(f"{file.source} is right: {_size(file, processes)}")
@@ -103,7 +105,14 @@ def run(words: Sequence[str]) -> int:
             results = report(file, folder)
         else:
             with _View(f"{file.source}: {_size(file, processes)}") as view:
-                results = run_experiment(file, folder, processes=processes, progress=view, allow_code=code)
+                results = run_experiment(
+                    file,
+                    folder,
+                    processes=processes,
+                    progress=view,
+                    allow_code=code,
+                    allow_programs=arguments.allow_program,
+                )
     except KeyboardInterrupt:
         say(f"stopped; go on with: athenan experiment {' '.join(map(as_word, words))}")
         return STOPPED

@@ -1,7 +1,10 @@
-"""Code of the user's own that the words of a command name: outcomes "module:name", by `--outcome` or `--allow-code`.
+"""What the words of a command allow to be executed: outcomes of the user's own, and engines that a file names.
 
-Only what is named here is ever imported; a name in a run's folder or in a file of settings is not. The current folder
-is searched, too, after all that is installed, and only then: without such a word nothing is imported from it.
+Outcomes "module:name" come by `--outcome` or `--allow-code`. Only what is named there is ever imported; a name in a
+run's folder or in a file of settings is not. The current folder is searched, too, after all that is installed, and
+only then: without such a word nothing is imported from it.
+
+Programs (`gtp:`, `uci:`, `aei:`) that stand in a file are begun only where `--allow-program` says their command.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from athenan_spiel.errors import ConfigError, shown
 
 AllowCode = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="MODULE:NAME")]
 """The type of an option `--allow-code`, which may be said again and again."""
+AllowProgram = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="COMMAND")]
+"""The type of an option `--allow-program`, which may be said again and again."""
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 

@@ -10,7 +10,7 @@ import tyro
 
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.train import follow, starting
 
@@ -36,6 +36,8 @@ class ResumeArguments:
     """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
     allow_code: AllowCode = ()
     """An outcome of yours that the run was begun with: what its files name is not imported without this."""
+    allow_program: AllowProgram = ()
+    """The command of an engine among the opponents of evaluations, as it stands in config.toml."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
 
@@ -54,6 +56,7 @@ def run(words: Sequence[str]) -> int:
             more_matches=arguments.matches,
             more_seconds=more_seconds,
             outcome=code,
+            allow_programs=arguments.allow_program,
             listeners=listeners,
         ),
         arguments.run,

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError, shown
 
@@ -71,6 +71,8 @@ class TournamentArguments:
     """Only make the report again from what the folder holds, finished or not."""
     allow_code: AllowCode = ()
     """An outcome of yours that a run was trained with; without this, the run's is the gain times its scale."""
+    allow_program: AllowProgram = ()
+    """The command of an engine that the file names, as it stands there."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -100,6 +102,7 @@ def run(words: Sequence[str]) -> int:
                 matches_at_once=arguments.matches_at_once,
                 progress=view.show,
                 allow_code=code,
+                allow_programs=arguments.allow_program if _is_file(arguments) else None,
                 check=arguments.check,
             )
     except KeyboardInterrupt:
@@ -122,7 +125,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament, openings_from
     from athenan_spiel.cli.start import game_for
 
-    if len(arguments.agents) == 1 and arguments.agents[0].endswith(".toml"):
+    if _is_file(arguments):
         if said := [name for name in OF_WORDS if getattr(arguments, name) not in (None, ())]:
             option = "--" + said[0].replace("_", "-")
             raise ConfigError(
@@ -147,6 +150,11 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
         anchor=arguments.anchor,
         **given,
     )
+
+
+def _is_file(arguments: TournamentArguments) -> bool:
+    """Whether the tournament is described by a file."""
+    return len(arguments.agents) == 1 and arguments.agents[0].endswith(".toml")
 
 
 def _print(standings: Standings, folder: Path, *, as_json: bool) -> int:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import tyro
 
-from athenan_spiel.cli.console import progress, quoted, say
+from athenan_spiel.cli.console import as_word, progress, quoted, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, printable
@@ -51,6 +51,8 @@ class TrainArguments:
     """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
     allow_code: AllowCode = ()
     """An outcome of yours that the file of --config may name; what --outcome names is allowed by that."""
+    allow_program: AllowProgram = ()
+    """The command of an engine that the file of --config names among the opponents of evaluations."""
     ludii_memory: LudiiMemory = None
     """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
@@ -75,7 +77,13 @@ def run(words: Sequence[str]) -> int:
         from athenan_spiel.training import train
 
     fit = _to_fit(words, arguments)
-    return follow(lambda listeners: train(game, config, folder, fit=fit, listeners=listeners), folder, arguments)
+    own = arguments.config is None or option_value(words, "--evaluation.opponents") is not None
+    programs = None if own else arguments.allow_program
+    return follow(
+        lambda listeners: train(game, config, folder, fit=fit, allow_programs=programs, listeners=listeners),
+        folder,
+        arguments,
+    )
 
 
 class Output(Protocol):
@@ -111,22 +119,26 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     except KeyboardInterrupt:
         if not begun:  # nothing was learned
             raise
-        say(f"stopped at once; the last checkpoint is kept, {_go_on_with(folder, begun[0].config.outcome)}")
+        say(f"stopped at once; the last checkpoint is kept, {_go_on_with(folder, begun[0].config)}")
         return BAD_INPUT
     silent = output.quiet or output.json
     if run.reason == "stopped":
         if not silent:
-            say(_go_on_with(run.folder, run.config.outcome))
+            say(_go_on_with(run.folder, run.config))
         return STOPPED
     if begun and run.matches == begun[0].matches and run.reason == "seconds" and not silent:
         say("no match came to its end in that time, so nothing was learned; give more, or try --matches-at-once 1")
     return DONE
 
 
-def _go_on_with(folder: str | Path, outcome: str) -> str:
-    """The command that goes on with a run of this outcome, whose code has to be allowed again."""
-    code = f" --allow-code {quoted(outcome)}" if ":" in outcome else ""
-    return f"go on with: athenan resume {quoted(folder)}{code}"
+def _go_on_with(folder: str | Path, config: TrainingConfig) -> str:
+    """The command that goes on with a run of these settings, whose code and programs have to be allowed again."""
+    from agents import parse_word
+
+    code = f" --allow-code {quoted(config.outcome)}" if ":" in config.outcome else ""
+    words = map(parse_word, config.evaluation.opponents if config.evaluation.asked else ())
+    programs = "".join(f" --allow-program {as_word(word.program)}" for word in words if word.program is not None)
+    return f"go on with: athenan resume {quoted(folder)}{code}{programs}"
 
 
 def _require_allowed(outcome: str, allow_code: Sequence[str], said: str | None) -> None:

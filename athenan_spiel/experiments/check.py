@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyspiel
 
-from agents import make_bot, parse_word
+from agents import make_bot, parse_word, require_programs
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments.file import ExperimentFile
@@ -37,11 +37,18 @@ COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
 """Which engine values states changes nothing in whether a variant suits a game."""
 
 
-def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: int = 1) -> None:
+def check(
+    file: ExperimentFile,
+    allow_code: Collection[str] = (),
+    allow_programs: Collection[str] = (),
+    *,
+    processes: int = 1,
+) -> None:
     """Make every variant ready for every game.
 
     Args:
         allow_code: outcomes "module:name" that the file may name; nothing else that it names is imported.
+        allow_programs: commands of engines that the file may name among opponents; no other program is begun.
         processes: trainings at once.
 
     Raises:
@@ -60,7 +67,13 @@ def check(file: ExperimentFile, allow_code: Collection[str] = (), *, processes: 
                 raise file.error(("games",), f"games: {other!r} and {spec!r} are the same game")
     _require_different_folders(file, ("games",), "games", experiment.games)
     _require_different_folders(file, ("variants",), "variants", [variant.name for variant in experiment.variants])
-    _require_opponents(file, games, allow_code)
+    for variant in experiment.variants:
+        if variant.training.evaluation.asked:
+            try:
+                require_programs(map(parse_word, variant.training.evaluation.opponents), allow_programs)
+            except AthenanError as error:
+                raise file.variant_error(variant.name, error) from None
+    _require_opponents(file, games, allow_code, allow_programs)
     outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
     needed = 0
     for variant in experiment.variants:
@@ -107,7 +120,12 @@ def _require_different_folders(file: ExperimentFile, path: KeyPath, what: str, n
                 raise file.error((*path, name), problem)
 
 
-def _require_opponents(file: ExperimentFile, games: Mapping[str, pyspiel.Game], allow_code: Collection[str]) -> None:
+def _require_opponents(
+    file: ExperimentFile,
+    games: Mapping[str, pyspiel.Game],
+    allow_code: Collection[str],
+    allow_programs: Collection[str],
+) -> None:
     """Load each opponent of [fixed] at each of its games, and draw the openings."""
     pool = file.experiment.fixed
     if pool is None:
@@ -123,6 +141,7 @@ def _require_opponents(file: ExperimentFile, games: Mapping[str, pyspiel.Game], 
                 word = parse_word(opponent.word)
                 if word.is_human:
                     raise AgentError("expected an agent that plays by itself, got 'human'")
+                require_programs([word], allow_programs)
                 make_bot(word.allowing(tuple(allow_code)), games[spec], 0)
             except AthenanError as error:
                 raise file.error(

@@ -74,11 +74,12 @@ def run_experiment(
     processes: int,
     progress: Progress,
     allow_code: Collection[str] = (),
+    allow_programs: Collection[str] = (),
 ) -> Results:
     """Do what is left to do of the experiment in the folder `path`, and write its report.
 
     Args:
-        allow_code: outcomes "module:name" that the file may name; see `check`.
+        allow_code, allow_programs: what the file may name; see `check`.
 
     Raises:
         ConfigError: a variant does not suit a game, or as `require_processes`.
@@ -91,11 +92,11 @@ def run_experiment(
     require_matplotlib()
     folder = ExperimentFolder(path, file)
     folder.require_own()
-    check(file, allow_code, processes=processes)
+    check(file, allow_code, allow_programs, processes=processes)
     with folder.locked():
         folder.begin()
         plan = Plan(file.experiment)
-        _train(plan, folder, processes, progress)
+        _train(plan, folder, processes, progress, tuple(allow_programs))
         _play(plan, folder, processes, progress)
         return report(file, path)
 
@@ -139,7 +140,7 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     return results
 
 
-def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress) -> None:
+def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, programs: tuple[str, ...]) -> None:
     stages = plan.experiment.protocol.stages
     trainings = {folder.inside(training.folder): training for training in plan.trainings()}
     for training in trainings.values():
@@ -162,7 +163,7 @@ def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progr
     tasks = []
     for path in left:
         training = trainings[path]
-        tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), stages))
+        tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), stages, programs))
     do_tasks(tasks, processes, on_report, on_finished)
 
 

@@ -56,6 +56,7 @@ class TrainingTask:
     Attributes:
         folder: of the run.
         stages: how many.
+        programs: engines that evaluations may begin.
     """
 
     keeps: ClassVar[bool] = True
@@ -64,6 +65,7 @@ class TrainingTask:
     game: str
     config: TrainingConfig
     stages: int
+    programs: tuple[str, ...] = ()
 
     def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
         """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved.
@@ -89,9 +91,24 @@ class TrainingTask:
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
             listener.keep_newest()
             code = (self.config.outcome,)  # that of the experiment's file, which was allowed
-            run = resume(self.folder, outcome=code, listeners=[listener], stop=stop, milestones=milestones)
+            run = resume(
+                self.folder,
+                outcome=code,
+                allow_programs=self.programs,
+                listeners=[listener],
+                stop=stop,
+                milestones=milestones,
+            )
         else:
-            run = train(game, self.config, self.folder, listeners=[listener], stop=stop, milestones=milestones)
+            run = train(
+                game,
+                self.config,
+                self.folder,
+                allow_programs=self.programs,
+                listeners=[listener],
+                stop=stop,
+                milestones=milestones,
+            )
         if run.reason == "stopped":
             return False
         listener.keep(run.checkpoint, self.stages)

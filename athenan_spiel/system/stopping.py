@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import signal
 import threading
@@ -16,6 +17,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a batch system's request before it kills, and that of a terminal that is closed."""
 ECHO_SECONDS = 1.0
 """SIGTERM and SIGHUP often come together or twice; what comes so soon after another signal is the same request."""
+
+FINALIZER_SECONDS = 0.01
+"""A signal that comes while an object is finalized is looked at again after so long."""
 
 
 class StopSignal(KeyboardInterrupt):
@@ -35,6 +39,7 @@ class StopRequests:
     4. A signal that was ignored stays so: `nohup` ignores SIGHUP, and a shell Ctrl-C in what it runs in the background.
        SIGTERM and SIGHUP stay the caller's where the caller has a handler for them.
     5. One inside another hears the signals alone, and tells the outer one which came.
+    6. What is raised while an object is finalized would be lost, so it is raised right after that.
 
     Signals reach the main thread only; in another one `requested` follows `asked` alone.
 
@@ -50,6 +55,7 @@ class StopRequests:
         self._asked = asked or (lambda: False)
         self._heard_at = 0.0
         self._droppable = False
+        self._postponed: bool | None = None
         self._outer: StopRequests | None = None
         self._previous: dict[int, Any] = {}
 
@@ -89,16 +95,39 @@ class StopRequests:
             signal.signal(number, previous)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        first, echo = self.signal is None, time.monotonic() - self._heard_at < ECHO_SECONDS
-        self._note(number)
-        if (number == signal.SIGINT and not first) or (self._droppable and (first or not echo)):
-            raise StopSignal
+        if self._postponed is not None:
+            heard, anywhere = True, self._postponed
+            self._postponed = None
+        else:
+            first, echo = self.signal is None, time.monotonic() - self._heard_at < ECHO_SECONDS
+            heard, anywhere = first or not echo, number == signal.SIGINT and not first
+            self._note(number)
+        if anywhere or (self._droppable and heard):
+            if not _is_finalizing(frame):
+                raise StopSignal
+            self._postponed = anywhere
+            timer = threading.Timer(FINALIZER_SECONDS, self._again, (number,))
+            timer.daemon = True
+            timer.start()
+
+    def _again(self, number: int) -> None:
+        if signal.getsignal(number) == self._on_signal:
+            _thread.interrupt_main(signal.Signals(number))
 
     def _note(self, number: int) -> None:
         self.signal = number
         self._heard_at = time.monotonic()
         if self._outer is not None:
             self._outer._note(number)
+
+
+def _is_finalizing(frame: FrameType | None) -> bool:
+    """Whether a finalizer is running, out of which nothing is raised."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_true(answer: object) -> bool:

@@ -24,7 +24,7 @@ from athenan_spiel.training.best import replace_best
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import Header, rewrite_header, write_network
 from athenan_spiel.training.clock import RunClock, now
-from athenan_spiel.training.evaluation import EvaluationError, command_words, scores
+from athenan_spiel.training.evaluation import EvaluationError, Programs, command_words, scores
 from athenan_spiel.training.events import BestReplaced, EvaluationFailed, EvaluationFinished, EvaluationStarted
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import EVALUATING
@@ -40,10 +40,14 @@ class Evaluating:
 
     Args:
         run: the run's folder, which this process has to itself.
+        programs: engines that may be begun.
     """
 
-    def __init__(self, run: Path, learner: LearnerSide, clock: RunClock, emit: Broadcast) -> None:
+    def __init__(
+        self, run: Path, learner: LearnerSide, clock: RunClock, emit: Broadcast, programs: Programs = None
+    ) -> None:
         self._run = run
+        self._programs = programs
         self._network = run / EVALUATING
         self._learner = learner
         self._settings = learner.config.evaluation
@@ -120,7 +124,7 @@ class Evaluating:
             remove(self._network)
             weights = {name: tensor.cpu() for name, tensor in learner.published().weights.items()}
             write_network(self._network, dataclasses.replace(header, config=config), weights)
-            self._command = Command(command_words(str(learner.game), config, self._network))
+            self._command = Command(command_words(str(learner.game), config, self._network, self._programs))
         except OSError as error:
             self._fail(f"it could not be begun: {error.strerror or error}")
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import decimal
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,10 @@ from athenan_spiel.system.files import parse_json
 
 CHECK_SECONDS = 120.0
 """How long the opponents may take to be loaded before a run begins: Java, or an engine's files."""
+Programs = Collection[str] | None
+"""The commands of engines that may be begun; None: all, where the settings are the caller's own and of no file."""
+NO_PROGRAM = "none"
+"""Said as allowed where nothing is, so that it is known that something must be."""
 PREFIX = "athenan eval: "
 """What its complaints begin with."""
 
@@ -50,9 +54,9 @@ class Score:
     forfeits: int
 
 
-def command_words(game: str, config: TrainingConfig, network: Path) -> list[str]:
+def command_words(game: str, config: TrainingConfig, network: Path, programs: Programs = None) -> list[str]:
     """The words after `athenan` of an evaluation of the network in the folder `network`."""
-    return ["eval", agent_word(config.evaluation, network), *_series(game, config), "--json"]
+    return ["eval", agent_word(config.evaluation, network), *_series(game, config, programs), "--json"]
 
 
 def agent_word(settings: EvaluationConfig, network: Path) -> str:
@@ -65,14 +69,14 @@ def agent_word(settings: EvaluationConfig, network: Path) -> str:
     return f"{os.path.abspath(network)}:{settings.search}@{limit}"
 
 
-def require_opponents(game: str, config: TrainingConfig) -> None:
-    """Check that the opponents can be loaded and play `game`, and that there are openings enough.
+def require_opponents(game: str, config: TrainingConfig, programs: Programs = None) -> None:
+    """Check that the opponents are allowed, can be loaded and play `game`, and that there are openings enough.
 
     Raises:
         ConfigError: they cannot, or there are not.
     """
     try:
-        command = Command(["eval", "random", *_series(game, config), "--check"])
+        command = Command(["eval", "random", *_series(game, config, programs), "--check"])
     except OSError as error:
         raise ConfigError.at("evaluation.opponents", f"cannot be looked at: {error.strerror}") from None
     try:
@@ -117,7 +121,7 @@ def _score(row: Mapping[str, Any]) -> Score:
     )
 
 
-def _series(game: str, config: TrainingConfig) -> list[str]:
+def _series(game: str, config: TrainingConfig, programs: Programs) -> list[str]:
     settings = config.evaluation
     return [
         *("--against", *settings.opponents),
@@ -126,6 +130,7 @@ def _series(game: str, config: TrainingConfig) -> list[str]:
         *("--opening-plies", str(settings.opening_plies)),
         *("--seed", str(config.seed)),
         *(("--allow-code", config.outcome) if is_code(config.outcome) else ()),
+        *(() if programs is None else (word for name in (NO_PROGRAM, *programs) for word in ("--allow-program", name))),
     ]
 
 

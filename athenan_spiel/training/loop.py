@@ -55,6 +55,7 @@ def train(
     folder: str | os.PathLike[str] | None = None,
     *,
     fit: Collection[str] | None = None,
+    allow_programs: Collection[str] | None = None,
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
@@ -68,6 +69,8 @@ def train(
             the game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
         fit: names among `fitting.FITTED`: what is made to fit the game's length and speed, as some random matches show
             them, and is written so into the folder. By default all where `config` is not given, and else none.
+        allow_programs: commands of engines that may be begun to be met in evaluations (`gtp:COMMAND` and the like);
+            None: all that `config` names. Give () where it comes from a file that you have not read.
         listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
         stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
             main thread.
@@ -92,7 +95,7 @@ def train(
     suited_kind(config.outcome, game)
     if config.evaluation.asked:
         require_other_player(config, game)
-        require_opponents(str(game), config)
+        require_opponents(str(game), config, allow_programs)
     start = clock.now()
     measured = measure(game)
     game, config, choice = fit_to(game, config, measured, names)
@@ -102,7 +105,7 @@ def train(
         run_folder.require_new()
         run_folder.write_settings(str(game), config)
         beginning = Beginning(start, measured.length, choice)
-        return Session(run_folder, learner, actor, beginning, listeners, stop, milestones).run()
+        return Session(run_folder, learner, actor, beginning, listeners, stop, milestones, allow_programs).run()
 
 
 def resume(
@@ -111,6 +114,7 @@ def resume(
     more_matches: int | None = None,
     more_seconds: float | None = None,
     outcome: Given = None,
+    allow_programs: Collection[str] = (),
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
@@ -123,6 +127,8 @@ def resume(
         more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
         outcome: where the run's is one of your own, "module:name", that name again (or a tuple of names that are
             allowed), or the function or class itself: a name that stands in a file imports nothing.
+        allow_programs: commands of engines that `config.toml` may name as opponents of evaluations: none of them is
+            begun for standing in a file.
         listeners, stop, milestones: as for `train`.
 
     Raises:
@@ -149,12 +155,13 @@ def resume(
             raise not_allowed(config.outcome)
         extended = _extended(config, checkpoint, more_matches, more_seconds)
         if config.evaluation.asked:
-            require_opponents(spec, config)
+            require_opponents(spec, config, allow_programs)
         learner = LearnerSide(load_game(spec), extended, checkpoint, kind)
         actor = Actor(learner.game, extended, learner.outcome)
         if extended != config:
             run_folder.write_settings(spec, extended)
-        return Session(run_folder, learner, actor, run_folder.newest(), listeners, stop, milestones).run()
+        newest = run_folder.newest()
+        return Session(run_folder, learner, actor, newest, listeners, stop, milestones, allow_programs).run()
 
 
 def _require_hooks(listeners: Sequence[Listener], stop: Callable[[], bool] | None, milestones: Sequence[float]) -> None:

@@ -15,6 +15,7 @@ from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock
 from athenan_spiel.training.evaluating import Evaluating
+from athenan_spiel.training.evaluation import Programs
 from athenan_spiel.training.events import EndReason, Listener, RunFinished, RunStarted
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
@@ -71,6 +72,7 @@ class Session:
         origin: the checkpoint that `learner` was restored from, or what came before a new run; none: a run without
             a checkpoint is begun again.
         milestones: a checkpoint is written as soon as so much of the run lies behind, each in (0, 1).
+        programs: engines that evaluations may begin.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Session:
         listeners: Sequence[Listener],
         stop: Callable[[], bool] | None,
         milestones: Sequence[float] = (),
+        programs: Programs = None,
     ) -> None:
         self._folder = folder
         self._learner = learner
@@ -96,7 +99,7 @@ class Session:
         self._limits = limits = Limits(learner, clock, stops, emit)
         newest = origin if isinstance(origin, Path) else None
         self._saving = Saving(folder, learner, clock, limits, milestones, newest)
-        self._evaluating = Evaluating(folder.path, learner, clock, emit)
+        self._evaluating = Evaluating(folder.path, learner, clock, emit, programs)
         length = None if beginning is None else beginning.length
         self._rounds = Rounds(learner, actor, clock, limits, stops, emit, length)
 

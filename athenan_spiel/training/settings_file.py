@@ -53,6 +53,8 @@ def settings_from_toml(
         source: the name of the file, for messages.
         allow_code: outcomes "module:name" that the text may name. Whoever trains with the settings imports them.
 
+    Engines among `evaluation.opponents` are not looked at here: `train(..., allow_programs=())` refuses to begin them.
+
     Raises:
         ConfigError: it is no text or no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range;
             the outcome has to be imported and is not allowed.

@@ -70,7 +70,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeCommand]:
     monkeypatch.setattr(FakeCommand, "answers", [])
     monkeypatch.setattr(FakeCommand, "looks", 0)
     monkeypatch.setattr(evaluating, "Command", FakeCommand)
-    monkeypatch.setattr(loop, "require_opponents", lambda game, config: None)
+    monkeypatch.setattr(loop, "require_opponents", lambda game, config, programs: None)
     return FakeCommand
 
 

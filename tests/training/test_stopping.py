@@ -22,7 +22,7 @@ from athenan_spiel.cli.console import quoted
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.walk import Questions
-from athenan_spiel.system.stopping import SIGNALS, StopRequests
+from athenan_spiel.system.stopping import FINALIZER_SECONDS, SIGNALS, StopRequests
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Event, Listener, RoundFinished
 
@@ -110,6 +110,40 @@ def test_the_outer_one_learns_what_the_inner_one_heard() -> None:
         assert outer.signal == signal.SIGTERM
         with StopRequests() as next_one:
             assert next_one.requested, "what nobody could act on yet is not lost"
+
+
+class Finalized:
+    """What takes a while to go, as a network's call that is under way."""
+
+    seconds = 2.5 * FINALIZER_SECONDS
+
+    def __del__(self) -> None:
+        send(signal.SIGTERM)
+        time.sleep(self.seconds)
+
+
+def _finalized_and_more() -> None:
+    Finalized()
+    time.sleep(10)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_what_a_finalizer_would_lose_is_raised_after_it() -> None:
+    start = time.monotonic()
+    with StopRequests() as stops, pytest.raises(KeyboardInterrupt), stops.droppable():
+        _finalized_and_more()
+    assert Finalized.seconds < time.monotonic() - start < 5
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_what_a_finalizer_would_lose_is_kept_where_work_must_not_be_dropped_any_more() -> None:
+    with StopRequests() as stops:
+        with stops.droppable():
+            last = Finalized()
+            last.seconds = 0.0
+            del last
+        time.sleep(5 * FINALIZER_SECONDS)
+        assert stops.requested
 
 
 @pytest.mark.parametrize(("seconds", "heard"), [(math.inf, 1), (0.0, 2)])
