@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import signal
 import threading
@@ -112,7 +111,7 @@ class StopRequests:
 
     def _again(self, number: int) -> None:
         if signal.getsignal(number) == self._on_signal:
-            _thread.interrupt_main(signal.Signals(number))
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     def _note(self, number: int) -> None:
         self.signal = number
