@@ -10,11 +10,11 @@ import pyspiel
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
-from agents.uci import command_and_settings
 from athenan_spiel.errors import AgentError, ProgramError
 from athenan_spiel.games import require_open_state
 from athenan_spiel.protocols.aei import AeiEngine
 from athenan_spiel.protocols.arimaa import is_arimaa, read_turn, write_turn
+from athenan_spiel.protocols.uci_options import command_and_settings
 from athenan_spiel.search.drive import Budget
 
 

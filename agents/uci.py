@@ -13,10 +13,10 @@ from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
 from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.games import load_game, require_open_state
-from athenan_spiel.protocols.program import command_of
 from athenan_spiel.protocols.uci import UciEngine, UciLimit
 from athenan_spiel.protocols.uci_moves.base import UciGame
 from athenan_spiel.protocols.uci_moves.table import uci_game
+from athenan_spiel.protocols.uci_options import command_and_settings
 from athenan_spiel.search.drive import Budget
 
 
@@ -215,24 +215,6 @@ def load_uci(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -
     bot = UciBot(str(game), setup)
     setup.started(bot._uci, game).close()
     return bot
-
-
-def command_and_settings(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """An engine's command and its UCI options, from `fairy-stockfish;Skill Level=3;Threads=1`.
-
-    Raises:
-        AgentError: there is no command, or an option is not NAME=VALUE, or is given twice.
-    """
-    command, *options = text.split(";")
-    settings: dict[str, str] = {}
-    for option in options:
-        name, equals, value = (part.strip() for part in option.partition("="))
-        if not (name and equals) or not option.isprintable():
-            raise AgentError(f"after ; comes an option of the engine as NAME=VALUE, got {shown(option)}")
-        if name.lower() in {known.lower() for known in settings}:
-            raise AgentError(f"an engine's option is given once, got {shown(name)} twice")
-        settings[name] = value
-    return command_of(command), tuple(settings.items())
 
 
 def _parse(text: str, limit: Limit) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""What a UCI engine says that it can be told by `setoption`, and how a value for it is checked."""
+"""Options of engines that speak UCI or AEI: as a person writes them, as UCI engines tell theirs, and their values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from athenan_spiel.errors import AgentError, nearest, printable, shown
+from athenan_spiel.protocols.program import command_of
 
 _LINE = re.compile(r"option name (?P<name>.+?) type (?P<kind>check|spin|combo|button|string)\b(?P<rest>.*)")
 _WORDS = re.compile(r" (default|min|max|var) ")
@@ -69,3 +70,21 @@ def option_called(name: str, options: Mapping[str, UciOption], engine: str) -> U
         hint = nearest(name, names) or f"; it has {', '.join(names[:12]) or 'none'}"
         raise AgentError(f"expected an option of {engine}, got {shown(name)}{hint}")
     return option
+
+
+def command_and_settings(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """An engine's command and its options, from `fairy-stockfish;Skill Level=3;Threads=1`.
+
+    Raises:
+        AgentError: there is no command, or an option is not NAME=VALUE, or is given twice.
+    """
+    command, *options = text.split(";")
+    settings: dict[str, str] = {}
+    for option in options:
+        name, equals, value = (part.strip() for part in option.partition("="))
+        if not (name and equals) or not option.isprintable():
+            raise AgentError(f"after ; comes an option of the engine as NAME=VALUE, got {shown(option)}")
+        if name.lower() in {known.lower() for known in settings}:
+            raise AgentError(f"an engine's option is given once, got {shown(name)} twice")
+        settings[name] = value
+    return command_of(command), tuple(settings.items())

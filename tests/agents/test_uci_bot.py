@@ -15,11 +15,12 @@ import pytest
 from installed import FAIRY_STOCKFISH, needs_fairy_stockfish
 
 import agents
-from agents.uci import UciBot, command_and_settings
+from agents.uci import UciBot
 from athenan_spiel.errors import AgentError, AthenanError, BudgetError, ProgramError, SearchError
 from athenan_spiel.play.match import play_match
 from athenan_spiel.play.series import play_series
 from athenan_spiel.protocols import uci
+from athenan_spiel.protocols.uci_options import command_and_settings
 
 FAKE = f"'{sys.executable}' '{Path(__file__).parents[1] / 'protocols' / 'fake_uci.py'}'"
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
