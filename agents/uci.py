@@ -105,7 +105,8 @@ class UciBot(pyspiel.Bot):
 
         Raises:
             SearchError: it is no state of the bot's game, or no player is to choose in it.
-            ProgramError: the engine fails, takes too long, gives up or answers no legal move.
+            ProgramError: the engine fails, takes too long or answers no legal move.
+            ResignedError: it gives the match up.
             AgentError: the engine, started anew, does not play the game.
         """
         require_open_state(self._made_of[0], state)
