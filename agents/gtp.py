@@ -45,7 +45,7 @@ class GtpBot(pyspiel.Bot):
         limit: of its thinking.
 
     Attributes:
-        match_seconds: what it has for all its moves of a match; None without such a limit.
+        seconds, match_seconds: what it has for a move, and for all its moves of a match; None without such a limit.
 
     Raises:
         AgentError: the game's moves cannot be written for GTP, or there is no command.
@@ -54,6 +54,7 @@ class GtpBot(pyspiel.Bot):
     def __init__(self, game: pyspiel.Game, command: str, limit: EngineTime) -> None:
         super().__init__()
         self._made_of = (str(game), command, limit)
+        self.seconds = limit.seconds
         self.match_seconds = limit.match_seconds
         self._engine = GtpEngine(game, command_of(command), limit)
 

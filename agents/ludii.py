@@ -61,6 +61,11 @@ class LudiiBot(pyspiel.Bot):
         return type(self), (self._ai.clone(), self._game, self._fresh_clock())
 
     @property
+    def seconds(self) -> float | None:
+        """Its time for a move; None where its limit is another."""
+        return self._ai.seconds if self._clock is None else None
+
+    @property
     def match_seconds(self) -> float | None:
         """The seconds of its match clock; None without one."""
         return None if self._clock is None else self._clock.seconds

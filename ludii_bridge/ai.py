@@ -91,7 +91,7 @@ class LudiiAI:
         match_ai = game.rules.match_ai(self.name)
         if iterations is not None and not match_ai.counts_iterations:
             raise LudiiError(f"{self.name} counts no iterations, got iterations={iterations!r}: give it seconds")
-        self._seconds = seconds
+        self.seconds = seconds
         self._iterations = iterations
         self._lock = threading.Lock()
         self._match_ai: MatchAI | None = None
@@ -118,7 +118,7 @@ class LudiiAI:
                 self._match_ai.begin(state.current_player())
             self._rules, self._history = rules, history
             try:
-                limit = self._seconds if seconds is None else seconds
+                limit = self.seconds if seconds is None else seconds
                 return self._match_ai.choose(state.position, limit, self._iterations)
             except LudiiError:
                 with contextlib.suppress(LudiiError):  # the next match has an AI of its own
@@ -138,7 +138,7 @@ class LudiiAI:
 
     def __getstate__(self) -> dict[str, Any]:
         """For `pickle`: its name and its limits, and no memory of the match."""
-        return {"name": self.name, "_seconds": self._seconds, "_iterations": self._iterations}
+        return {"name": self.name, "seconds": self.seconds, "_iterations": self._iterations}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

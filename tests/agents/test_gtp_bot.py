@@ -18,6 +18,7 @@ from agents.gtp import GtpBot
 from athenan_spiel.errors import AgentError, BudgetError, ProgramError, ResignedError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import play_match
+from athenan_spiel.play.player import thinks_by_time
 from athenan_spiel.play.series import play_series
 from athenan_spiel.protocols import gtp_engine
 from athenan_spiel.protocols.gtp_engine import EngineTime
@@ -161,6 +162,13 @@ def test_it_is_told_its_time(tmp_path: Path, limit: dict[str, float], said: list
     assert told[:1] == said[:1]
     assert all(line in told for line in said)
     assert len(told) == (3 if limit else 0)
+
+
+def test_its_time_is_known_to_who_plays_several_matches() -> None:
+    for limit, timed in (({}, False), ({"seconds": 2.0}, True), ({"match": 60.0}, True)):
+        bot = unchecked(**limit)
+        assert (bot.seconds, bot.match_seconds) == (limit.get("seconds"), limit.get("match"))
+        assert thinks_by_time(bot) == timed
 
 
 def test_a_match_clock_runs_down() -> None:

@@ -17,6 +17,7 @@ import agents
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import AgentError, BudgetError, SearchError
+from athenan_spiel.play.player import thinks_by_time
 from ludii_bridge import LudiiError, connect
 from ludii_bridge.ai import NAMES, LudiiAI, find_ai
 
@@ -47,6 +48,19 @@ def test_a_match_is_one_ai_that_begins_and_ends(fake: FakeTransport) -> None:
     assert asked(game)[0].log[-1] == "end"
     assert bot.step(after(game, 3)) == 7
     assert asked(game)[1].log == [("begin", 1), (0.5, None)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds", "match_seconds"),
+    [({"seconds": 0.5}, 0.5, None), ({"match_seconds": 9.0}, None, 9.0), ({"iterations": 5}, None, None)],
+)
+def test_the_bot_tells_its_time(
+    fake: FakeTransport, limit: dict[str, object], seconds: float | None, match_seconds: float | None
+) -> None:
+    bot = agents.load_bot("ludii", ath.load_game(TIC_TAC_TOE), 0, limit)
+    for each in (bot, pickle.loads(pickle.dumps(bot))):
+        assert (each.seconds, each.match_seconds) == (seconds, match_seconds)
+        assert thinks_by_time(each) == (limit.keys() != {"iterations"})
 
 
 @pytest.mark.parametrize("actions", [(4, 2), (5,), (5, 3, 0)])
