@@ -23,9 +23,8 @@ from athenan_spiel.errors import AgentError, AthenanError
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import MatchResult, reason_of
-from athenan_spiel.play.player import AskingPlayer, Player
+from athenan_spiel.play.player import AskingPlayer, Player, match_seconds_of, seconds_of
 from athenan_spiel.play.series import Fixture, Sides, agents_of, parts, play_together, sides_by_agent
-from athenan_spiel.search.drive import Budget
 from athenan_spiel.system.machine import cores, free_memory
 from athenan_spiel.system.workers import do_tasks
 
@@ -146,19 +145,24 @@ def _processes(
 
 def _move_seconds(sides: Sides) -> float:
     """How long a move of the slower player takes, roughly."""
-    asking = [player for side in sides for player in side if isinstance(player, AskingPlayer)]
-    return max((_seconds(player.budget) for player in asking), default=0.0)
+    return max(_seconds(player) for side in sides for player in side)
 
 
-def _seconds(budget: Budget) -> float:
-    """How long a move takes, roughly."""
-    limits = [
-        budget.seconds,
-        budget.network_seconds,
-        None if budget.iterations is None else budget.iterations * SECONDS_AN_ITERATION,
-        None if budget.evaluations is None else budget.evaluations * SECONDS_AN_EVALUATION,
-    ]
-    return min(limit for limit in limits if limit is not None)
+def _seconds(player: Player) -> float:
+    """How long a move takes, roughly; 0 for a player that does not tell."""
+    match_seconds = match_seconds_of(player)
+    limits = [None if match_seconds is None else match_seconds / MOVES]
+    if isinstance(player, AskingPlayer):
+        budget = player.budget
+        limits += [
+            budget.seconds,
+            budget.network_seconds,
+            None if budget.iterations is None else budget.iterations * SECONDS_AN_ITERATION,
+            None if budget.evaluations is None else budget.evaluations * SECONDS_AN_EVALUATION,
+        ]
+    else:
+        limits.append(seconds_of(player))
+    return min((limit for limit in limits if limit is not None), default=0.0)
 
 
 def _needs_much(game: pyspiel.Game, sides: Sides) -> bool:

@@ -63,6 +63,12 @@ class MatchPlayer(Player, Protocol):
         """
 
 
+def seconds_of(player: Player) -> float | None:
+    """The seconds that a player which asks no driver has for a move; None for one without such a limit."""
+    seconds: float | None = getattr(player, "seconds", None)
+    return seconds
+
+
 def match_seconds_of(player: Player) -> float | None:
     """The seconds that a player has for all its moves of a match; None for a player without a match clock."""
     seconds: float | None = getattr(player, "match_seconds", None)
@@ -73,7 +79,7 @@ def thinks_by_time(player: Player) -> bool:
     """Whether seconds limit the player's thinking, which are longer where several think at once."""
     if isinstance(player, AskingPlayer):
         return player.budget.timed
-    return getattr(player, "seconds", None) is not None or match_seconds_of(player) is not None
+    return seconds_of(player) is not None or match_seconds_of(player) is not None
 
 
 def player_for(player: Player, number: int) -> Player:

@@ -13,6 +13,7 @@ import pyspiel
 import pytest
 
 from agents import AthenanBot, make_bot
+from agents.gtp import GtpBot
 from athenan_spiel.arena import processes
 from athenan_spiel.arena.processes import Encounter, PlayTask, play_all, play_everywhere
 from athenan_spiel.config import EngineConfig, NetworkConfig
@@ -24,6 +25,7 @@ from athenan_spiel.networks import make_network
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures, lone_fixtures
+from athenan_spiel.protocols.gtp_engine import EngineTime
 from athenan_spiel.search import UBFM, Budget
 
 GAME = pyspiel.load_game("tic_tac_toe")
@@ -178,6 +180,37 @@ def test_how_many_processes(
     monkeypatch.setattr(processes, "free_memory", lambda: None)
     players = sides(lambda seed: asking_bot(budget))
     assert count_of(players, fixtures(GAME, matches, 2, 0), at_once) == count
+
+
+@pytest.mark.parametrize(
+    ("word", "matches", "count"),
+    [
+        ("mcts@1s", 40, 4),
+        ("mcts@0.001s", 40, 1),
+        ("mcts@30s/match", 40, 4),
+        ("mcts@0.1s/match", 40, 1),
+        ("mcts:1000", 40, 1),
+        ("alphabeta@30s/match", 40, 4),
+        ("alphabeta@0.1s/match", 40, 1),  # not 0.1 s a move
+    ],
+)
+def test_the_time_of_either_agent_counts(word: str, matches: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    monkeypatch.setattr(processes, "free_memory", lambda: None)
+    players = [
+        [make_bot(name, GAME, i) for i, name in enumerate(pair)] for pair in (("random", word), (word, "random"))
+    ]
+    assert count_of(players, fixtures(GAME, matches, 2, 0)) == count
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"), [(EngineTime(1.0), 4), (EngineTime(match_seconds=30.0), 4), (EngineTime(), 1)]
+)
+def test_the_time_of_an_engine_counts(limit: EngineTime, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    monkeypatch.setattr(processes, "free_memory", lambda: None)
+    game = pyspiel.load_game("connect_four")
+    assert count_of(sides(lambda seed: GtpBot(game, "engine", limit)), fixtures(game, 40, 2, 0)) == count
 
 
 def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
