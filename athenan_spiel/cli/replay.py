@@ -139,9 +139,10 @@ def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:
             found.append((number, match))
         if wanted == number or len(found) == LISTED:
             break
+    if not number:
+        raise ConfigError(f"expected a file of saved matches, got {printable(path)}, which has none")
     if not found:
-        expected = "a file of saved matches" if wanted is None else f"a match {wanted}"
-        raise ConfigError(f"expected {expected}, got {printable(path)}, which has {number} matches")
+        raise ConfigError(f"--match must be from 1 to {number} for {printable(path)}, got {shown(wanted)}")
     return found
 
 

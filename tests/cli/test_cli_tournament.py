@@ -158,7 +158,10 @@ def test_replay_refuses_what_is_not_true(saved: Path, tmp_path: Path, capsys: Ou
     assert "line 1 is not a match" in complaint(capsys, "replay", str(forged))
     forged.write_text("")
     assert "expected a file of saved matches" in complaint(capsys, "replay", str(forged))
-    assert "expected a match 9, got" in complaint(capsys, "replay", str(saved), "--match", "9")
+    assert "expected a file of saved matches" in complaint(capsys, "replay", str(forged), "--match", "1")
+    count = len(saved.read_bytes().splitlines())
+    said = complaint(capsys, "replay", str(saved), "--match", str(count + 1))
+    assert f"--match must be from 1 to {count} for {saved}, got {count + 1}" in said
     assert "--match must be at least 1" in complaint(capsys, "replay", str(saved), "--match", "0")
     os.mkfifo(tmp_path / "fifo")
     assert "no regular file" in complaint(capsys, "replay", str(tmp_path / "fifo"))
