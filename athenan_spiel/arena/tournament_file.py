@@ -26,8 +26,7 @@ from typing import Any
 
 from athenan_spiel.arena.tournament_settings import LONGEST_NAME, OpeningsConfig, SequentialConfig, Tournament
 from athenan_spiel.errors import ConfigError, nearest, printable, shown
-from athenan_spiel.system.files import parse_toml, read_toml
-from athenan_spiel.training.settings_file import SettingError, read_settings
+from athenan_spiel.training.settings_file import SettingError, read_settings, read_users_toml, toml_table
 from athenan_spiel.training.toml_lines import KeyPath, line_of
 
 KEYS = ("name", "game", "games", "agents", "pool", "matches", "limit", "anchor", "confidence", "seed")
@@ -42,13 +41,7 @@ def read_tournament(path: str | Path) -> Tournament:
     Raises:
         ConfigError: the file cannot be read, or as `tournament_of`.
     """
-    try:
-        text = read_toml(path, follow=True)
-    except OSError as error:
-        raise ConfigError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ConfigError(f"{printable(str(path))} is not valid TOML: {error}") from None
-    tournament = tournament_of(text, printable(str(path)))
+    tournament = tournament_of(read_users_toml(path), printable(str(path)))
     if (file := tournament.openings.file) is not None:
         beside = str(Path(path).parent / file)
         return dataclasses.replace(tournament, openings=dataclasses.replace(tournament.openings, file=beside))
@@ -64,10 +57,7 @@ def tournament_of(text: str, source: str) -> Tournament:
     Raises:
         ConfigError: it is no TOML; a key is misspelt, of a wrong type or out of range; or it contradicts another one.
     """
-    try:
-        table = parse_toml(text)
-    except ValueError as error:
-        raise ConfigError(f"{source} is not valid TOML: {error}", source=source) from None
+    table = toml_table(text, source)
     try:
         return _tournament(table)
     except SettingError as error:

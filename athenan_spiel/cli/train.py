@@ -18,7 +18,7 @@ from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError, printable
+from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
 
 if TYPE_CHECKING:
@@ -159,16 +159,9 @@ def _start(words: Sequence[str]) -> TrainingConfig:
         return preset("quick" if name is None else name)
     if name is not None:
         raise ConfigError("expected --preset or --config to start from, got both")
-    from athenan_spiel.system.files import read_toml
-    from athenan_spiel.training.settings_file import read_text
+    from athenan_spiel.training.settings_file import read_text, read_users_toml
 
-    try:
-        text = read_toml(file, follow=True)
-    except OSError as error:
-        raise ConfigError(f"{printable(file)} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{printable(file)} is not valid TOML: {error}") from None
-    return read_text(text, file)[1]
+    return read_text(read_users_toml(file), file)[1]
 
 
 def _list_presets() -> None:

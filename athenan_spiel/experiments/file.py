@@ -31,14 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import AthenanError, ConfigError, nearest, printable, shown
+from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 from athenan_spiel.experiments.overrides import Overrides
 from athenan_spiel.experiments.pool_file import fixed_pool
 from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 from athenan_spiel.experiments.tables import LONGEST_NAME, Tables, dotted, names_of, with_differences
-from athenan_spiel.system.files import read_toml
 from athenan_spiel.training.presets import preset
-from athenan_spiel.training.settings_file import SettingError, read_settings, renewed
+from athenan_spiel.training.settings_file import SettingError, read_settings, read_users_toml, renewed
 from athenan_spiel.training.toml_lines import KeyPath
 
 TOP = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants", "fixed")
@@ -214,13 +213,7 @@ def read_experiment(path: str | Path, overrides: Overrides | None = None) -> Exp
     Raises:
         ConfigError: the file cannot be read, or as `ExperimentFile`.
     """
-    try:
-        text = read_toml(path, follow=True)
-    except OSError as error:
-        raise ConfigError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ConfigError(f"{printable(str(path))} is not valid TOML: {error}") from None
-    return ExperimentFile(text, str(path), overrides)
+    return ExperimentFile(read_users_toml(path), str(path), overrides)
 
 
 def _is_set(table: Any, path: KeyPath) -> bool:

@@ -11,8 +11,7 @@ from athenan_spiel.config import NONE
 from athenan_spiel.config.search import LIMITS as OF_SEARCH
 from athenan_spiel.errors import ConfigError, nearest, shown
 from athenan_spiel.experiments.overrides import Overrides
-from athenan_spiel.system.files import parse_toml
-from athenan_spiel.training.settings_file import SettingError, read_settings
+from athenan_spiel.training.settings_file import SettingError, read_settings, toml_table
 from athenan_spiel.training.toml_lines import KeyPath, line_of
 
 LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): OF_SEARCH}
@@ -43,11 +42,7 @@ class Tables:
         self.text = text
         self.overrides = overrides or Overrides()
         self.source = f"{source} with {said}" if (said := str(self.overrides)) else source
-        try:
-            table = parse_toml(text)
-        except ValueError as error:
-            raise ConfigError(f"{source} is not valid TOML: {error}", source=source) from None
-        self.table = self.overrides.applied(table)
+        self.table = self.overrides.applied(toml_table(text, source))
 
     def error(self, path: KeyPath, problem: str) -> ConfigError:
         """What is wrong with the key `path`, with the file and the line: its own, or that of the table around it."""

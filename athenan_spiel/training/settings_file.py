@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 import types
 import typing
@@ -18,9 +19,9 @@ from typing import Any
 
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import NONE, TrainingConfig
-from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.errors import ConfigError, nearest, printable, shown
 from athenan_spiel.outcomes import is_code, not_allowed
-from athenan_spiel.system.files import parse_toml
+from athenan_spiel.system.files import parse_toml, read_toml
 from athenan_spiel.training.toml_lines import KeyPath, key_lines
 
 
@@ -31,6 +32,35 @@ class SettingError(Exception):
         super().__init__(f"{'.'.join(path)} {problem}")
         self.path = path
         self.problem = problem
+
+
+def read_users_toml(path: str | os.PathLike[str]) -> str:
+    """The text of a TOML file that the user names, which may be a link; it is not parsed yet.
+
+    Raises:
+        ConfigError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return read_toml(path, follow=True)
+    except OSError as error:
+        raise ConfigError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{printable(str(path))} is not valid TOML: {error}") from None
+
+
+def toml_table(text: str, source: str) -> dict[str, Any]:
+    """The table of a TOML text.
+
+    Args:
+        source: the name of the file, for messages.
+
+    Raises:
+        ConfigError: it is no TOML.
+    """
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        raise ConfigError(f"{source} is not valid TOML: {error}", source=source) from None
 
 
 def settings_to_toml(game: str, config: TrainingConfig) -> str:
@@ -84,10 +114,7 @@ def read_text(text: str, source: str) -> tuple[str | None, TrainingConfig]:
     Raises:
         ConfigError: the text is no TOML, or a setting is unknown, of a wrong type or out of range.
     """
-    try:
-        table = parse_toml(text)
-    except ValueError as error:
-        raise ConfigError(f"{source} is not valid TOML: {error}", source=source) from None
+    table = toml_table(text, source)
     with errors_with_lines(text, source):
         game = table.pop("game", None)
         if game is not None and (not isinstance(game, str) or not game):
