@@ -10,7 +10,6 @@ The folder itself may be a link, as the user has named it; nothing below it is f
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -23,7 +22,7 @@ from athenan_spiel.errors import CheckpointError, shown
 from athenan_spiel.system.files import (
     UNFINISHED,
     is_folder,
-    open_lock,
+    locked,
     read_toml,
     remove,
     replace_durably,
@@ -112,21 +111,19 @@ class RunFolder:
         Raises:
             CheckpointError: another process trains in this folder, or it cannot be written.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._require_no_links()
-            descriptor = open_lock(self.path / LOCK)
-        except OSError as error:
-            raise self._not_usable(error) from None
-        try:
+        with contextlib.ExitStack() as held:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.path.mkdir(parents=True, exist_ok=True)
+                self._require_no_links()
+                held.enter_context(locked(self.path / LOCK))
             except BlockingIOError:
                 raise CheckpointError(
                     f"another process is training in {str(self.path)!r}: "
                     "wait for it, stop it, or choose another folder",
                     path=self.path,
                 ) from None
+            except OSError as error:
+                raise self._not_usable(error) from None
             mend_best(self.path)
             unfinished = (*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*"))
             for leftover in (*unfinished, self.path / EVALUATING):
@@ -137,8 +134,6 @@ class RunFolder:
             finally:
                 os.close(self._held)
                 self._held = None
-        finally:
-            os.close(descriptor)
 
     def require_kept(self) -> None:
         """Check that the folder is still where it was when it was locked, so that no part of it is made anew.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import fcntl
 import multiprocessing
 import os
 import shutil
@@ -160,6 +161,15 @@ def hold(path: Path, ready: multiprocessing.synchronize.Event) -> None:
         ready.set()
         ready.wait(HANG_SECONDS)
         multiprocessing.Event().wait(HANG_SECONDS)
+
+
+def test_a_disk_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(CheckpointError, match="cannot be written: No locks available"), RunFolder(tmp_path).locked():
+        pass
 
 
 def test_two_processes_cannot_train_in_one_folder_and_a_kill_frees_it(tmp_path: Path) -> None:
