@@ -72,7 +72,6 @@ class EvalArguments:
     allow_program: AllowProgram = ()
     """Begin no program but this one, for words that come from a file; without it, all that the words name."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     matches_at_once: int | None = None
     """Matches that are played at once; 1: one after the other. By default, with seconds a move as many as there are
     cores, each in a process of its own (one of Ludii's games, as each process has its own Java); with iterations as

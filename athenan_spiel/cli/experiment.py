@@ -68,7 +68,6 @@ class ExperimentArguments:
     allow_program: AllowProgram = ()
     """The command of an engine among the opponents of the file, as it stands there."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the results as one JSON document."""
 

@@ -9,8 +9,14 @@ import tyro
 
 from athenan_spiel.errors import ConfigError
 
-LudiiMemory = Annotated[str | None, tyro.conf.arg(metavar="SIZE")]
-"""The type of an option `--ludii-memory`."""
+LudiiMemory = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="SIZE",
+        help="The most that Java takes for a game of Ludii's, such as 4g; by default as LUDII_MEMORY says, else 2g.",
+    ),
+]
+"""The type of an option `--ludii-memory`, with its help."""
 
 
 def use_memory(size: str) -> None:

@@ -56,7 +56,6 @@ class PlayArguments:
     allow_code: AllowCode = ()
     """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
 
 
 def run(words: Sequence[str]) -> int:

@@ -48,7 +48,6 @@ class ReplayArguments:
     sgf: str | None = None
     """The same of a match of Go or Hex, as SGF."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the match with its moves by name as one JSON document."""
 

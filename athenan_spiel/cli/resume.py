@@ -39,7 +39,6 @@ class ResumeArguments:
     allow_program: AllowProgram = ()
     """The command of an engine among the opponents of evaluations, as it stands in config.toml."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
 
 
 def run(words: Sequence[str]) -> int:

@@ -58,7 +58,6 @@ class SolveArguments:
     allow_code: AllowCode = ()
     """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Give up after this time, such as 90s or 1h."""
     iterations: int | None = None

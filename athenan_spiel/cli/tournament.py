@@ -74,7 +74,6 @@ class TournamentArguments:
     allow_program: AllowProgram = ()
     """The command of an engine that the file names, as it stands there."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the results as one JSON document."""
 

@@ -54,7 +54,6 @@ class TrainArguments:
     allow_program: AllowProgram = ()
     """The command of an engine that the file of --config names among the opponents of evaluations."""
     ludii_memory: LudiiMemory = None
-    """The most that Java takes for a game of Ludii\'s, such as 4g; by default as LUDII_MEMORY says, else 2g."""
     settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
 
 
