@@ -44,6 +44,7 @@ class Encoder:
         shape: of one encoded state: (C, H, W) where the game has planes, else (n,); edges included where they are
             painted, and the side to move, unless there is one player.
         size: numbers in one encoded state, the product of `shape`.
+        margin: cells around the board on each side, for the edges.
 
     Raises:
         UnsupportedGameError: the game offers no observation as numbers.
@@ -52,6 +53,7 @@ class Encoder:
 
     def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
         self._made_of = game, edges
+        self.margin = int(edges)
         shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
         self._plain = (
             not edges and facts_of(game.get_type().short_name).observation is None
