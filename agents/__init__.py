@@ -4,8 +4,8 @@
 - `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
 - `policy`: a bot as a policy of OpenSpiel's Python library, whose games are loaded with it;
 - `kinds`: the table of the kinds of agents that both of them read, and where other packages add theirs;
-- `athenan`, `alphabeta`, `gtp`, `human`, `ludii`, `mcts`, `uci`, `uniform`: the bots themselves, all of which can be
-  pickled.
+- `athenan`, `alphabeta`, `aei`, `gtp`, `human`, `ludii`, `mcts`, `openspiel`, `uci`, `uct`, `uniform`: the bots
+  themselves, all of which can be pickled; `state_bot`: what engines and Ludii's AIs have in common.
 """
 
 from agents.athenan import AthenanBot

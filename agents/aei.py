@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyspiel
@@ -10,6 +10,7 @@ import pyspiel
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
+from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, ProgramError
 from athenan_spiel.games import require_open_state
 from athenan_spiel.protocols.aei import AeiEngine
@@ -28,7 +29,7 @@ class AeiParameters:
     """Thinking time a move, which is a turn of up to four steps."""
 
 
-class AeiBot(pyspiel.Bot):
+class AeiBot(StateBot):
     """An engine with the methods of `pyspiel.Bot`; it plays either colour, from a state in which a turn begins.
 
     `pickle` keeps how the engine is started, and not the engine, which is begun with the match.
@@ -114,10 +115,6 @@ class AeiBot(pyspiel.Bot):
             self._engine = AeiEngine(command, dict(settings))
         return self._engine
 
-    def provides_policy(self) -> bool:
-        """False: an engine tells its choice alone."""
-        return False
-
     def restart(self) -> None:
         """A new match begins.
 
@@ -127,20 +124,6 @@ class AeiBot(pyspiel.Bot):
         self._planned = {}
         self._told = None
         self._running()
-
-    def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`: as `restart`."""
-        self.restart()
-
-    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Another player chose `action` in `state`; the next state says so too."""
-
-    def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
-        """All players chose at once, which does not happen in the games that are played here."""
-
-    def is_clonable(self) -> bool:
-        """True: `clone` answers."""
-        return True
 
     def clone(self) -> AeiBot:
         """The same bot with an engine of its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyspiel
@@ -10,6 +10,7 @@ import pyspiel
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import read_parameters
+from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError
 from athenan_spiel.games import load_game
 from athenan_spiel.protocols.gtp_engine import EngineTime, GtpEngine
@@ -33,7 +34,7 @@ class GtpParameters:
     """Thinking time for all its moves of a match, which it is told as well."""
 
 
-class GtpBot(pyspiel.Bot):
+class GtpBot(StateBot):
     """An engine with the methods of `pyspiel.Bot`; it plays either colour.
 
     It looks at the state alone, from which the engine is told what the others have played. The engine is started with
@@ -83,10 +84,6 @@ class GtpBot(pyspiel.Bot):
         """
         return self._engine.choose(state)
 
-    def provides_policy(self) -> bool:
-        """False: an engine tells its choice alone."""
-        return False
-
     def restart(self) -> None:
         """A new match begins."""
         self._engine.begin()
@@ -98,16 +95,6 @@ class GtpBot(pyspiel.Bot):
             AgentError, ProgramError: the engine fails.
         """
         self._engine.begin_at(state)
-
-    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Another player chose `action` in `state`; the engine is told when it is asked next."""
-
-    def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
-        """All players chose at once, which does not happen in the games that are played here."""
-
-    def is_clonable(self) -> bool:
-        """True: `clone` answers."""
-        return True
 
     def clone(self) -> GtpBot:
         """The same engine, started anew."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import pyspiel
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
+from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import require_open_state
 from athenan_spiel.play.match_clock import MatchClock
@@ -38,7 +39,7 @@ class LudiiParameters:
     """A match clock: thinking time of all moves of a match."""
 
 
-class LudiiBot(pyspiel.Bot):
+class LudiiBot(StateBot):
     """One of Ludii's AIs with the methods of `pyspiel.Bot`; it plays either colour.
 
     It looks at the state alone, so it may be told of the other players' actions or not. `pickle` keeps which AI it
@@ -85,29 +86,11 @@ class LudiiBot(pyspiel.Bot):
         self._clock.spend(time.perf_counter() - start)
         return action
 
-    def provides_policy(self) -> bool:
-        """False: an AI of Ludii's tells its choice alone."""
-        return False
-
     def restart(self) -> None:
         """A new match begins."""
         self._ai.restart()
         if self._clock is not None:
             self._clock.restart()
-
-    def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`."""
-        self.restart()
-
-    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Another player chose `action` in `state`; the next state says so too."""
-
-    def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
-        """All players chose at once, which does not happen in the games that are played here."""
-
-    def is_clonable(self) -> bool:
-        """True: `clone` answers."""
-        return True
 
     def clone(self) -> LudiiBot:
         """The same bot without its memory of the match."""

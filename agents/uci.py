@@ -11,6 +11,7 @@ import pyspiel
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
+from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.games import load_game, require_open_state
 from athenan_spiel.protocols.uci import UciEngine, UciLimit
@@ -67,7 +68,7 @@ class Setup:
         return engine
 
 
-class UciBot(pyspiel.Bot):
+class UciBot(StateBot):
     """An engine with the methods of `pyspiel.Bot`; it plays either colour.
 
     It looks at the state alone, and tells the engine all moves of the match each time. The engine is started for the
@@ -152,10 +153,6 @@ class UciBot(pyspiel.Bot):
             self._engine = self._made_of[1].started(self._uci, self._game)
         return self._engine
 
-    def provides_policy(self) -> bool:
-        """False: an engine tells its choice alone."""
-        return False
-
     def restart(self) -> None:
         """A new match begins.
 
@@ -170,20 +167,6 @@ class UciBot(pyspiel.Bot):
         except BaseException:
             self.close()
             raise
-
-    def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`: as `restart`."""
-        self.restart()
-
-    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Another player chose `action` in `state`; the next state says so too."""
-
-    def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
-        """All players chose at once, which does not happen in the games that are played here."""
-
-    def is_clonable(self) -> bool:
-        """True: `clone` answers."""
-        return True
 
     def clone(self) -> UciBot:
         """The same bot with an engine of its own."""
