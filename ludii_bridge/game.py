@@ -132,6 +132,10 @@ class LudiiGame(pyspiel.Game):
         owners = {owner for _, owner in self.rules.components}
         return ("the capital letters", "the small letters") if {1, 2} <= owners else None
 
+    def has_fixed_actions(self) -> bool:
+        """Whether an action is the same move in every state: it is the number of one of the legal moves."""
+        return False
+
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.errors import UnsupportedGameError, shown
+from athenan_spiel.games.extensions import own_fixed_actions
 from athenan_spiel.games.facts import facts_of
 
 _UNMET: Mapping[str, Mapping[str, str]] = {
@@ -77,6 +78,19 @@ def require_game(game: object) -> None:
     """Raise `UnsupportedGameError` unless `game` is one, supported or not: what offers `new_initial_state`."""
     if not hasattr(game, "new_initial_state"):
         raise UnsupportedGameError(f"expected a game, such as load_game('connect_four') gives, got {shown(game)}")
+
+
+def require_fixed_actions(game: pyspiel.Game) -> None:
+    """Raise `UnsupportedGameError` if an action of `game`, or of one inside it, is another move in another state."""
+    if not own_fixed_actions(game):
+        raise UnsupportedGameError(
+            f"a policy needs actions that mean the same in every state; those of {game} are numbers of the moves of "
+            "each state"
+        )
+    for value in game.get_parameters().values():
+        if isinstance(value, dict):
+            inner = dict(value)
+            require_fixed_actions(pyspiel.load_game(inner.pop("name"), inner))
 
 
 def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance: bool = False) -> list[str]:

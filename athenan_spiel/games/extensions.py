@@ -70,6 +70,13 @@ class MarkedGame(Protocol):
         """The pieces of player 0 and of player 1, in words; None where they have none of their own."""
 
 
+class NumberingGame(Protocol):
+    """A game that says whether an action is the same move in every state."""
+
+    def has_fixed_actions(self) -> bool:
+        """False where actions are numbers of the legal moves of each state."""
+
+
 class BoardGame(Protocol):
     """A game that says where the sites of its board are."""
 
@@ -110,3 +117,8 @@ def own_measure(game: pyspiel.Game, name: MeasureName) -> Count | None:
 def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
     """How the game itself says that pieces are drawn."""
     return cast(MarkedGame, game).marks() if hasattr(game, "marks") else None
+
+
+def own_fixed_actions(game: pyspiel.Game) -> bool:
+    """Whether an action of the game is the same move in every state; so it is where the game does not say."""
+    return not hasattr(game, "has_fixed_actions") or cast(NumberingGame, game).has_fixed_actions()

@@ -17,7 +17,16 @@ import pytest
 from lying_game import LyingGame
 
 from athenan_spiel.errors import UnsupportedGameError
-from athenan_spiel.games import GameInfo, all_games, check_game, load_game, loading, supported_games, unmet_conditions
+from athenan_spiel.games import (
+    GameInfo,
+    all_games,
+    check_game,
+    load_game,
+    loading,
+    require_fixed_actions,
+    supported_games,
+    unmet_conditions,
+)
 from athenan_spiel.games.conditions import type_conditions
 
 SUPPORTED = (
@@ -309,6 +318,13 @@ except ath.UnsupportedGameError as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert f"on one size of board in a process, here {first}; use another process for {second}" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "spec", ["tic_tac_toe", "misere(game=tic_tac_toe())", "morpion_solitaire", "python_tic_tac_toe"]
+)
+def test_actions_of_openspiels_games_mean_the_same_in_every_state(spec: str) -> None:
+    require_fixed_actions(load_game(spec))
 
 
 def test_what_only_looks_like_a_game_has_no_conditions_to_meet() -> None:

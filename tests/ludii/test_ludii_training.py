@@ -15,6 +15,7 @@ from training_runs import TINY
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.encoding import Encoder
+from athenan_spiel.games import require_fixed_actions
 from athenan_spiel.games.transpositions import end_function, key_function
 from athenan_spiel.play.openspiel_mcts import mcts_bot
 
@@ -32,6 +33,14 @@ def test_a_ludii_string_is_a_game_like_any_other(fake: FakeTransport) -> None:
     ath.check_game(game)
     ath.check_game(ath.load_game("ludii(game=Swap)"))
     assert Encoder(game).shape == (4, 3, 3)
+
+
+@pytest.mark.parametrize("wrapped", ["{}", "misere(game={})", "misere(game=misere(game={}))"])
+def test_its_actions_are_none_that_a_policy_may_have(wrapped: str, fake: FakeTransport) -> None:
+    game = ath.load_game(wrapped.format(TIC_TAC_TOE))
+    problem = re.escape(f"same in every state; those of {TIC_TAC_TOE} are numbers of the moves of each state")
+    with pytest.raises(ath.UnsupportedGameError, match=f"^a policy needs actions that mean the {problem}$"):
+        require_fixed_actions(game)
 
 
 @pytest.mark.parametrize(
