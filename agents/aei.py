@@ -18,6 +18,8 @@ from athenan_spiel.protocols.arimaa import is_arimaa, read_turn, write_turn
 from athenan_spiel.protocols.uci_options import command_and_settings
 from athenan_spiel.search.drive import Budget
 
+BETWEEN_TURNS = "an AEI engine begins where a turn begins: take openings of 0 plies, or of 32, by which all is set up"
+
 
 @dataclass(frozen=True, kw_only=True)
 class AeiParameters:
@@ -73,6 +75,19 @@ class AeiBot(StateBot):
                 raise
         return self._planned.pop(history)
 
+    def require_start(self, state: pyspiel.State) -> None:
+        """Check that a match can begin at `state`, as `athenan_spiel.play.player.ParticularPlayer` has it.
+
+        Raises:
+            AgentError: a turn has begun before it.
+        """
+        before, mover = state.get_game().new_initial_state(), None
+        for action in state.history():
+            mover = before.current_player()
+            before.apply_action(action)
+        if mover == state.current_player():
+            raise AgentError(BETWEEN_TURNS)
+
     def _plan(self, state: pyspiel.State) -> None:
         """Tell the engine of the turns since it was last told, and ask it for one."""
         engine = self._running()
@@ -104,9 +119,7 @@ class AeiBot(StateBot):
                 engine.make(write_turn(before, turn))
                 before, turn = told.clone(), []
         if turn:
-            raise ProgramError(
-                "an AEI engine begins where a turn begins: take openings of 0 plies, or of 32, by which all is set up"
-            )
+            raise ProgramError(BETWEEN_TURNS)
 
     def _running(self) -> AeiEngine:
         if self._engine is None:

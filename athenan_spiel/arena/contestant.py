@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyspiel
 
 import agents
+from athenan_spiel.play.player import ParticularPlayer
 
 
 class Contestant:
@@ -38,6 +39,20 @@ class Contestant:
     def players(self) -> Sequence[pyspiel.Bot]:
         """A bot for each player id, the same ones each time."""
         return [self.bot(player_id) for player_id in range(self._game.num_players())]
+
+    def require_openings(self, openings: Iterable[Sequence[int]]) -> None:
+        """Check that the agent can begin a match after each of these openings, which are legal.
+
+        Raises:
+            AgentError: it cannot.
+        """
+        if not isinstance(self._first, ParticularPlayer):
+            return
+        for opening in openings:
+            state = self._game.new_initial_state()
+            for action in opening:
+                state.apply_action(action)
+            self._first.require_start(state)
 
     def __str__(self) -> str:
         return self.word.text

@@ -171,11 +171,11 @@ def run_tournament(
     known = folder.openings()
     contestants = entrants.loaded()
     if check:
-        _openings(entrants, known)
+        _openings(entrants, contestants, known)
         return None
     with folder.locked():
         known = folder.openings()  # another process may have begun it since
-        openings = _openings(entrants, known)
+        openings = _openings(entrants, contestants, known)
         if known is None:
             folder.begin(openings)
         folder.mend()
@@ -212,8 +212,13 @@ def write_report(entrants: Entrants, folder: TournamentFolder, openings: Mapping
     return standings
 
 
-def _openings(entrants: Entrants, known: Mapping[str, OpeningSet] | None) -> dict[str, OpeningSet]:
-    """The openings of each game: those that were written down, or chosen now; what a file says must be the same."""
+def _openings(
+    entrants: Entrants,
+    contestants: Mapping[tuple[str, str], Contestant],
+    known: Mapping[str, OpeningSet] | None,
+) -> dict[str, OpeningSet]:
+    """The openings of each game, after which its contestants can begin: those that were written down, or chosen now;
+    what a file says must be the same."""
     tournament = entrants.tournament
     found = dict(known or {})
     for spec, game in entrants.games.items():
@@ -223,6 +228,8 @@ def _openings(entrants: Entrants, known: Mapping[str, OpeningSet] | None) -> dic
                 raise ConfigError.at("openings", f"of {spec} are other ones now than when the tournament began")
         else:
             require_openings(game, found[spec].openings)
+    for (spec, _), contestant in contestants.items():
+        contestant.require_openings(found[spec].openings)
     return found
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from athenan_spiel.arena import Comparison
+    from athenan_spiel.arena.contestant import Contestant
     from athenan_spiel.arena.opening_sets import OpeningSet
 
 
@@ -117,7 +118,7 @@ def run(words: Sequence[str]) -> int:
         contestants = [Contestant(word, game, arguments.seed + (i > 0 and not alone)) for i, word in enumerate(agents)]
 
     with progress().status("choosing openings"):
-        chosen = None if alone else _openings(game, arguments, plies)
+        chosen = None if alone else _openings(game, arguments, plies, contestants)
     if arguments.check:
         say(f"ready to play {game}: {', '.join(map(str, contestants))}")
         return DONE
@@ -153,13 +154,18 @@ def _all_measured(comparisons: Sequence[Comparison]) -> bool:
     return measured
 
 
-def _openings(game: pyspiel.Game, arguments: EvalArguments, plies: int) -> OpeningSet:
-    """The openings that the words ask for."""
+def _openings(
+    game: pyspiel.Game, arguments: EvalArguments, plies: int, contestants: Sequence[Contestant]
+) -> OpeningSet:
+    """The openings that the words ask for, after which all contestants can begin."""
     from athenan_spiel.arena.opening_sets import opening_set
     from athenan_spiel.arena.tournament_settings import openings_from
 
     config = openings_from(arguments.openings, arguments.judge, plies)
-    return opening_set(game, config, arguments.matches // 2, arguments.seed)
+    found = opening_set(game, config, arguments.matches // 2, arguments.seed)
+    for contestant in contestants:
+        contestant.require_openings(found.openings)
+    return found
 
 
 def _report(

@@ -1,7 +1,8 @@
 """Who plays in a match: whatever has the three methods of `Player`, as every `pyspiel.Bot` and an `Agent` have.
 
 A player may offer more. One that thinks by a search can let a driver answer its questions, together with those of other
-matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`MatchPlayer`).
+matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`MatchPlayer`);
+one that cannot begin a match in every state says in which (`ParticularPlayer`).
 One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`match_clock`).
 """
 
@@ -60,6 +61,18 @@ class MatchPlayer(Player, Protocol):
         """This player for the match of that number, from 0, among those that it plays with one colour.
 
         It has no memory of another match, and what is random in it depends on this player and `number` alone.
+        """
+
+
+@runtime_checkable
+class ParticularPlayer(Player, Protocol):
+    """One that does not begin a match in every state."""
+
+    def require_start(self, state: pyspiel.State) -> None:
+        """Check that a match can begin at `state`.
+
+        Raises:
+            AgentError: it cannot.
         """
 
 

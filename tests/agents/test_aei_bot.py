@@ -102,6 +102,16 @@ def test_an_opening_that_ends_within_a_turn() -> None:
         one.step(after(*SET_UP, "B2-B3"))
 
 
+def test_where_a_match_can_begin() -> None:
+    one = bot("good")
+    one.require_start(after())
+    one.require_start(after(*SET_UP))
+    for within in (SET_UP[:1], SET_UP[:3], (*SET_UP, "B2-B3")):
+        with pytest.raises(AgentError, match="begins where a turn begins: take openings of 0 plies, or of 32"):
+            one.require_start(after(*within))
+    one.require_start(after(*SET_UP, "B2-B3", "Pass"))
+
+
 def test_what_is_wrong_is_said_before_the_first_match(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AgentError, match=r"AEI engines play 'ludii\(game=Arimaa\)', got 'chess"):
         agents.make_bot("aei:sharp aei@1s", "chess", 0)

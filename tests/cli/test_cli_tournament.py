@@ -9,10 +9,13 @@ import shutil
 import sys
 from pathlib import Path
 
+import pyspiel
 import pytest
 from command_line import Out, complaint
 
+from agents.uniform import RandomBot
 from athenan_spiel.cli.main import main
+from athenan_spiel.errors import AgentError
 
 GAME = ["--game", "tic_tac_toe"]
 
@@ -165,6 +168,25 @@ def test_replay_refuses_what_is_not_true(saved: Path, tmp_path: Path, capsys: Ou
     assert "--match must be at least 1" in complaint(capsys, "replay", str(saved), "--match", "0")
     os.mkfifo(tmp_path / "fifo")
     assert "no regular file" in complaint(capsys, "replay", str(tmp_path / "fifo"))
+
+
+@pytest.mark.parametrize("command", [("tournament", "mcts:3", "random"), ("eval", "mcts:3", "--against", "random")])
+def test_openings_after_which_an_agent_cannot_begin(
+    command: tuple[str, ...], here: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command[0] == "tournament":
+        pytest.importorskip("matplotlib")
+
+    def require_start(bot: RandomBot, state: pyspiel.State) -> None:
+        if len(state.history()) == 2:
+            raise AgentError("begins elsewhere")
+
+    monkeypatch.setattr(RandomBot, "require_start", require_start, raising=False)
+    words = [*command, *GAME, "--matches", "4"]
+    for more in ((), ("--check",)):
+        assert "begins elsewhere" in complaint(capsys, *words, *more)
+    assert not list(here.rglob("matches.jsonl"))
+    assert main([*words, "--opening-plies", "1"]) == 0
 
 
 def test_eval_tells_statistics(here: Path, capsys: Out) -> None:
