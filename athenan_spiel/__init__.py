@@ -2,7 +2,7 @@
 
 The rooms, each knowing only those before it: `errors`, `arguments`, `config` and `system` (what all share), `games`
 (rules), `outcomes` (what a finished match is worth), `encoding` (state to network input), `networks`, `engines` and
-`evaluators` (judgement), `search` (Descent, UBFM, alpha-beta and MCTS), `solving` (proofs), `play` (agents, matches,
+`evaluators` (judgement), `search` (Descent, UBFM, alpha-beta, MCTS), `solving` (proofs), `play` (agents, matches,
 self-play), `learning` and `training`, `arena` and `experiments` (measure), and `cli`. Bots for OpenSpiel are in the
 package `agents`. A value is always the first player's. What is heavy is fetched when it is first asked for, so
 importing this package loads neither torch nor OpenSpiel.
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from athenan_spiel.play.agent import Agent
     from athenan_spiel.play.match import MatchResult, play_match
     from athenan_spiel.play.series import Series, play_series
-    from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, SearchResult, think
+    from athenan_spiel.search import MCTS, UBFM, AlphaBeta, AlphaZeroMCTS, Budget, Descent, SearchResult, think
     from athenan_spiel.solving.solver import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, load_agent, preset, resume, train
     from athenan_spiel.training.listeners import LinePrinter, ProgressBar
@@ -73,6 +73,7 @@ __all__ = [
     "Agent",
     "AgentError",
     "AlphaBeta",
+    "AlphaZeroMCTS",
     "ArenaError",
     "AthenanError",
     "Budget",
@@ -136,7 +137,7 @@ _FETCHED = {
     "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],
     "play": ["Agent", "MatchResult", "Series", "play_match", "play_series"],
     "evaluators.base": ["Evaluation", "Evaluator"],
-    "search": ["MCTS", "UBFM", "AlphaBeta", "Budget", "Descent", "SearchResult", "think"],
+    "search": ["MCTS", "UBFM", "AlphaBeta", "AlphaZeroMCTS", "Budget", "Descent", "SearchResult", "think"],
     "solving": ["Proof", "ProofBounds", "solve"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],
     "training.listeners": ["LinePrinter", "ProgressBar"],

@@ -176,6 +176,17 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "virtual_loss_batch": NO_WHOLE_NUMBER | {"None": None, "zero": 0, "too many": 10**9},
         },
     ),
+    "AlphaZeroMCTS": (
+        ath.AlphaZeroMCTS,
+        {"game": GAME},
+        {
+            **{name: wrong for name, wrong in SEARCH_OPTIONS.items() if name != "completion"},
+            "exploration_constant": NO_NUMBER | {"None": None, "negative": -1.0},
+            "root_noise": NO_NUMBER | {"negative": -0.1, "more than all": 1.1},
+            "dirichlet_alpha": NO_NUMBER | {"zero": 0.0},
+            "virtual_loss_batch": NO_WHOLE_NUMBER | {"None": None, "zero": 0, "too many": 10**9},
+        },
+    ),
     "Budget": (
         ath.Budget,
         {},

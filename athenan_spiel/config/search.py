@@ -12,7 +12,7 @@ from athenan_spiel.errors import ConfigError
 
 ProverName = Literal["descent", "ubfm"]
 """The searches that prove as they go, and look into what is proven already."""
-SearchName = Literal[ProverName, "alphabeta", "mcts"]
+SearchName = Literal[ProverName, "alphabeta", "mcts", "puct"]
 """All searches; what each name stands for is in `search.algorithms`."""
 PlayName = Literal["minimax", SearchName]
 """What matches between trained networks are played with."""
@@ -37,6 +37,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ubfm": ("completion", "exploration_constant", "resolved_hours"),
         "alphabeta": ("completion", "depth"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
+        "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
     }
 )
 """What each search takes beside its limits. What it does not take keeps its default, but for `completion`, which stands
@@ -50,9 +51,10 @@ class SearchConfig(Settings):
     table: ClassVar[str] = "search."
 
     algorithm: SearchName = "descent"
-    """Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening alpha-beta, or MCTS."""
+    """Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening alpha-beta, MCTS
+    by UCT, or AlphaZero's MCTS by PUCT, which needs a network with a policy."""
     completion: bool = True
-    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS has none."""
+    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS and PUCT have none."""
     seconds: float | None = None
     """Search time per move, of each match its own: K matches at once take K times as long. The article: 2 s
     (Section 3.3.1), 3 s (Section 8.4.3)."""
@@ -75,15 +77,22 @@ class SearchConfig(Settings):
     they are not kept. At most 4,000,000 are kept, about a gigabyte. The article: 12 (Section 8.4.3), 48 (9.3.1)."""
     exploration_constant: float | None = None
     """c of UCT: for MCTS, which takes 0.4 where none is given (the article, Section 3.3), and for UBFM, which adds
-    UCT's term to its values if one is given (the 2019 article, Section 4.3; √2 in theory)."""
+    UCT's term to its values if one is given (the 2019 article, Section 4.3; √2 in theory). Of PUCT it is
+    c_init, and 1.25 where none is given (AlphaZero)."""
     first_play_urgency: bool = False
     """MCTS alone: an action that was never tried has the value of its parent, so not every action must be tried
     first (*Minimax Strikes Back*, first version, Section 3.4)."""
     rollouts: bool = False
     """MCTS alone: a leaf is valued by a random playout, a match from there to its end, in place of the network."""
     virtual_loss_batch: int | None = None
-    """MCTS alone: b, the number of leaves that are valued at once, each chosen after the other with a virtual loss
-    (first version, Section 3.5); none: one at a time."""
+    """MCTS and PUCT alone: b, the number of leaves that are valued at once, each chosen after the other with a virtual
+    loss (first version, Section 3.5); none: one at a time."""
+    root_noise: float | None = None
+    """PUCT alone: the share, in [0, 1], of Dirichlet noise in the priors of a move's root; none: there is no noise, as
+    where a trained network plays. AlphaZero: 0.25."""
+    dirichlet_alpha: float | None = None
+    """PUCT alone: α of the root's noise; none: 10 divided by the number of legal actions. AlphaZero: 0.3 at chess, 0.15
+    at shogi, 0.03 at Go."""
 
     def check(self) -> None:
         """At least one limit is given, all are positive, and nothing is set that the algorithm does not have."""
@@ -100,7 +109,12 @@ class SearchConfig(Settings):
         )
         self.require_at_most(LARGEST_FACTOR, "exploration_constant")
         self.require_some(1, "virtual_loss_batch", most=MOST_AT_ONCE)
+        self.require(self.root_noise is None or 0 <= self.root_noise <= 1, "root_noise", "in [0, 1]")
+        self.require_positive("dirichlet_alpha")
+        self.require_at_most(LARGEST_FACTOR, "dirichlet_alpha")
         self._refuse_what_others_have()
+        if self.root_noise is None:
+            self.require(self.dirichlet_alpha is None, "dirichlet_alpha", "none, unless there is search.root_noise")
         if not self.completion:
             self.require(self.resolved_hours is None, "resolved_hours", "none, unless states are proven by completion")
 
@@ -109,7 +123,8 @@ class SearchConfig(Settings):
         for field_ in fields(self):
             owners = [repr(name) for name, settings in OWN_SETTINGS.items() if field_.name in settings]
             if owners and field_.name not in own and field_.name != "completion":
-                only = f"as only {' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
+                listed = f"{', '.join(owners[:-1])} and {owners[-1]} have" if owners[1:] else f"{owners[0]} has"
+                only = f"as only {listed} it"
                 default = "false" if field_.default is False else "none"
                 self.require(getattr(self, field_.name) == field_.default, field_.name, f"{default}, {only}")
 

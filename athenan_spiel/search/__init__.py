@@ -1,4 +1,4 @@
-"""The searches: Descent, UBFM, alpha-beta and MCTS, and how one is driven under a budget."""
+"""The searches: Descent, UBFM, alpha-beta, MCTS and AlphaZero's MCTS, and how one is driven under a budget."""
 
 from athenan_spiel.search.algorithms import make_search
 from athenan_spiel.search.alphabeta import AlphaBeta
@@ -6,12 +6,14 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget, SearchResult, think
 from athenan_spiel.search.mcts import MCTS
+from athenan_spiel.search.puct import AlphaZeroMCTS
 from athenan_spiel.search.ubfm import UBFM
 
 __all__ = [
     "MCTS",
     "UBFM",
     "AlphaBeta",
+    "AlphaZeroMCTS",
     "Budget",
     "Descent",
     "Search",

@@ -7,6 +7,7 @@
 | `descent` | Descent with completion | the best action by value |
 | `alphabeta`, `alphabeta(3)` | alpha-beta with completion, to a depth of 3 | the best action by value |
 | `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | the most visited action, then by value |
+| `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with this c_init, over a network with a policy | as of `mcts` |
 | `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | the best action by value |
 
 Training names one by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, an agent's word, `load_agent` and
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -34,6 +35,7 @@ from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.proven_states import Known
+from athenan_spiel.search.puct import AlphaZeroMCTS
 from athenan_spiel.search.ubfm import UBFM
 
 DEFAULT = "ubfm_s"
@@ -95,6 +97,12 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "descent": Algorithm(search=Descent, decision=best, settings={"algorithm": "descent"}),
         "alphabeta": Algorithm(search=AlphaBeta, decision=best, settings={"algorithm": "alphabeta"}, number=DEPTH),
         "mcts": Algorithm(search=MCTS, decision=safest, settings={"algorithm": "mcts"}, number=EXPLORATION),
+        "puct": Algorithm(
+            search=AlphaZeroMCTS,
+            decision=safest,
+            settings={"algorithm": "puct"},
+            number=replace(EXPLORATION, example="1.25"),
+        ),
         "minimax": Algorithm(
             search=UBFM, decision=best, settings={"algorithm": "ubfm", "completion": False, "iterations": 1}
         ),

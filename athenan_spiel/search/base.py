@@ -52,6 +52,7 @@ class Search(ABC):
             root is then as the last whole iteration left it.
         curtails: an iteration may ask many questions, and ends at once if `Enough` is thrown into it in place of an
             answer: what it has found is carried back.
+        tells_policy: it answers the `policy` of a node.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
@@ -61,6 +62,7 @@ class Search(ABC):
     tree_type: ClassVar[type[Tree]]
     interruptible: ClassVar[bool] = False
     curtails: ClassVar[bool] = False
+    tells_policy: ClassVar[bool] = False
     completion = False
 
     def __init__(
@@ -127,6 +129,13 @@ class Search(ABC):
     def finished(self, root: Node) -> bool:
         """Whether no further iteration from `root`, a node of its tree, could change anything there."""
         return root.resolved
+
+    def policy(self, node: Node) -> list[float] | None:
+        """The probability of each action of `node`, in their order, as a policy network is to learn it; sums to 1.
+
+        None if the search tells none (`tells_policy`).
+        """
+        return None
 
     @abstractmethod
     def iteration(

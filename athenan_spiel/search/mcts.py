@@ -24,7 +24,9 @@ the same with every outcome, whose values come to lie in about [-1, 1]. Its prom
    all leaves are valued in one question. Two that come to the same leaf get the same answer. Losses are kept apart from
    the tree, so a batch that is given up leaves no trace but nodes without simulations.
 7. Nothing is proven: there is no completion.
-8. Where the evaluator has priors, a node has those of its actions, for rules that look at them; UCT does not.
+8. Where the evaluator has priors, a node has those of its actions, for rules that look at them; UCT does not. A rule
+   that cannot do without says so by `needs_priors`, and the first answer without priors is then an error.
+9. The policy of a node is the share of its simulations that each action has had; of a node without any, its priors.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ import pyspiel
 
 from athenan_spiel.arguments import require_callable, require_kind, require_whole
 from athenan_spiel.config.search import MOST_AT_ONCE
-from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.errors import EvaluatorError, SearchError, shown
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
@@ -70,6 +72,9 @@ class MCTS(Search):
         rollouts: a leaf is valued by a playout; nothing is asked then.
         virtual_loss_batch: b, simulations whose leaves are valued together.
 
+    Attributes:
+        needs_priors: the evaluator must have priors.
+
     Raises:
         UnsupportedGameError: as every search.
         SearchError: c is negative or not finite, b is less than 1 or no whole number, or the outcome is infinite; a
@@ -77,6 +82,7 @@ class MCTS(Search):
     """
 
     tree_type = MCTSTree
+    tells_policy = True
 
     def __init__(
         self,
@@ -103,6 +109,11 @@ class MCTS(Search):
         if isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"MCTS takes means, so its outcome must be finite, got {self.outcome!r}")
         self.selection = selection or uct
+        self.needs_priors: bool = getattr(self.selection, "needs_priors", False)
+        if rollouts and self.needs_priors:
+            raise SearchError(
+                f"MCTS has no priors where leaves are valued by playouts, and {self.selection!r} needs them"
+            )
         self.rollouts = rollouts
         self.virtual_loss_batch = virtual_loss_batch
         self.scale = float(getattr(self.outcome, "scale", 1.0))
@@ -120,11 +131,26 @@ class MCTS(Search):
             found = yield from self._valued([state], rng)
             priors = None if found.priors is None else found.priors[0]
             node = grown.enter(tree.key(state), state, found.values[0], rng, priors)
+        if node is not grown.root:
+            self._move_root(grown, node, rng)
         batch = _Batch(self, grown, rng)
         for _ in range(self.virtual_loss_batch):
             batch.play(node, state.clone())
         batch.take_in((yield from self._valued(batch.leaves, rng)))
         return node
+
+    def _move_root(self, tree: MCTSTree, node: MCTSNode, rng: random.Random) -> None:
+        """From now on simulations begin at `node`."""
+        if tree.root is not None:
+            tree.root.noise = None
+        tree.root = node
+
+    def policy(self, node: Node) -> list[float]:
+        """As `Search.policy`; promise 9."""
+        total = sum(node.visits.values())
+        if total:
+            return [node.count(i) / total for i in range(len(node.actions))]
+        return list(cast(MCTSNode, node).priors_or_even())
 
     def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
         """The values of states that are not terminal: asked for, or found by a playout from each."""
@@ -133,7 +159,15 @@ class MCTS(Search):
             for state in states:
                 worths.append(float(self.outcome((yield from random_end(state, rng)))))
             return Evaluation(worths)
-        return (yield states) if states else Evaluation([])
+        if not states:
+            return Evaluation([])
+        found = yield states
+        if self.needs_priors and found.priors is None:
+            raise EvaluatorError(
+                f"{type(self).__name__} needs a probability of each action, and this evaluator says values alone: "
+                "take a network with a policy, or another search"
+            )
+        return found
 
 
 def random_end(state: pyspiel.State, rng: random.Random) -> Questions[pyspiel.State]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Sequence
-from typing import Self
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Self, cast
 
 import pyspiel
 
@@ -22,9 +22,10 @@ class MCTSNode(Node):
         untried: the actions without a simulation; the last is tried next.
         priors: of the actions, as the state's evaluation has them, if at all.
         leaf_priors: the priors of the leaves that the actions lead to, by index, until they enter the tree.
+        noise: what the search has drawn for the actions, while the node is the root and the search wants noise.
     """
 
-    __slots__ = ("leaf_priors", "own", "priors", "simulations", "total", "totals", "untried")
+    __slots__ = ("leaf_priors", "noise", "own", "priors", "simulations", "total", "totals", "untried")
 
     def __init__(
         self, actions: Sequence[int], own: float, rng: random.Random, kind: Kind, priors: Sequence[float] | None = None
@@ -38,6 +39,7 @@ class MCTSNode(Node):
         rng.shuffle(self.untried)
         self.priors = priors
         self.leaf_priors: dict[int, Sequence[float]] = {}
+        self.noise: Sequence[float] | None = None
 
     def copy(self) -> Self:
         """As `Node.copy`."""
@@ -46,6 +48,10 @@ class MCTSNode(Node):
         twin.untried = self.untried[:]
         twin.leaf_priors = self.leaf_priors.copy()
         return twin
+
+    def priors_or_even(self) -> Sequence[float]:
+        """The priors; where there are none, the same for all actions."""
+        return self.priors or [1 / len(self.actions)] * len(self.actions)
 
     def take_in(self, i: int, value: float) -> None:
         """A simulation through the i-th action has found `value`."""
@@ -64,8 +70,35 @@ class MCTSNode(Node):
                 self.values[j] = worst
 
 
+def with_losses(node: MCTSNode, losses: Mapping[int, int], scale: float) -> tuple[Mapping[int, int], Sequence[float]]:
+    """n(s, a) and the totals, where each virtual loss counts as a simulation that found the mover's worst, of `scale`.
+
+    Without losses they are the node's own.
+    """
+    if not losses:
+        return node.visits, node.totals
+    visits, totals = node.visits.copy(), node.totals[:]
+    for i, lost in losses.items():
+        visits[i] = visits.get(i, 0) + lost
+        totals[i] -= lost * node.kind.won * scale
+    return visits, totals
+
+
 class MCTSTree(Tree):
-    """A tree of `MCTSNode`s."""
+    """A tree of `MCTSNode`s.
+
+    Attributes:
+        root: from which the last simulation began; none before the first.
+    """
+
+    root: MCTSNode | None = None
+
+    def copy(self) -> Self:
+        """As `Tree.copy`."""
+        twin = super().copy()
+        both = zip(self.nodes, twin.nodes, strict=True)
+        twin.root = next((cast(MCTSNode, other) for node, other in both if node is self.root), None)
+        return twin
 
     def enter(
         self,

@@ -73,7 +73,10 @@ def kind_of(state: pyspiel.State) -> Kind:
 
 
 class Node:
-    """An expanded state. Lists are parallel to `actions`; `visits` and `children` hold only actions once selected."""
+    """An expanded state. Lists are parallel to `actions`; `visits` and `children` hold only actions once selected.
+
+    `ply` is the number of actions played before it.
+    """
 
     __slots__ = (
         "actions",
@@ -82,6 +85,7 @@ class Node:
         "completions",
         "kind",
         "observation",
+        "ply",
         "resolutions",
         "resolved",
         "unresolved",
@@ -103,6 +107,7 @@ class Node:
         self.resolved = False
         self.unresolved = len(values)
         self.observation = -1
+        self.ply = 0
 
     def resolve(self, i: int, completion: int) -> None:
         """Note the proof that the i-th action leads to gain `completion`."""

@@ -76,7 +76,6 @@ class Tree:
         self.leaves: dict[Hashable, Leaf] = {}
         self._end_key = end_function(game if store is not None else None)
         self._terminal_pairs: set[tuple[Hashable, float]] = set()
-        self._plies: list[int] = []
 
     @property
     def nodes(self) -> Collection[Node]:
@@ -85,9 +84,9 @@ class Tree:
 
     def proofs(self) -> Iterator[tuple[Hashable, int, ProvenValue]]:
         """(key, number of actions played, (c(s), v(s))) of each resolved node, for `ResolvedStates.add`."""
-        for (key, node), ply in zip(self.table.items(), self._plies, strict=True):
+        for key, node in self.table.items():
             if node.resolved:
-                yield key, ply, (node.completion, node.value)
+                yield key, node.ply, (node.completion, node.value)
 
     def copy(self) -> Self:
         """A tree that grows on its own from here, and shares no node with this one; the store is the same.
@@ -102,13 +101,12 @@ class Tree:
         twin.terminals = self.terminals.copy()
         twin.leaves = {key: leaf._replace(parent=twins[id(leaf.parent)]) for key, leaf in self.leaves.items()}
         twin._terminal_pairs = self._terminal_pairs.copy()
-        twin._plies = self._plies.copy()
         return twin
 
     def _enter(self, key: Hashable, state: pyspiel.State, node: Node) -> None:
         """S ← S ∪ {s}: put the node of `state` where it belongs, with the observation of the state."""
         self.table[key] = node
-        self._plies.append(state.move_number())
+        node.ply = state.move_number()
         if self.store is not None:
             leaf = self.leaves.pop(key, None)
             node.observation = self.store.append(state) if leaf is None else leaf.observation

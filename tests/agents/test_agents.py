@@ -255,7 +255,10 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
             {"checkpoint": "x", "zzz": 1.0},
             "evaluations, match_seconds, temperature, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
         ),
-        ({"checkpoint": "x", "search": "mtcs"}, "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts"),
+        (
+            {"checkpoint": "x", "search": "mtcs"},
+            "expected a search, one of ubfm_s, ubfm, descent, alphabeta, mcts, puct",
+        ),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
         ({"checkpoint": "x", "seconds": "1"}, "'seconds' of bot 'athenan' must be a number, got '1'"),
         ({"checkpoint": "x", "iterations": 2.5}, "'iterations' of bot 'athenan' must be a whole number, got 2.5"),

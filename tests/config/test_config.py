@@ -103,12 +103,13 @@ def test_a_whole_number_is_a_number() -> None:
         ("search = 3", "config.toml, line 2: search must be a table, [search], got 3"),
         (
             "[search]\n\n# a comment\nalgorithm = 'decent'",
-            "line 5: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', got 'decent': "
+            "line 5: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', got 'decent': "
             "did you mean 'descent'?",
         ),
         (
             "[search]\nalgorithm = 3",
-            "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', got 3",
+            "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', "
+            "got 3",
         ),
         (
             "[encoding]\nsymmetries = 'rotate180'",
@@ -161,6 +162,11 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: SearchConfig(iterations=0), "search.iterations"),
         (lambda: SearchConfig(evaluations=-1), "search.evaluations"),
         (lambda: ExplorationConfig(schedule="constant", exploitation=1.5), "exploration.exploitation"),
+        (lambda: SearchConfig(algorithm="puct", root_noise=1.5), "search.root_noise"),
+        (lambda: SearchConfig(algorithm="puct", root_noise=-0.1), "search.root_noise"),
+        (lambda: SearchConfig(algorithm="puct", root_noise=0.25, dirichlet_alpha=0.0), "search.dirichlet_alpha"),
+        (lambda: SearchConfig(algorithm="puct", dirichlet_alpha=0.3), "search.dirichlet_alpha"),
+        (lambda: SearchConfig(root_noise=0.25), "search.root_noise"),
         (lambda: ExplorationConfig(schedule="constant"), "exploration.exploitation"),
         (lambda: ExplorationConfig(exploitation=0.9), "exploration.exploitation"),
         (lambda: ExplorationConfig(schedule="never"), "exploration.schedule"),  # type: ignore[arg-type]
@@ -267,6 +273,10 @@ def test_no_number_may_be_huge_and_no_message_is_long(kind: type[Settings], name
         (
             lambda: SearchConfig(algorithm="mcts", exploration_constant=1e7),
             "search.exploration_constant must be at most 1,000,000, got 10000000.0",
+        ),
+        (
+            lambda: SearchConfig(algorithm="puct", root_noise=0.25, dirichlet_alpha=1e7),
+            "search.dirichlet_alpha must be at most 1,000,000, got 10000000.0",
         ),
         (
             lambda: ExplorationConfig(distribution="softmax", temperature=1e7),

@@ -62,6 +62,7 @@ TEMPLATES = (
     "ath.Descent(GAME, outcome=OUTCOME)",
     "ath.UBFM(GAME, outcome=ath.gain)",
     "ath.MCTS(GAME, exploration_constant=REAL, virtual_loss_batch=COUNT)",
+    "ath.AlphaZeroMCTS(GAME, exploration_constant=REAL, root_noise=REAL, dirichlet_alpha=REAL)",
     "ath.AlphaBeta(GAME, depth=COUNT)",
     "ath.Budget(seconds=REAL)",
     "ath.Budget(iterations=COUNT)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import random
 import re
 from pathlib import Path
@@ -16,7 +17,7 @@ from training_runs import TINY
 
 from athenan_spiel.config import EvaluationConfig, SearchConfig, TargetsConfig, TrainingConfig
 from athenan_spiel.config.search import DEEPEST, OWN_SETTINGS, DecisionName, PlayName, ProverName, SearchName
-from athenan_spiel.errors import AgentError, ConfigError, SearchError
+from athenan_spiel.errors import AgentError, ConfigError, EvaluatorError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
@@ -24,6 +25,7 @@ from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.search.puct import PUCT, AlphaZeroMCTS, DirichletNoise
 from athenan_spiel.search.ubfm import BestWithUCT
 from athenan_spiel.search.uct import UCT
 from athenan_spiel.training import load_agent, train
@@ -70,7 +72,26 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
         MCTS,
         {"selection": UCT(1.5, first_play_urgency=True), "rollouts": True, "virtual_loss_batch": 3},
     ),
+    "puct": (
+        {"algorithm": "puct"},
+        AlphaZeroMCTS,
+        {"selection": PUCT(1.25), "noise": DirichletNoise(0.0), "virtual_loss_batch": 1},
+    ),
+    "puct with all there is": (
+        {
+            "algorithm": "puct",
+            "exploration_constant": 2.0,
+            "root_noise": 0.25,
+            "dirichlet_alpha": 0.3,
+            "virtual_loss_batch": 3,
+        },
+        AlphaZeroMCTS,
+        {"selection": PUCT(2.0), "noise": DirichletNoise(0.25, 0.3), "virtual_loss_batch": 3},
+    ),
 }
+NEED_PRIORS = ("puct",)
+"""A network without a policy is not searched by these."""
+NO_PRIORS = "needs a probability of each action, and this evaluator says values alone: take a network with a policy"
 
 
 @pytest.mark.parametrize(("settings", "kind", "attributes"), SEARCHES.values(), ids=SEARCHES)
@@ -95,6 +116,10 @@ def test_an_actor_searches_as_the_settings_say(
 
 @pytest.mark.parametrize("settings", [settings for settings, _, _ in SEARCHES.values()], ids=SEARCHES)
 def test_every_search_trains(settings: dict[str, Any], tmp_path: Path) -> None:
+    if settings.get("algorithm") in NEED_PRIORS:
+        with pytest.raises(EvaluatorError, match=NO_PRIORS):
+            train(TIC_TAC_TOE, config(**settings), tmp_path / "run")
+        return
     trained = train(TIC_TAC_TOE, config(**settings), tmp_path / "run")
     assert trained.matches == 4
 
@@ -124,6 +149,8 @@ PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
     "mcts": (MCTS, safest, {"selection": UCT()}),
     "mcts(0)": (MCTS, safest, {"selection": UCT(0.0)}),
     "mcts(2.5)": (MCTS, safest, {"selection": UCT(2.5)}),
+    "puct": (AlphaZeroMCTS, safest, {"selection": PUCT(1.25), "noise": DirichletNoise(0.0)}),
+    "puct(2.5)": (AlphaZeroMCTS, safest, {"selection": PUCT(2.5)}),
 }
 
 
@@ -146,6 +173,10 @@ def test_a_run_is_played_with_any_search(text: str, finished: Path) -> None:
     assert agent.decision is decision
     assert {name: getattr(agent.search, name) for name in attributes} == attributes
     assert agent.search.outcome(TIC_TAC_TOE.new_initial_state()) == 0
+    if text.partition("(")[0] in NEED_PRIORS:
+        with pytest.raises(EvaluatorError, match=NO_PRIORS):
+            agent.step(agent.game.new_initial_state())
+        return
     assert agent.step(agent.game.new_initial_state()) in range(9)
 
 
@@ -155,11 +186,12 @@ def test_ubfm_s_is_the_default(finished: Path) -> None:
 
 
 NO_SEARCH: dict[str, str] = {
-    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts; got ''",
+    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct; got ''",
     "mtcs": "got 'mtcs': did you mean 'mcts'?",
     "mcts(": "got 'mcts('",
     "minimax": "got 'minimax'",
     "mcts(x)": "mcts takes an exploration constant from zero to 1,000,000, such as mcts(0.5); got 'mcts(x)'",
+    "puct(x)": "puct takes an exploration constant from zero to 1,000,000, such as puct(1.25); got 'puct(x)'",
     "mcts(2000000)": "takes an exploration constant from zero to 1,000,000, such as mcts(0.5); got 'mcts(2000000)'",
     "alphabeta(1.5)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(1.5)'",
     "alphabeta(0)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(0)'",
@@ -207,7 +239,18 @@ NOT_DEFAULT: dict[str, Any] = {
     "first_play_urgency": True,
     "rollouts": True,
     "virtual_loss_batch": 2,
+    "root_noise": 0.25,
+    "dirichlet_alpha": 0.3,
 }
+REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
+"""Settings that mean nothing without these."""
+HOLDERS: dict[str, str] = {
+    "longest_descent": "longest",
+    "resolved_hours": "known",
+    "root_noise": "noise.share",
+    "dirichlet_alpha": "noise.alpha",
+}
+"""Where a search has a setting, if not under its name, nor its rule of selection."""
 
 
 def test_every_setting_of_a_search_of_its_own_is_tried() -> None:
@@ -224,13 +267,14 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
             SearchConfig(algorithm=algorithm, **{setting: value})
         return
     known = ResolvedStates() if setting == "resolved_hours" else None
-    search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **{setting: value}), Gain(), known)
-    argument = {"longest_descent": "longest", "resolved_hours": "known"}.get(setting, setting)
-    holder = search if hasattr(search, argument) else search.selection  # type: ignore[attr-defined]
-    assert getattr(holder, argument) == (value if known is None else known)
+    settings = {setting: value, **REQUIRED.get(setting, {})}
+    search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **settings), Gain(), known)
+    named = HOLDERS.get(setting, "c_init" if (algorithm, setting) == ("puct", "exploration_constant") else setting)
+    holder = search if hasattr(search, named.partition(".")[0]) else search.selection  # type: ignore[attr-defined]
+    assert operator.attrgetter(named)(holder) == (value if known is None else known)
 
 
-@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts"])
+@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct"])
 def test_proven_states_are_not_given_to_a_search_that_does_not_look_into_them(algorithm: SearchName) -> None:
     with pytest.raises(SearchError, match=f"for Descent and UBFM, got '{algorithm}'"):
         make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm), Gain(), ResolvedStates())

@@ -1,0 +1,158 @@
+"""PUCT, the rule by which AlphaZero's simulations go down, and AlphaZero's search: MCTS by it, with noise at the root.
+
+Sources: Silver et al., *A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play*
+(Science, 2018), with its pseudocode; the noise first in *Mastering the game of Go without human knowledge* (2017).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Unpack
+
+import pyspiel
+
+from athenan_spiel.arguments import require_number
+from athenan_spiel.config.search import LARGEST_FACTOR
+from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.search.base import SearchOptions
+from athenan_spiel.search.mcts import MCTS
+from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree, with_losses
+
+C_INIT = 1.25
+C_BASE = 19_652
+CONCENTRATION = 10.0
+"""α of the noise, times the number of legal actions: about what AlphaZero's 0.3, 0.15 and 0.03 come to at chess, shogi
+and Go, where α is in inverse proportion to the number of legal moves of a typical position."""
+
+
+@dataclass(frozen=True)
+class PUCT:
+    """The action that maximises Q(s, a) + c(s) · P(s, a) · sqrt(N(s)) / (1 + n(s, a)), of priors P, where
+
+        c(s) = ln((1 + N(s) + c_base) / c_base) + c_init
+
+    Q is the mean as the mover sees it, divided by the outcome's scale, so in about [-1, 1]. N(s) counts the simulation
+    that valued the state, as the pseudocode does. An untried action counts as worth what the state was valued, less the
+    `reduction`: 0, as a network's value of the state is the best guess there is of an action not tried. Of untried
+    actions of equal priors the first of `untried` is taken, which is in random order. A virtual loss counts as a
+    simulation that found the worst. A node with `noise` has that in place of its priors; without priors, all are alike.
+
+    Args:
+        c_init, c_base: zero or more, and above zero; AlphaZero: 1.25 and 19,652.
+        reduction: of what an untried action counts as worth, a share of the outcome's scale.
+
+    Raises:
+        SearchError: an argument is no finite number, or out of range.
+    """
+
+    c_init: float = C_INIT
+    c_base: float = C_BASE
+    reduction: float = 0.0
+
+    needs_priors: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, value in {"c_init": self.c_init, "c_base": self.c_base, "reduction": self.reduction}.items():
+            require_in_range(f"{name} of PUCT", value, above_zero=name == "c_base")
+
+    def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
+        """As `Selection`."""
+        visits, totals = with_losses(node, losses, scale)
+        priors = node.noise or node.priors_or_even()
+        simulations = node.simulations + sum(losses.values()) if losses else node.simulations
+        c = math.log((1 + simulations + self.c_base) / self.c_base) + self.c_init
+        exploration = c * math.sqrt(simulations)
+        sign = node.kind.won / scale
+        best, candidates = -math.inf, []
+        untried = [i for i in node.untried if i not in losses] if losses else node.untried
+        if untried:
+            first = max(untried, key=priors.__getitem__)
+            best, candidates = sign * node.own - self.reduction + exploration * priors[first], [first]
+        for i, n in visits.items():
+            score = sign * totals[i] / n + exploration * priors[i] / (1 + n)
+            if score > best:
+                best, candidates = score, [i]
+            elif score == best:
+                candidates.append(i)
+        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+
+
+@dataclass(frozen=True)
+class DirichletNoise:
+    """Priors for the root: (1 - e) · P(s, a) + e · η(a), where η is drawn from Dirichlet(α).
+
+    Args:
+        share: e, in [0, 1]; AlphaZero: 0.25.
+        alpha: α, above zero; none: 10 divided by the number of legal actions.
+
+    Raises:
+        SearchError: an argument is no number, or out of range.
+    """
+
+    share: float
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        require_number("the share of the root's noise", self.share, SearchError)
+        if not 0 <= self.share <= 1:
+            raise SearchError(f"the share of the root's noise must be in [0, 1], got {shown(self.share)}")
+        if self.alpha is not None:
+            require_in_range("alpha of the root's noise", self.alpha, above_zero=True)
+
+    def __call__(self, node: MCTSNode, rng: random.Random) -> list[float]:
+        """Priors of the actions of `node` with noise."""
+        count = len(node.actions)
+        alpha = CONCENTRATION / count if self.alpha is None else self.alpha
+        drawn = [rng.gammavariate(alpha, 1.0) for _ in range(count)]
+        total = math.fsum(drawn)
+        if total == 0.0:  # so small an alpha gives all to one action
+            drawn[rng.randrange(count)] = total = 1.0
+        return [
+            (1 - self.share) * p + self.share * d / total for p, d in zip(node.priors_or_even(), drawn, strict=True)
+        ]
+
+
+class AlphaZeroMCTS(MCTS):
+    """The search of AlphaZero: MCTS by PUCT, for evaluators with priors. Its decision is `choice.safest`.
+
+    Noise is drawn once when a state becomes the root, is kept while it is, and is nowhere else in the tree.
+
+    Args:
+        game, outcome, key, virtual_loss_batch: as for `MCTS`.
+        exploration_constant: c_init of `PUCT`.
+        root_noise, dirichlet_alpha: share and alpha of the `DirichletNoise` at the root; no share, or 0: no noise.
+
+    Raises:
+        UnsupportedGameError: as every search.
+        SearchError: an argument is out of range, or not of its kind.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game | str,
+        *,
+        exploration_constant: float = C_INIT,
+        root_noise: float | None = None,
+        dirichlet_alpha: float | None = None,
+        virtual_loss_batch: int = 1,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        rule = PUCT(exploration_constant)
+        super().__init__(game, selection=rule, virtual_loss_batch=virtual_loss_batch, **options)
+        self.noise = DirichletNoise(0.0 if root_noise is None else root_noise, dirichlet_alpha)
+
+    def _move_root(self, tree: MCTSTree, node: MCTSNode, rng: random.Random) -> None:
+        super()._move_root(tree, node, rng)
+        if self.noise.share:
+            node.noise = self.noise(node, rng)
+
+
+def require_in_range(name: str, value: float, *, above_zero: bool) -> None:
+    """Raise `SearchError` unless `value` is a number from zero, or above it, to `LARGEST_FACTOR`."""
+    require_number(name, value, SearchError)
+    least = "above zero" if above_zero else "zero or more"
+    if not (value > 0 if above_zero else value >= 0) or value > LARGEST_FACTOR:
+        raise SearchError(f"{name} must be {least} and at most {LARGEST_FACTOR:,}, got {shown(value)}")
