@@ -1,7 +1,7 @@
 """What the network sees: states as planes (`encoder`, `edges`), their mirror images (`symmetries`), and their storage.
 
 Of a symmetry `board_maps` has the map, `mirror_play` and `plane_matching` try it on the rules. `compact` stores.
-`action_planes` finds where on the board actions belong.
+`action_planes` finds where on the board actions belong, `action_images` what they become when it is turned.
 """
 
 from __future__ import annotations

@@ -70,6 +70,11 @@ class BoardMap:
             planes = [theirs[plane] for plane in mine]
         return BoardMap(product(self.name, first.name), self._shape, planes)
 
+    def cells(self) -> NDArray[np.int64]:
+        """[H * W]: for each cell of the board, counted by rows, the one that it becomes."""
+        height, width = self._shape[-2:]
+        return np.argsort(turn(self.name, np.arange(height * width).reshape(height, width)).reshape(-1))
+
     def image(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """The images of encoded states, float32 [N, size], as a new array of the same shape."""
         return rows.take(self._sources, axis=1)

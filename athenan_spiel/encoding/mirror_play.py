@@ -7,6 +7,9 @@ action and its counterpart are played, and so on to the end, in several matches.
 
 All actions are compared in some plies, drawn at random, fewer where there are many actions; in the others their number,
 and the one that is played. `STATES` bounds the cost, not the length of a match, so that ends are always seen.
+
+Which action becomes which is read from such matches, too: in each state whose actions are all compared, an action may
+become those whose children look like the image of its own child (`action_images.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.encoding.plane_matching import match_planes, standing
 
 STATES = 15_000
-"""Compared states after which no further match is begun, once there were `MATCHES`."""
+"""Compared states after which no further match is begun, once there were `MATCHES` (one for images of actions)."""
 MATCHES = 4
 MOST_MATCHES = 16
 COMPARED_ACTIONS = 16
@@ -34,6 +37,18 @@ SEARCHED = 60_000
 
 Key = tuple[bytes, int, tuple[float, ...]]
 """What two mirrored states have in common: the observation (of one, its image), the mover, the returns at an end."""
+
+
+class Meetings(dict[int, set[int]]):
+    """For each action that was met in states whose actions were all compared: the ones it may become by all of them."""
+
+    def add(self, actions: Sequence[int], ours: Sequence[Key], others: Sequence[int], theirs: Sequence[Key]) -> None:
+        """Leave of what each action may become those of the others that have its key in this state."""
+        alike: dict[Key, set[int]] = {}
+        for other, key in zip(others, theirs, strict=True):
+            alike.setdefault(key, set()).add(other)
+        for action, key in zip(actions, ours, strict=True):
+            self[action] = self.get(action, alike[key]) & alike[key]
 
 
 class MirrorPlay:
@@ -64,24 +79,35 @@ class MirrorPlay:
         permuted = BoardMap(name, self._encoder.shape, planes)
         return self._verify(permuted, rng) or permuted
 
-    def _verify(self, symmetry: BoardMap, rng: np.random.Generator) -> str | None:
+    def meetings(self, symmetry: BoardMap, rng: np.random.Generator) -> Meetings | None:
+        """What actions may become under a symmetry that was verified, by other matches; None where one refutes it."""
+        met = Meetings()
+        return None if self._verify(symmetry, rng, met) else met
+
+    def _verify(self, symmetry: BoardMap, rng: np.random.Generator, met: Meetings | None = None) -> str | None:
         pairs = self._starts(symmetry)
         if not pairs:
             return "the initial position is not its own image" + (
                 f", and of the first {SEARCHED} positions none is another's" if self._any_position else ""
             )
         compared = 0
+        least = MATCHES if met is None else 1
         for match in range(MOST_MATCHES):
-            if match >= MATCHES and compared > STATES:
+            if match >= least and compared > STATES:
                 break
-            difference, states = self._play(*pairs[int(rng.integers(len(pairs)))], symmetry, rng)
+            difference, states = self._play(*pairs[int(rng.integers(len(pairs)))], symmetry, rng, met)
             if difference is not None:
                 return difference
             compared += states
         return None
 
     def _play(
-        self, state: pyspiel.State, image: pyspiel.State, symmetry: BoardMap, rng: np.random.Generator
+        self,
+        state: pyspiel.State,
+        image: pyspiel.State,
+        symmetry: BoardMap,
+        rng: np.random.Generator,
+        met: Meetings | None,
     ) -> tuple[str | None, int]:
         """One match and its image: (the first difference or None, how many states were compared)."""
         partners: dict[int, int] = {}  # an action's counterpart is often the same in every state: tried first
@@ -104,6 +130,8 @@ class MirrorPlay:
                     return _no_counterpart(state, actions[ours.index(next(iter(missing)))]), compared
                 places = {key: place for place, key in enumerate(theirs)}
                 partners.update((a, others[places[key]]) for a, key in zip(actions, ours, strict=True))
+                if met is not None:
+                    met.add(actions, ours, others, theirs)
             (key,) = self._keys(state, [action], symmetry)
             first = [partners[action]] if partners.get(action) in others else []
             for other in first + others:

@@ -25,6 +25,8 @@ import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.config import SYMMETRIES
+from athenan_spiel.encoding.action_images import find_images, images_by_product
+from athenan_spiel.encoding.action_planes import find_action_planes
 from athenan_spiel.encoding.board_maps import IDENTITY, BoardMap, product, turn
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.encoding.mirror_play import MirrorPlay
@@ -82,6 +84,32 @@ class Symmetries:
             images[mine] = self.found[i].image(rows[mine])
         return images
 
+    def action_images(self, game: pyspiel.Game, rng: np.random.Generator, encoder: Encoder) -> NDArray[np.int64]:
+        """What each action becomes under each symmetry, found and verified on mirrored matches; costs what those do.
+
+        The same generator finds the same.
+
+        Args:
+            game: the game whose symmetries these are.
+            rng: of the matches.
+            encoder: by which they were found.
+
+        Returns:
+            [len(found), A]: the action, or -1 where it is not known, or is another one in another state: no policy
+            that gives such an action a share can be mirrored.
+        """
+        play = _mirror_play(game, encoder)
+        planes = find_action_planes(game, encoder)
+        images = {IDENTITY: np.arange(game.num_distinct_actions())}
+        for symmetry in self.found[1:]:
+            factors = ((second, first) for second in images for first in images)
+            pair = next((pair for pair in factors if product(*pair) == symmetry.name), None)
+            if pair is None:
+                images[symmetry.name] = find_images(game, play, symmetry, planes, rng)
+            else:
+                images[symmetry.name] = images_by_product(*(images[name] for name in pair))
+        return np.stack([images[name] for name in self.names])
+
 
 def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encoder | None = None) -> Symmetries:
     """The board symmetries of `game` as `encoder` shows it, by default without edges.
@@ -97,7 +125,7 @@ def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encod
     if len(encoder.shape) != 3:
         reason = f"what is observed of {game.get_type().short_name!r} is no stack of boards"
         return Symmetries((identity,), dict.fromkeys(SYMMETRIES, reason))
-    play = MirrorPlay(game, encoder, any_position=bool(facts_of(game.get_type().short_name).any_position))
+    play = _mirror_play(game, encoder)
     found, refused = [identity], {}
     _, height, width = encoder.shape
     for name in SYMMETRIES:
@@ -115,6 +143,10 @@ def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encod
     by_name = {symmetry.name: symmetry for symmetry in found}
     names = [name for name in (IDENTITY, *SYMMETRIES) if name in group]
     return Symmetries(tuple(by_name[name] for name in names), {**refused, **open_})
+
+
+def _mirror_play(game: pyspiel.Game, encoder: Encoder) -> MirrorPlay:
+    return MirrorPlay(game, encoder, any_position=bool(facts_of(game.get_type().short_name).any_position))
 
 
 def _with(symmetry: BoardMap, group: list[BoardMap], refused: Mapping[str, str]) -> list[BoardMap]:
