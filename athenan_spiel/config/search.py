@@ -17,7 +17,7 @@ SearchName = Literal[ProverName, "alphabeta", "mcts", "puct"]
 PlayName = Literal["minimax", SearchName]
 """What matches between trained networks are played with."""
 DecisionName = Literal["best", "safest", "securest"]
-Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best"]
+Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best", "visits", "search"]
 ExplorationSchedule = Literal["uniform", "annealed", "constant"]
 
 MOST_AT_ONCE = 10_000
@@ -136,21 +136,26 @@ class ExplorationConfig(Settings):
     table: ClassVar[str] = "exploration."
 
     distribution: Distribution = "ordinal"
-    """The ordinal distribution (Algorithm 14), ε-greedy (Algorithm 2), softmax (Section 2.3), or always the best."""
+    """The ordinal distribution (Algorithm 14), ε-greedy (Algorithm 2), softmax (Section 2.3), or always the best;
+    `visits`: probabilities are proportional to n(s, a)^(1/temperature), for MCTS and PUCT (AlphaZero); `search`: what
+    the search decides itself."""
     completed: bool = True
     """Completed action selection around it (Section 5.2): a proven win is played, a proven loss is not."""
     schedule: ExplorationSchedule = "uniform"
     """`uniform`: the exploitation parameter is drawn from [0, 1] for each move (the article, Section 8.4.3);
     `annealed`: it grows from 0 to 1 over the run (Algorithms 2 and 14); `constant`: always `exploitation`.
-    The distribution `best` has no parameter."""
+    The distributions `best`, `visits` and `search` have no parameter."""
     exploitation: float | None = None
     """ε' of the `constant` schedule, and of no other: 0 plays uniformly at random, 1 plays the best action."""
     temperature: float | None = None
-    """Of softmax alone, which takes 0.1 where none is given: τ at ε' = 1/2, as a share of the outcome's scale.
-    τ = temperature · scale · (1 - ε') / ε', so ε' means the same to every distribution."""
+    """Of softmax, which takes 0.1 where none is given: τ at ε' = 1/2, as a share of the outcome's scale.
+    τ = temperature · scale · (1 - ε') / ε', so ε' means the same to every distribution. Of `visits`, which takes 1."""
+    plies: int | None = None
+    """Moves are drawn so in the first `plies` actions of a match; in the others the best is played, of `visits` the
+    most visited. none: in all of it. AlphaZero: 30."""
 
     def check(self) -> None:
-        """`exploitation` is in [0, 1] and given for the schedule `constant` alone, `temperature` for softmax alone."""
+        """What a distribution or a schedule does not have is not given, and numbers are in their range."""
         given = self.exploitation is not None
         if given != (self.schedule == "constant"):
             raise ConfigError.at(
@@ -160,5 +165,14 @@ class ExplorationConfig(Settings):
         self.require(self.exploitation is None or 0.0 <= self.exploitation <= 1.0, "exploitation", "in [0, 1]")
         self.require_positive("temperature")
         self.require_at_most(LARGEST_FACTOR, "temperature")
-        if self.distribution != "softmax":
-            self.require(self.temperature is None, "temperature", "none, as only 'softmax' has one")
+        self.require_some(1, "plies")
+        if self.distribution not in ("softmax", "visits"):
+            self.require(self.temperature is None, "temperature", "none, as only 'softmax' and 'visits' have one")
+        if self.distribution in ("visits", "search"):
+            self.require(
+                self.schedule == "uniform", "schedule", f"'uniform', as {self.distribution!r} has no parameter"
+            )
+        if self.distribution in ("best", "search"):
+            self.require(self.plies is None, "plies", f"none, as {self.distribution!r} draws no moves")
+        if self.distribution == "search":
+            self.require(self.completed, "completed", "true, as 'search' decides by what is proven itself")

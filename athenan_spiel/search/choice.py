@@ -76,12 +76,15 @@ def completed_best_action_dual(node: Node, rng: random.Random) -> int:
     return _draw(_narrow(candidates, node.count, min), rng)
 
 
+def most_visited(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+    """The rule of the most visited, then the mover's best by v(s, a), then at random."""
+    candidates = _narrow(candidates, node.count, max)
+    return _draw(_narrow(candidates, node.values.__getitem__, node.kind.best), rng)
+
+
 def safest_action(node: Node, rng: random.Random) -> int:
     """Algorithm 13: the mover's best by c(s, a), then the most visited, then by v(s, a), then at random."""
-    best = node.kind.best
-    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
-    candidates = _narrow(candidates, node.count, max)
-    return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
+    return most_visited(node, _narrow(range(len(node.values)), node.completions.__getitem__, node.kind.best), rng)
 
 
 def securest_action(node: Node, rng: random.Random) -> int:
@@ -90,11 +93,8 @@ def securest_action(node: Node, rng: random.Random) -> int:
     With nothing won, a proven draw is thus played before what is still open: the order is (c, r, n, v) for player 0,
     and the smallest (c, -r, -n, v) for player 1.
     """
-    best = node.kind.best
-    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
-    candidates = _narrow(candidates, node.resolutions.__getitem__, max)
-    candidates = _narrow(candidates, node.count, max)
-    return _draw(_narrow(candidates, node.values.__getitem__, best), rng)
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, node.kind.best)
+    return most_visited(node, _narrow(candidates, node.resolutions.__getitem__, max), rng)
 
 
 best: Decision = completed_best_action
@@ -190,6 +190,27 @@ def ordinal(exploitation: Exploitation) -> Rule:
     return rule
 
 
+def visits(temperature: float) -> Rule:
+    """P(a) is proportional to n(s, a)^(1 / temperature) (AlphaZero); where nothing was visited, all are alike.
+
+    Args:
+        temperature: above zero; near 0 the most visited action is played, and at 1 each as often as it was visited.
+    """
+
+    def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
+        counts = [node.count(i) for i in candidates]
+        if not (most := max(counts)):
+            return rng.choice(candidates)
+        return rng.choices(candidates, [n and math.exp(math.log(n / most) / temperature) for n in counts])[0]
+
+    return rule
+
+
+def in_first(plies: int, rule: Rule, later: Rule) -> Rule:
+    """`rule` for the first `plies` actions of a match, and `later` for the others."""
+    return lambda node, candidates, rng: (rule if node.ply < plies else later)(node, candidates, rng)
+
+
 def uniform_exploitation(rng: random.Random) -> float:
     """A parameter drawn from [0, 1] for each move (Section 8.4.3)."""
     return rng.random()
@@ -237,17 +258,22 @@ def scheduled_exploitation(config: ExplorationConfig, progress: float) -> Exploi
     return constant_exploitation(progress if config.exploitation is None else config.exploitation)
 
 
-def make_decision(config: ExplorationConfig, progress: float, scale: float) -> Decision:
+def make_decision(config: ExplorationConfig, progress: float, scale: float, own: Decision = safest) -> Decision:
     """The decision of a training match: a distribution, its schedule, completed or not.
 
     Args:
         progress: how much of the run lies behind, in [0, 1], for the `annealed` schedule.
         scale: of the outcome, the unit of softmax's temperature.
+        own: what the search decides itself, for the distribution `search`.
 
     Raises:
         ConfigError: `progress` is outside [0, 1] and the schedule asks for it.
     """
+    if config.distribution == "search":
+        return own
     rule = _make_rule(config, scheduled_exploitation(config, progress), scale)
+    if config.plies is not None:
+        rule = in_first(config.plies, rule, most_visited if config.distribution == "visits" else greedy)
     return completed(rule) if config.completed else uncompleted(rule)
 
 
@@ -259,5 +285,7 @@ def _make_rule(config: ExplorationConfig, exploitation: Exploitation, scale: flo
             return epsilon_greedy(exploitation)
         case "softmax":
             return softmax(exploitation, scale * (TEMPERATURE if config.temperature is None else config.temperature))
-        case "best":
+        case "visits":
+            return visits(1.0 if config.temperature is None else config.temperature)
+        case "best" | "search":  # the latter is no rule, but a decision
             return greedy

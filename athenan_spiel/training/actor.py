@@ -21,7 +21,7 @@ from athenan_spiel.learning import Targets, TargetsMethod, make_targets
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import make_search
-from athenan_spiel.search.algorithms import budget_of
+from athenan_spiel.search.algorithms import ALGORITHMS, budget_of
 from athenan_spiel.search.choice import Decision, make_decision
 from athenan_spiel.search.proven_states import Known, proofs_to_arrays
 from athenan_spiel.training.model import Weights, make_model
@@ -104,7 +104,8 @@ class Actor:
         """
         self.load(published)
         model, search = self._model, self._config.search
-        decision = _Counted(make_decision(self._config.exploration, progress, model.outcome.scale))
+        own = ALGORITHMS[search.algorithm].decision
+        decision = _Counted(make_decision(self._config.exploration, progress, model.outcome.scale, own))
         matches = Round(
             model.game,
             make_search(model.game, search, model.outcome, proven),

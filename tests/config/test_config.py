@@ -170,6 +170,14 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: ExplorationConfig(schedule="constant"), "exploration.exploitation"),
         (lambda: ExplorationConfig(exploitation=0.9), "exploration.exploitation"),
         (lambda: ExplorationConfig(schedule="never"), "exploration.schedule"),  # type: ignore[arg-type]
+        (lambda: ExplorationConfig(distribution="visits", schedule="annealed"), "exploration.schedule"),
+        (lambda: ExplorationConfig(distribution="search", schedule="annealed"), "exploration.schedule"),
+        (lambda: ExplorationConfig(distribution="visits", temperature=0.0), "exploration.temperature"),
+        (lambda: ExplorationConfig(distribution="search", temperature=1.0), "exploration.temperature"),
+        (lambda: ExplorationConfig(distribution="search", completed=False), "exploration.completed"),
+        (lambda: ExplorationConfig(distribution="search", plies=3), "exploration.plies"),
+        (lambda: ExplorationConfig(distribution="best", plies=3), "exploration.plies"),
+        (lambda: ExplorationConfig(plies=0), "exploration.plies"),
         (lambda: SearchConfig(algorithm="decent"), "search.algorithm"),  # type: ignore[arg-type]
         (lambda: SearchConfig(iterations="x"), "search.iterations"),  # type: ignore[arg-type]
         (lambda: SearchConfig(seconds=float("inf")), "search.seconds"),

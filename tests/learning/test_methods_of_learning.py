@@ -104,9 +104,9 @@ def test_each_method_of_targets_has_its_own_states_and_weights(tmp_path: Path) -
 def test_moves_are_decided_by_progress_and_the_outcomes_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[ExplorationConfig, float, float]] = []
 
-    def spy(config: ExplorationConfig, progress: float, scale: float) -> Decision:
+    def spy(config: ExplorationConfig, progress: float, scale: float, own: Decision) -> Decision:
         asked.append((config, progress, scale))
-        return make_decision(config, progress, scale)
+        return make_decision(config, progress, scale, own)
 
     monkeypatch.setattr("athenan_spiel.training.actor.make_decision", spy)
     learner = LearnerSide(TIC_TAC_TOE, case(exploration=ExplorationConfig(distribution="softmax")))

@@ -13,18 +13,24 @@ import pytest
 from hand_nodes import node_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.brute_force import load
+from oracles.evaluators import noise
 
 from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, think
 from athenan_spiel.search.choice import (
     Rule,
+    best,
     constant_exploitation,
     epsilon_greedy,
     greedy,
     make_decision,
+    safest,
     scheduled_exploitation,
     softmax,
     uniform_exploitation,
+    visits,
 )
 from athenan_spiel.search.node import Node
 
@@ -186,6 +192,75 @@ def test_a_uniform_parameter_mixes_all_epsilons() -> None:
     rng, rule = random.Random(3), epsilon_greedy(uniform_exploitation)
     chosen = [rule(node_of([0.1, 0.9]), range(2), rng) for _ in range(4000)]
     assert abs(np.mean(chosen) - 0.75) < 0.03
+
+
+# Visits, and the first plies of a match
+
+
+@PLAYERS
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_visits_are_raised_to_the_power(temperature: float, maximises: bool) -> None:
+    counts = {0: 1, 1: 4, 3: 9}
+    powers = np.array([1.0, 4.0, 0.0, 9.0]) ** (1 / temperature)
+    node = node_of(WORTH, maximises=maximises, visits=counts)
+    assert of_rule(visits(temperature), node, range(4), 5000) == pytest.approx(powers / powers.sum(), abs=2 / 5000)
+    alone = of_rule(visits(temperature), node, [0, 1], 5000)
+    assert alone[:2] == pytest.approx(powers[:2] / powers[:2].sum(), abs=2 / 5000)
+
+
+@pytest.mark.parametrize("temperature", [1e-320, 1e-3, 1e6])
+def test_visits_are_safe_at_every_temperature(temperature: float) -> None:
+    node = node_of(WORTH, visits={0: 10**9, 1: 10**9 - 1, 3: 1})
+    chosen = {visits(temperature)(node, range(4), random.Random(seed)) for seed in range(200)}
+    assert chosen == ({0, 1, 3} if temperature == 1e6 else {0} if temperature == 1e-320 else {0, 1})
+
+
+def test_where_nothing_was_visited_all_are_alike() -> None:
+    node = node_of(WORTH, visits={1: 5})
+    assert {visits(1.0)(node, [0, 2], random.Random(seed)) for seed in range(30)} == {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "later"),
+    [
+        ({"distribution": "visits"}, 3),
+        ({"distribution": "visits", "completed": False}, 3),
+        ({"distribution": "epsilon_greedy", "schedule": "constant", "exploitation": 0.0}, 1),
+        ({"distribution": "ordinal", "schedule": "constant", "exploitation": 0.0}, 1),
+    ],
+)
+def test_in_the_first_plies_moves_are_drawn_and_later_the_best_is_played(options: Any, later: int) -> None:
+    decision = make_decision(ExplorationConfig(plies=3, **options), 0.0, SCALE)
+    chosen = {}
+    for ply in range(5):
+        node = node_of(WORTH, visits={0: 5, 1: 5, 2: 5, 3: 6})
+        node.ply = ply
+        chosen[ply] = {decision(node, random.Random(seed)) for seed in range(60)}
+    everything, best = {0, 1, 2, 3}, {later}
+    assert chosen == {0: everything, 1: everything, 2: everything, 3: best, 4: best}
+
+
+def test_equally_visited_later_the_better_value_is_played() -> None:
+    decision = make_decision(ExplorationConfig(distribution="visits", plies=1), 0.0, SCALE)
+    node = node_of(WORTH, visits={0: 6, 2: 6, 3: 6})
+    node.ply = 1
+    assert {decision(node, random.Random(seed)) for seed in range(30)} == {3}
+
+
+def test_the_search_itself_may_decide() -> None:
+    for own in (best, safest):
+        assert make_decision(ExplorationConfig(distribution="search"), 0.0, SCALE, own) is own
+
+
+def test_a_node_knows_how_many_actions_were_played_before_it() -> None:
+    game = load("tic_tac_toe")
+    state = game.new_initial_state().child(4)
+    for search in (Descent(game), UBFM(game), AlphaBeta(game), MCTS(game)):
+        tree = search.new_tree()
+        node = think(search, state, Budget(iterations=20), noise(0), tree=tree).node
+        assert node.ply == 1
+        assert {child.ply for child in node.children.values()} == {2}
+        assert {twin.ply for twin in tree.copy().nodes} == {node.ply for node in tree.nodes} != {1}
 
 
 # What a configuration makes

@@ -241,6 +241,8 @@ def test_moves_are_drawn_as_the_settings_say(tmp_path: Path) -> None:
         ExplorationConfig(distribution="softmax"),
         ExplorationConfig(distribution="softmax", temperature=10.0),
         ExplorationConfig(distribution="best"),
+        ExplorationConfig(distribution="visits"),
+        ExplorationConfig(plies=2),
     ]
     runs = set()
     for i, exploration in enumerate(explorations):
