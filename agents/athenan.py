@@ -13,7 +13,7 @@ from agents.run_words import parse_run_word
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.search.algorithms import DEFAULT, parse_search
+from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.search.drive import Budget, Clock
 from athenan_spiel.search.walk import Questions
 
@@ -28,8 +28,9 @@ class AthenanParameters(ThinkingParameters):
     """Which checkpoint of the run: the one after this number of matches; none: the newest."""
     best: bool = False
     """The run's best network by rating, where training has kept one."""
-    search: str = DEFAULT
-    """How it thinks: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`; see `athenan_spiel.search.algorithms`."""
+    search: str | None = None
+    """How it thinks: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, or `puct`, where the network has a policy; see
+    `athenan_spiel.search.algorithms`. None: `ubfm_s`, or where the run's own search needs a policy that."""
     outcome: str = ""
     """Outcomes of your own, "module:name" with commas between, of which the run's may be imported; see `load_agent`."""
 
@@ -126,7 +127,7 @@ class AthenanBot(pyspiel.Bot):
 
 
 def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
-    """A search, UBFM_s by default, over a checkpoint of a run; see `AthenanParameters`. It plays both colours.
+    """A search over a checkpoint of a run; see `AthenanParameters`. It plays both colours.
 
     Raises:
         AgentError: a parameter is unknown, missing or of a wrong type, there is no such search, or the run is one of
@@ -137,7 +138,8 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
     """
     parameters = read_parameters(AthenanParameters, "athenan", params)
     budget = parameters.budget
-    parse_search(parameters.search)  # before the checkpoint is read
+    if parameters.search is not None:
+        parse_search(parameters.search)  # before the checkpoint is read
     if parameters.best and parameters.matches is not None:
         raise AgentError(f"bot 'athenan' takes matches or best, not both; got {parameters.matches} matches")
     from athenan_spiel.training.loading import load_agent  # torch comes with it

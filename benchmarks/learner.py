@@ -21,6 +21,7 @@ import pyspiel
 from athenan_spiel.config import LearnerConfig, NetworkConfig, ReplayConfig
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.learning import StratifiedReplay, Targets
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.networks import make_network
 
@@ -37,7 +38,7 @@ def random_match(game: pyspiel.Game, encoder: Encoder, rng: random.Random) -> Ta
     while not state.is_terminal():
         state.apply_action(rng.choice(state.legal_actions()))
         store.append(state)
-    return Targets(store.chunks(), np.full(len(store), state.returns()[0], np.float32))
+    return Targets(store.chunks(), Labels(np.full(len(store), state.returns()[0], np.float32)))
 
 
 def filled_replay(game: pyspiel.Game, encoder: Encoder) -> StratifiedReplay:

@@ -23,6 +23,7 @@ import pyspiel
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.learning import StratifiedReplay, Targets
+from athenan_spiel.learning.labels import Labels
 
 MEGABYTE = 1e6
 
@@ -43,7 +44,7 @@ def random_match(game: pyspiel.Game, encoder: Encoder, states: int, rng: random.
         else:
             state.apply_action(rng.choice(state.legal_actions()))
     values = np.array([rng.uniform(-1, 1) for _ in range(states)], np.float32)
-    return Targets(store.chunks(), values)
+    return Targets(store.chunks(), Labels(values))
 
 
 def main() -> None:
@@ -72,7 +73,7 @@ def main() -> None:
     print(f"  arrays          {replay.nbytes / MEGABYTE:8.1f} MB   {replay.nbytes / states:8.1f} bytes a state")
     print(f"  process grew by {filled / MEGABYTE:8.1f} MB   {filled / states:8.1f} bytes a state")
     started = time.perf_counter()
-    learned = sum(len(batch.values) for batch in replay.sample(128))
+    learned = sum(len(batch.labels.values) for batch in replay.sample(128))
     microseconds = 1e6 * (time.perf_counter() - started) / learned
     print(f"  a learning phase of {learned:,} states: {microseconds:.1f} µs a state to draw and unpack")
     started = time.perf_counter()

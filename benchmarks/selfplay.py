@@ -23,8 +23,9 @@ import athenan_spiel as ath
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.engines import Engine, make_engine
-from athenan_spiel.engines.base import Deferred, Pending, Values
+from athenan_spiel.engines.base import Answers, Deferred, Pending
 from athenan_spiel.evaluators import NetworkEvaluator
+from athenan_spiel.evaluators.base import Answer
 from athenan_spiel.networks import make_network
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.driver import without_garbage_collection
@@ -41,7 +42,7 @@ class Watched(NetworkEvaluator):
         super().__init__(encoder, engine)
         self.sizes: list[int] = []
 
-    def submit(self, states: Sequence[pyspiel.State]) -> Pending[Values]:
+    def submit(self, states: Sequence[pyspiel.State]) -> Pending[Answer]:
         """As ever."""
         self.sizes.append(len(states))
         return super().submit(states)
@@ -65,7 +66,7 @@ class Instant:
         self._at = (self._at + 7919) % (1 << 19)
         return self._values[self._at : self._at + len(batch)]
 
-    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
         """They are there already."""
         return Deferred(lambda: self.infer(batch))
 

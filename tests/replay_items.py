@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from athenan_spiel.encoding.compact import CompactRows
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.targets import Targets
 
@@ -26,8 +27,8 @@ def weight_of(item: int) -> int:
 def items_of(batch: Batch) -> list[int]:
     """The items of a minibatch, read from their observations; their values must be theirs."""
     items: list[int] = (batch.observations @ (2.0 ** np.arange(ITEM_BITS))).astype(np.int64).tolist()
-    assert batch.values.dtype == batch.observations.dtype == np.float32
-    assert batch.values.tolist() == [item / 2 for item in items]
+    assert batch.labels.values.dtype == batch.observations.dtype == np.float32
+    assert batch.labels.values.tolist() == [item / 2 for item in items]
     return items
 
 
@@ -35,7 +36,7 @@ def match_of(items: list[int], chunk: int = 3, *, weighted: bool = False) -> Tar
     rows = np.array([row_of(item) for item in items], np.float32).reshape(-1, ITEM_BITS)
     packs = [CompactRows.pack(rows[first : first + chunk]) for first in range(0, len(items), chunk)]
     weights = np.array([weight_of(item) for item in items], np.float32) if weighted else None
-    return Targets(packs, np.array([item / 2 for item in items], np.float32), weights)
+    return Targets(packs, Labels(np.array([item / 2 for item in items], np.float32), weights))
 
 
 def matches_of(lengths: list[int]) -> Iterator[list[int]]:

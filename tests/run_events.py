@@ -61,8 +61,10 @@ def match(matches: int, result: float = 1.0, length: int = 7) -> MatchFinished:
     )
 
 
-def learned(matches: int, loss: float | None = 0.25) -> LearningFinished:
-    return LearningFinished(matches=matches, loss=loss, states_learned=120, batches=1, learning_seconds=0.1)
+def learned(matches: int, loss: float | None = 0.25, policy_loss: float | None = None) -> LearningFinished:
+    return LearningFinished(
+        matches=matches, loss=loss, policy_loss=policy_loss, states_learned=120, batches=1, learning_seconds=0.1
+    )
 
 
 def round_(matches: int, seconds: float = 5.0, search_seconds: float = 4.0) -> RoundFinished:

@@ -308,7 +308,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
                 name: wrong for name, wrong in NO_WHOLE_NUMBER.items() if name not in ("negative", "a huge number")
             },
             "engine": NO_OBJECT,
-            "search": NO_OBJECT | {"None": None, "misspelt": "ufbm"},
+            "search": NO_OBJECT | {"misspelt": "ufbm"},
             "outcome": NO_OBJECT,
         },
     ),

@@ -13,6 +13,7 @@ from athenan_spiel.config.learning import (
     ReplayName,
     TargetsConfig,
     TargetsName,
+    ValueLossName,
     WarmUpConfig,
 )
 from athenan_spiel.config.network import (
@@ -22,6 +23,7 @@ from athenan_spiel.config.network import (
     EngineName,
     NetworkConfig,
     NetworkName,
+    PolicyName,
     Precision,
 )
 from athenan_spiel.config.search import Distribution, ExplorationConfig, ExplorationSchedule, SearchConfig, SearchName
@@ -41,6 +43,7 @@ __all__ = [
     "LearnerConfig",
     "NetworkConfig",
     "NetworkName",
+    "PolicyName",
     "Precision",
     "ReplayConfig",
     "ReplayName",
@@ -50,5 +53,6 @@ __all__ = [
     "TargetsConfig",
     "TargetsName",
     "TrainingConfig",
+    "ValueLossName",
     "WarmUpConfig",
 ]

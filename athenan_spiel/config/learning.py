@@ -9,6 +9,7 @@ from athenan_spiel.config.network import MOST_THREADS, Precision
 from athenan_spiel.config.settings import Settings
 
 TargetsName = Literal["tree", "root", "terminal"]
+ValueLossName = Literal["squared", "cross_entropy"]
 ReplayName = Literal["stratified", "plain", "per_match", "none"]
 
 MOST_PROCESSES = 1024
@@ -16,6 +17,8 @@ MOST_PROCESSES = 1024
 LARGEST_BATCH = 1_000_000
 """Its memory is compared with the machine's before a run begins (`networks.memory`)."""
 MOST_DUPLICATION = 1000
+LARGEST_WEIGHT = 1000
+"""Of the policy's loss."""
 MOST_MEGABYTES = 1_000_000_000
 """A petabyte. Where a run begins, the memory that the machine has is the bound."""
 
@@ -110,6 +113,12 @@ class LearnerConfig(Settings):
     """Adam's ε. The article: 10⁻⁷ (Section 3.3.1), 10⁻⁵ (Section 10.3), 10⁻⁸ (Section 12.4)."""
     l2: float = 1e-3
     """Weight of the L2 regularisation. The article: 0.001."""
+    value_loss: ValueLossName = "squared"
+    """`squared`: the squared error of values (Algorithm 7; AlphaZero); `cross_entropy`: ExIt's KL loss of the chance to
+    win (Section 8.1), for the gain alone."""
+    policy_weight: float = 1.0
+    """How much the loss of the policy counts beside that of the value, where the network has one. AlphaZero and ExIt:
+    1."""
     precision: Precision = "auto"
     """Arithmetic of the forward and backward pass; the weights themselves are always float32."""
     threads: int | None = None
@@ -125,3 +134,4 @@ class LearnerConfig(Settings):
         self.require_at_most(1, "epsilon")
         self.require(0 <= self.beta2 < 1, "beta2", "zero or more, and less than 1")
         self.require(self.l2 >= 0, "l2", "zero or more")
+        self.require(0 <= self.policy_weight <= LARGEST_WEIGHT, "policy_weight", f"from zero to {LARGEST_WEIGHT:,}")

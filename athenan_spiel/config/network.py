@@ -9,6 +9,7 @@ from athenan_spiel.config.settings import Settings
 from athenan_spiel.errors import ConfigError, nearest
 
 NetworkName = Literal["auto", "c", "r1", "r2", "r3", "mlp"]
+PolicyName = Literal["none", "auto", "planes", "dense"]
 EngineName = Literal["auto", "openvino", "torch", "cuda"]
 Precision = Literal["auto", "bfloat16", "float32"]
 
@@ -85,9 +86,19 @@ class NetworkConfig(Settings):
     """Filters of the 1 x 1 convolution of `r3` and of no other, which takes as many as `neurons` where none is given.
     The article: 4453, as its neurons (Section 10.3)."""
 
+    policy: PolicyName = "none"
+    """A head that answers a policy beside the value, for searches that want one. `planes`: fully convolutional, where
+    actions are on the cells of the board (AlphaZero, Polygames); `dense`: a dense layer; `auto`: `planes` where it can
+    be, else `dense`; `none`: values alone (Athénan)."""
+    policy_filters: int | None = None
+    """Filters of a 1 x 1 convolution before a dense policy; none: there is none. ExIt: 1 (Section 8.4.2)."""
+
     def check(self) -> None:
         """Each size is at least 1, and nothing is set that the architecture does not have."""
-        self.require_some(1, "filters", "neurons", "squeeze_excitation", "pointwise_filters", most=WIDEST)
+        sizes = ("filters", "neurons", "squeeze_excitation", "pointwise_filters", "policy_filters")
+        self.require_some(1, *sizes, most=WIDEST)
+        if self.policy in ("none", "planes"):
+            self.require(self.policy_filters is None, "policy_filters", "none, unless for a policy that is dense")
         self.require_some(1, "layers", "dense_layers", most=DEEPEST)
         if self.architecture not in ("r1", "r2", "r3"):
             self.require(self.squeeze_excitation is None, "squeeze_excitation", "none, unless for 'r1', 'r2' or 'r3'")

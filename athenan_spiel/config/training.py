@@ -20,6 +20,11 @@ LONGEST_WORD = 1_000
 WORD_LIMITS = {"seconds": "s", "iterations": "i", "evaluations": "e"}
 """The limits of a move, each with the letter that follows its number in a word."""
 
+POLICY_TELLERS = ("mcts", "puct", "gumbel")
+"""The searches that tell a policy to learn."""
+POLICY_ASKERS = ("puct", "gumbel")
+"""The searches that need one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationConfig(Settings):
@@ -127,10 +132,35 @@ class TrainingConfig(Settings):
         self.require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more")
         self.require_at_most(LONGEST, "checkpoint_seconds")
         self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
+        self._check_policy()
         if self.exploration.schedule == "annealed" and self.matches is None and self.seconds is None:
             raise ConfigError.at(
                 "exploration.schedule",
                 "must be 'uniform' or 'constant' in a run without an end, got 'annealed': set matches or seconds",
+            )
+
+    def _check_policy(self) -> None:
+        """A policy is learned of searches that tell one, and searches that ask for one have it."""
+        search, policy = self.search.algorithm, self.network.policy
+        if policy != "none" and search not in POLICY_TELLERS:
+            raise ConfigError.at(
+                "network.policy",
+                f"must be 'none' with search.algorithm {search!r}, which tells no policy to learn, got {policy!r}: "
+                f"only {', '.join(map(repr, POLICY_TELLERS))} do",
+            )
+        if policy == "none" and search in POLICY_ASKERS:
+            raise ConfigError.at(
+                "network.policy", f"must be 'auto', 'planes' or 'dense' with search.algorithm {search!r}, got 'none'"
+            )
+        if policy != "none" and self.targets.method == "tree":
+            raise ConfigError.at(
+                "targets.method",
+                "must be 'terminal' or 'root' where a policy is learned, which a search tells of its root alone, "
+                "got 'tree'",
+            )
+        if self.learner.value_loss == "cross_entropy" and self.outcome != "gain":
+            raise ConfigError.at(
+                "learner.value_loss", f"must be 'squared' with outcome {self.outcome!r}: 'cross_entropy' is for 'gain'"
             )
 
     def has_milestone_between(self, before: int, now: int) -> bool:

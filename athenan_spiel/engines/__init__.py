@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from athenan_spiel.engines.base import Deferred, Engine, Pending, Values
+from athenan_spiel.engines.base import Answers, Deferred, Engine, Pending
 from athenan_spiel.engines.choice import make_engine
 from athenan_spiel.engines.threads import half_of_the_cores, most_threads, require_threads, torch_threads
 
 __all__ = [
+    "Answers",
     "Deferred",
     "Engine",
     "Pending",
-    "Values",
     "half_of_the_cores",
     "make_engine",
     "most_threads",

@@ -1,8 +1,9 @@
-"""An engine runs a value network on batches of encoded states; this file says what one promises.
+"""An engine runs a network on batches of encoded states; this file says what one promises.
 
 1. `load` copies the weights: what happens to the network afterwards changes no value until the next `load`. Values that
    were asked for by `start` before it are those of the weights before it, whenever they are taken.
-2. `infer` gives one finite number per row, player 0's view, in an array of its own; no rows give no values.
+2. `infer` gives what the network does, in an array of its own: one finite number per row, player 0's view, and beside
+   it the logits of all actions, where there is a policy. No rows give no values.
 3. The same weights and the same batch give the same bits, in any process on one machine with as many threads.
    How many rows come with a row may change the last bits of its value, since it may change the order of sums.
 4. The values of different states differ wherever the network's do: the last layer computes in float32.
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 
-Values = NDArray[np.float32]
-"""Of N encoded states: float32 [N]."""
+Answers = NDArray[np.float32]
+"""Of N encoded states: values float32 [N]; of a network with a policy of A actions float32 [N, 1 + A], the value and
+then the logits."""
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Pending(Protocol[T_co]):
-    """An answer that was asked for, such as the `Values` of a batch."""
+    """An answer that was asked for, such as the `Answers` of a batch."""
 
     def result(self) -> T_co:
         """The answer, waited for if need be; to be asked once."""
@@ -49,7 +51,7 @@ class Deferred(Generic[T_co]):
 
 
 class Engine(Protocol):
-    """Runs a value network; the file's docstring numbers what it promises."""
+    """Runs a network; the file's docstring numbers what it promises."""
 
     @property
     def name(self) -> str:
@@ -66,19 +68,24 @@ class Engine(Protocol):
             ConfigError: the network is for encoded states of another shape.
         """
 
-    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Encoded states float32 [N, *shape] to values float32 [N].
+    def infer(self, batch: NDArray[np.float32]) -> Answers:
+        """Encoded states float32 [N, *shape] to what the network answers.
 
         Raises:
             EvaluatorError: no network was loaded, or rows have another shape.
         """
 
-    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
         """As `infer`, to be waited for later; `batch` must stay as it is until then.
 
         Raises:
             EvaluatorError: as `infer`; here or by the result.
         """
+
+
+def answer_row(network: ValueNetwork) -> tuple[int, ...]:
+    """The shape of what `network` answers of one state: (), or (1 + A,)."""
+    return () if network.policy is None else (1 + network.actions,)
 
 
 def check_shape(engine: str, expected: Sequence[int], network: ValueNetwork) -> None:

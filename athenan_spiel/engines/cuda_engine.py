@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, Precision
-from athenan_spiel.engines.base import Deferred, Pending, Values, check_rows, check_shape, no_network
+from athenan_spiel.engines.base import Answers, Deferred, Pending, answer_row, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
 FIRST_ROWS = 256
@@ -63,14 +63,15 @@ class CudaEngine:
         return self.start(batch).result()
 
     @torch.inference_mode()
-    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
         """Queue the work on the device and return; see `Engine.start`."""
         if self._network is None:
             raise no_network(self.name)
         check_rows(self.name, self.shape, batch)
         count = len(batch)
         if count == 0:
-            return Deferred(lambda: np.empty(0, np.float32))
+            row = answer_row(self._network)
+            return Deferred(lambda: np.empty((0, *row), np.float32))
         staging = self._free.pop() if self._free else self._new_staging(FIRST_ROWS)
         if count > len(staging):
             staging = self._new_staging(1 << (count - 1).bit_length())

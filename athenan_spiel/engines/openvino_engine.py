@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, Precision
-from athenan_spiel.engines.base import Pending, Values, check_rows, check_shape, no_network
+from athenan_spiel.engines.base import Answers, Pending, answer_row, check_rows, check_shape, no_network
 from athenan_spiel.engines.openvino_graph import Graph, graph_of
 from athenan_spiel.engines.silent_openvino import openvino
 from athenan_spiel.engines.threads import torch_threads
@@ -75,6 +75,7 @@ class OpenVinoEngine:
             "ENABLE_CPU_PINNING": False,  # the search and the learner want the same cores
         }
         self._graph: Graph | None = None
+        self._row: tuple[int, ...] = ()
         self._programs: dict[int | None, _Program] = {}
         self._under_way: weakref.WeakSet[_Started] = weakref.WeakSet()
 
@@ -93,6 +94,7 @@ class OpenVinoEngine:
         if self._graph is None or graph.structure is None or graph.structure != self._graph.structure:
             self._programs = {}
         self._graph = graph
+        self._row = answer_row(network)
         if graph.structure is None:
             self._program(None)
         for program in self._programs.values():
@@ -100,19 +102,20 @@ class OpenVinoEngine:
 
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of a batch; see `Engine.infer`."""
-        values = np.empty(len(batch), np.float32)
-        for start, end, program in self._parts(batch):
+        parts = self._parts(batch)
+        answers = np.empty((len(batch), *self._row), np.float32)
+        for start, end, program in parts:
             call = program.call(batch[start:end])
-            values[start:end] = call.infer()
+            answers[start:end] = call.infer()
             program.keep(call)
-        return values
+        return answers
 
-    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
         """Begin to compute in OpenVINO's own threads and return; see `Engine.start`.
 
         The first batch of a size may have to wait until its program is compiled.
         """
-        started = _Started(batch, self._parts(batch))
+        started = _Started(batch, self._row, self._parts(batch))
         self._under_way.add(started)
         return started
 
@@ -244,8 +247,10 @@ class _Call:
 class _Started:
     """A batch under way, in parts (first row, end, program)."""
 
-    def __init__(self, batch: NDArray[np.float32], parts: Sequence[tuple[int, int, _Program]]) -> None:
-        self._values = np.full(len(batch), np.nan, np.float32)
+    def __init__(
+        self, batch: NDArray[np.float32], row: tuple[int, ...], parts: Sequence[tuple[int, int, _Program]]
+    ) -> None:
+        self._values = np.full((len(batch), *row), np.nan, np.float32)
         self._calls: list[tuple[int, int, _Program, _Call]] = []
         for start, end, program in parts:
             call = program.call(batch[start:end])

@@ -14,7 +14,7 @@ in bfloat16. What follows a global sum is in float32, too (`_in_float32`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,7 +26,11 @@ from torch import nn
 from athenan_spiel.engines.silent_openvino import openvino
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import (
+    DenseHead,
     GlobalSumPooling,
+    Output,
+    PlanesHead,
+    PolicyHead,
     PreciseLinear,
     ResidualBlock,
     SqueezeExcitation,
@@ -46,7 +50,8 @@ class Graph:
     """A network as OpenVINO's graph.
 
     Attributes:
-        model: observations [N, *shape] and then the weights that are inputs, to values [N].
+        model: observations [N, *shape] and then the weights that are inputs, to values [N], or to [N, 1 + A] as the
+            network answers them.
         weights: the inputs after the observations, in their order.
         structure: models of equal structure compute the same of their inputs; none where weights are in the model.
     """
@@ -70,11 +75,14 @@ def graph_of(network: ValueNetwork, *, board_first: bool) -> Graph:
     weights = _Inputs() if as_inputs else _Constants()
     writer = _Writer(weights, _BoardFirst(network.shape, weights) if board_first else _StateFirst(weights))
     observations = ops.parameter([-1, *network.shape], np.float32, "observations")
-    values = writer.values(observations, network)
+    answers = writer.answers(observations, network)
     if not isinstance(weights, _Inputs):
-        return Graph(openvino.Model([ops.result(values)], [observations], "value"), [], None)
-    model = openvino.Model([ops.result(values)], [observations, *weights.nodes], "value")
-    return Graph(model, weights.arrays, f"{network.shape!r} {network.layers!r} {network.output.bounded!r}")
+        return Graph(openvino.Model([ops.result(answers)], [observations], "value"), [], None)
+    model = openvino.Model([ops.result(answers)], [observations, *weights.nodes], "value")
+    structure = f"{network.shape!r} {network.layers!r} {network.output.bounded!r} {network.policy!r}"
+    if isinstance(network.policy, PlanesHead):
+        structure += f" {network.policy.places.tolist()!r}"
+    return Graph(model, weights.arrays, structure)
 
 
 class _Weights(Protocol):
@@ -112,12 +120,34 @@ class _Writer:
         self._weights = weights
         self._boards = boards
 
-    def values(self, observations: openvino.Node, network: ValueNetwork) -> openvino.Node:
-        """The node that computes the network's values [N]."""
+    def answers(self, observations: openvino.Node, network: ValueNetwork) -> openvino.Node:
+        """The node that computes what the network answers."""
         node = self._boards.begin(observations)
-        for layer in network.layers:
+        if network.policy is None:
+            return self._values(node, network.layers, network.output)
+        layers = list(network.layers)
+        for layer in layers[: network.tower]:
             node = self._after(node, layer)
-        output = network.output
+        logits = self._logits(node, network.policy)
+        values = self._values(node, layers[network.tower :], network.output)
+        return ops.concat([ops.unsqueeze(values, _integers([1])), logits], 1)
+
+    def _logits(self, node: openvino.Node, head: PolicyHead) -> openvino.Node:
+        """The node that computes the logits [N, A]."""
+        if isinstance(head, DenseHead):
+            if head.pointwise is not None:
+                node = ops.relu(self._boards.convolution(node, head.pointwise))
+            return self._dense(self._flat(node) if head.on_boards else node, head.dense)
+        cells = self._flat(self._boards.convolution(node, head.planes))
+        if head.beside is not None:
+            means = ops.reduce_mean(node, _integers(self._boards.axes), keep_dims=False)
+            cells = ops.concat([cells, self._dense(means, head.beside)], 1)
+        return ops.gather(cells, _integers(head.places.tolist()), _integers([1]))
+
+    def _values(self, node: openvino.Node, layers: Iterable[nn.Module], output: Output) -> openvino.Node:
+        """The node that computes the values [N]."""
+        for layer in layers:
+            node = self._after(node, layer)
         node = ops.reduce_sum(ops.multiply(node, self._weights(output.weight)), _integers([1]), keep_dims=False)
         node = ops.add(node, self._weights(output.bias))
         return ops.tanh(node) if output.bounded else ops.multiply(node, self._weights(output.scale))
@@ -143,13 +173,19 @@ class _Writer:
         if isinstance(layer, GlobalSumPooling):
             return ops.reduce_sum(node, _integers(self._boards.axes), keep_dims=False)
         if isinstance(layer, nn.Flatten):
-            return ops.reshape(self._boards.end(node), _integers([0, -1]), special_zero=True)
+            return self._flat(node)
         if isinstance(layer, PreciseLinear):
             return self._in_float32(node, layer)
         if isinstance(layer, nn.Linear):
-            product = ops.matmul(node, self._weights(layer.weight), False, True)
-            return ops.add(product, self._weights(layer.bias.reshape(1, -1)))
+            return self._dense(node, layer)
         raise _unknown(layer)
+
+    def _flat(self, node: openvino.Node) -> openvino.Node:
+        return ops.reshape(self._boards.end(node), _integers([0, -1]), special_zero=True)
+
+    def _dense(self, node: openvino.Node, layer: nn.Linear) -> openvino.Node:
+        product = ops.matmul(node, self._weights(layer.weight), False, True)
+        return ops.add(product, self._weights(layer.bias.reshape(1, -1)))
 
     def _in_float32(self, node: openvino.Node, layer: PreciseLinear) -> openvino.Node:
         """The dense layer as a transposed convolution of one board, whose cells are the rows of the batch.

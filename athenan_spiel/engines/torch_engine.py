@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig, Precision
-from athenan_spiel.engines.base import Deferred, Pending, Values, check_rows, check_shape, no_network
+from athenan_spiel.engines.base import Answers, Deferred, Pending, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
 
@@ -49,7 +49,7 @@ class TorchEngine:
         """Values of a batch; see `Engine.infer`."""
         return self.start(batch).result()
 
-    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
         """Values of a batch, computed when they are asked for; see `Engine.start`."""
         network = self._network  # which the next `load` replaces
         if network is None:

@@ -170,10 +170,10 @@ def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, in
     """Make all that trains; returns the worth of a match, and the memory that the network takes beside a processor."""
     learner = LearnerSide(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
     make_search(game, config.search, learner.outcome)
-    shape = learner.encoder.shape
-    require_means(config, shape)
+    shape, policy = learner.encoder.shape, learner.policy
+    require_means(config, shape, policy)
     on_gpu = learning_device(config.engine) != "cpu"
-    return learner.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size)
+    return learner.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size, policy)
 
 
 def _require_room(processes: int, needed: int) -> None:

@@ -1,13 +1,14 @@
-"""Stochastic gradient descent on the value network: Adam with L2 regularisation (the article, Algorithm 7).
+"""Stochastic gradient descent on a network: Adam with L2 regularisation (the article, Algorithm 7).
 
 For each minibatch the learner takes one step of Adam down the gradient of
 
     mean over the minibatch of ((f_θ(s) - v) / scale)² + l2 · Σ w²
 
 (where states have weights, the weighted mean: that of a minibatch in which each state stands as often as it weighs),
-where `scale` is the network's, that of its outcome (`Outcome.scale`): a loss of 1 is always an error of the size of
-large values, whatever the reinforcement heuristic. (The article's heuristics are learned unscaled, so there `l2` weighs
-less against large values; for the gain the two are the same.)
+plus, where the network has a policy, policy_weight times the mean of the policy's loss over the states that have one
+(`losses` has it, and another loss of values). There `scale` is the network's, that of its outcome (`Outcome.scale`): a
+loss of 1 is always an error of the size of large values, whatever the reinforcement heuristic. (The article's
+heuristics are learned unscaled, so there `l2` weighs less against large values; for the gain the two are the same.)
 
 As in Keras, which the article used: the squared error is a mean, not a sum; the penalty has no factor ½, so its
 gradient is 2 · l2 · w and `weight_decay` of torch's Adam, which adds weight_decay · w to the gradient before its
@@ -32,6 +33,8 @@ from numpy.typing import NDArray
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.engines import half_of_the_cores, torch_threads
 from athenan_spiel.errors import CheckpointError, LearningError, shown
+from athenan_spiel.learning import losses
+from athenan_spiel.learning.losses import VALUE_LOSSES
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -46,11 +49,29 @@ class LearningReport:
     """What one pass over some minibatches did."""
 
     loss: float | None
-    """Squared error of values divided by `scale`, each before its step, (weighted) mean over the states; none without
-    states."""
+    """Of values divided by `scale`, each before its step, (weighted) mean over the states; none without states."""
+    policy_loss: float | None
+    """Likewise of policies, mean over the states that have one; none without such states."""
     states: int
     batches: int
     seconds: float
+
+
+class _Mean:
+    """The weighted mean of scalars that may still be on their way."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._total = torch.zeros((), dtype=torch.float64, device=device)
+        self._weight = 0.0
+
+    def add(self, scalar: torch.Tensor, weight: float) -> None:
+        """One more."""
+        self._total.add_(scalar, alpha=weight)
+        self._weight += weight
+
+    def mean(self) -> float | None:
+        """The mean; none of none."""
+        return self._total.item() / self._weight if self._weight else None
 
 
 class Learner:
@@ -68,6 +89,7 @@ class Learner:
         self._device = torch.device(device)
         self._bfloat16 = uses_bfloat16(config.precision, self._device)
         self._threads = config.threads or half_of_the_cores()
+        self._value_loss = VALUE_LOSSES[config.value_loss]
         weights = [p for p in network.parameters() if p.ndim > 1]
         biases = [p for p in network.parameters() if p.ndim <= 1]
         self._optimizer = torch.optim.Adam(
@@ -94,35 +116,43 @@ class Learner:
     def _learn(self, batches: Iterable[Batch]) -> LearningReport:
         started = time.perf_counter()
         states = count = 0
-        weight = 0.0
-        total = torch.zeros((), dtype=torch.float64, device=self._device)
+        values, policies = _Mean(self._device), _Mean(self._device)
         for batch in batches:
-            size = len(batch.values)
-            batch_weight = size if batch.weights is None else float(batch.weights.sum(dtype=np.float64))
-            total.add_(self._step(batch), alpha=batch_weight)
-            weight += batch_weight
-            states += size
+            labels = batch.labels
+            value_loss, policy_loss = self._step(batch)
+            values.add(value_loss, len(labels) if labels.weights is None else float(labels.weights.sum(dtype=float)))
+            if policy_loss is not None and labels.policies is not None:
+                policies.add(policy_loss, labels.policies.learned)
+            states += len(labels)
             count += 1
-        loss = total.item() / weight if states else None
-        if loss is not None and not math.isfinite(loss):
-            rate = self._config.learning_rate
-            raise LearningError(f"expected a finite loss, got {loss!r}: lower learner.learning_rate, now {rate!r}")
-        return LearningReport(loss=loss, states=states, batches=count, seconds=time.perf_counter() - started)
+        loss, of_policies = values.mean(), policies.mean()
+        for mean in (loss, of_policies):
+            if mean is not None and not math.isfinite(mean):
+                rate = self._config.learning_rate
+                raise LearningError(f"expected a finite loss, got {mean!r}: lower learner.learning_rate, now {rate!r}")
+        seconds = time.perf_counter() - started
+        return LearningReport(loss=loss, policy_loss=of_policies, states=states, batches=count, seconds=seconds)
 
-    def _step(self, batch: Batch) -> torch.Tensor:
-        """Take one step of Adam and return the loss before it, a scalar still on its way on a GPU."""
-        shape, scale = self.network.shape, self.network.scale
-        observations = torch.from_numpy(batch.observations).view(-1, *shape)
-        values = torch.from_numpy(batch.values)
-        if len(shape) == 3:  # the faster layout for convolutions, most of all in bfloat16
+    def _step(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Take one step of Adam; the losses before it, scalars still on their way on a GPU: values', policies'."""
+        network, labels = self.network, batch.labels
+        observations = torch.from_numpy(batch.observations).view(-1, *network.shape)
+        targets = torch.from_numpy(labels.values).to(self._device)
+        if len(network.shape) == 3:  # the faster layout for convolutions, most of all in bfloat16
             observations = observations.contiguous(memory_format=torch.channels_last)
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
-            predictions = self.network(observations.to(self._device))
-        loss = self._mean(((predictions.float() - values.to(self._device)) / scale).square(), batch.weights)
+            answers = network(observations.to(self._device)).float()
+        values, logits = (answers, None) if answers.ndim == 1 else (answers[:, 0], answers[:, 1:])
+        loss = value_loss = self._mean(self._value_loss(values, targets, network.scale), labels.weights)
+        policy_loss = None
+        if labels.policies is not None and logits is not None and labels.policies.learned:
+            errors = losses.policy_loss(logits, labels.policies)
+            policy_loss = errors.sum() / labels.policies.learned
+            loss = value_loss + self._config.policy_weight * policy_loss
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
-        return loss.detach()
+        return value_loss.detach(), None if policy_loss is None else policy_loss.detach()
 
     def _mean(self, errors: torch.Tensor, weights: NDArray[np.float32] | None) -> torch.Tensor:
         """Mean, or Σ w · error / Σ w, of the errors [B] of a minibatch."""

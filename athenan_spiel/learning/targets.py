@@ -18,6 +18,7 @@ from athenan_spiel.config import TargetsConfig
 from athenan_spiel.encoding.compact import CompactRows, ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import LearningError
+from athenan_spiel.learning.labels import Labels, Policies
 from athenan_spiel.learning.playout_ends import PlayoutEndsStore
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
@@ -38,26 +39,28 @@ class Played(Protocol):
     def values(self) -> Sequence[float]:
         """v(s) of each of them when its action was decided, and the worth of the terminal one."""
 
+    @property
+    def policies(self) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
+        """(legal actions, probabilities): what the search would have learned of each of them but the terminal one, when
+        its action was decided; none where the search tells no policy."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
     """The data set D of one match: N states and what the network shall answer for them."""
 
     rows: list[CompactRows]
-    """The N observations; laid end to end, the packs are in the order of `values`."""
-    values: NDArray[np.float32]
-    """[N]: v(s), the first player's view."""
-    weights: NDArray[np.float32] | None = None
-    """[N]: how much each counts in the loss, above zero; none: 1 each."""
+    """The N observations; laid end to end, the packs are in the order of `labels`."""
+    labels: Labels
+    """What is to be learned of each."""
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.labels)
 
     @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        weights = 0 if self.weights is None else self.weights.nbytes
-        return self.values.nbytes + weights + sum(pack.nbytes for pack in self.rows)
+        return self.labels.nbytes + sum(pack.nbytes for pack in self.rows)
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,14 @@ class TargetsMethod:
     """Makes, of a match's seed, the store that its tree needs; none: the tree's observations are not learned."""
 
 
-def make_targets(config: TargetsConfig, encoder: Encoder, outcome: Callable[[pyspiel.State], float]) -> TargetsMethod:
-    """The method of the settings, with observations by `encoder`; ends of playouts are worth their `outcome`."""
+def make_targets(
+    config: TargetsConfig, encoder: Encoder, outcome: Callable[[pyspiel.State], float], *, policies: bool = False
+) -> TargetsMethod:
+    """The method of the settings, with observations by `encoder`; ends of playouts are worth their `outcome`.
+
+    Args:
+        policies: policies are learned, too, of root and terminal learning.
+    """
 
     def new_store(seed: int) -> ObservationStore:
         if config.playout_ends:
@@ -82,9 +91,9 @@ def make_targets(config: TargetsConfig, encoder: Encoder, outcome: Callable[[pys
         case "tree":
             return TargetsMethod(lambda played: tree_targets(played.tree, coefficients=config.coefficients), new_store)
         case "root":
-            return TargetsMethod(lambda played: root_targets(played, encoder), None)
+            return TargetsMethod(lambda played: root_targets(played, encoder, policies=policies), None)
         case "terminal":
-            return TargetsMethod(lambda played: terminal_targets(played, encoder), None)
+            return TargetsMethod(lambda played: terminal_targets(played, encoder, policies=policies), None)
 
 
 def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
@@ -117,15 +126,14 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     if coefficients:
         weights = np.ones(len(store), np.float32)
         weights[indices[: len(nodes)]] = list(map(coefficient, nodes))
-    targets = Targets(store.chunks(), values, weights)
+    targets = Targets(store.chunks(), Labels(values, weights))
     return targets if ends is None else _with_ends(targets, ends)
 
 
 def _with_ends(targets: Targets, store: PlayoutEndsStore) -> Targets:
     """`targets`, and the ends of playouts with their worth, each of weight 1."""
-    worths = np.array(store.worths, np.float32)
-    weights = None if targets.weights is None else np.concatenate([targets.weights, np.ones_like(worths)])
-    return Targets([*targets.rows, *store.ends.chunks()], np.concatenate([targets.values, worths]), weights)
+    labels = Labels.joined([targets.labels, Labels(np.array(store.worths, np.float32))])
+    return Targets([*targets.rows, *store.ends.chunks()], labels)
 
 
 def coefficient(node: Node) -> int:
@@ -139,15 +147,30 @@ def coefficient(node: Node) -> int:
     return (sum(node.visits.values()) + 1).bit_length()
 
 
-def root_targets(played: Played, encoder: Encoder) -> Targets:
-    """D ← D ∪ {(s, v(s))} for each state of the match, with v(s) as it was when s was played in (Algorithm 4)."""
-    return Targets(_observations(played.states, encoder), np.array(played.values, np.float32))
+def root_targets(played: Played, encoder: Encoder, *, policies: bool = False) -> Targets:
+    """D ← D ∪ {(s, v(s))} for each state of the match, with v(s) as it was when s was played in (Algorithm 4).
+
+    Args:
+        policies: with P(s) of each state, and without the terminal one, in which nothing is played.
+    """
+    return _of_match(played, encoder, np.array(played.values, np.float32), policies=policies)
 
 
-def terminal_targets(played: Played, encoder: Encoder) -> Targets:
-    """D ← {(s', f_t(s)) | s' ∈ G}: all states of the match with the worth of its end (Algorithm 5)."""
+def terminal_targets(played: Played, encoder: Encoder, *, policies: bool = False) -> Targets:
+    """D ← {(s', f_t(s)) | s' ∈ G}: all states of the match with the worth of its end (Algorithm 5).
+
+    Args:
+        policies: D ← {(s', f_t(s), P(s'))}, without the terminal state (*Minimax Strikes Back*, Algorithm 2).
+    """
     values = np.full(len(played.states), played.values[-1], np.float32)
-    return Targets(_observations(played.states, encoder), values)
+    return _of_match(played, encoder, values, policies=policies)
+
+
+def _of_match(played: Played, encoder: Encoder, values: NDArray[np.float32], *, policies: bool) -> Targets:
+    if not policies:
+        return Targets(_observations(played.states, encoder), Labels(values))
+    labels = Labels(values[:-1], policies=Policies.of(played.policies))
+    return Targets(_observations(played.states[:-1], encoder), labels)
 
 
 def _observations(states: Sequence[pyspiel.State], encoder: Encoder) -> list[CompactRows]:

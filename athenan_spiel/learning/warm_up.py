@@ -31,6 +31,7 @@ from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
 from athenan_spiel.games.playout import playout
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.system.machine import cores
@@ -92,13 +93,13 @@ class RandomEnds:
                 waiting += len(values[-1])
                 skipped = 0
                 if waiting >= batch_size:
-                    together = Batch(np.concatenate(observations), np.concatenate(values))
+                    together = Batch(np.concatenate(observations), Labels(np.concatenate(values)))
                     whole = waiting - waiting % batch_size
                     yield from (_part(together, slice(i, i + batch_size)) for i in range(0, whole, batch_size))
                     rest = _part(together, slice(whole, None))
-                    observations, values, waiting = [rest.observations], [rest.values], waiting - whole
+                    observations, values, waiting = [rest.observations], [rest.labels.values], waiting - whole
         if waiting:
-            yield Batch(np.concatenate(observations), np.concatenate(values))
+            yield Batch(np.concatenate(observations), Labels(np.concatenate(values)))
 
     def chunks(self, first: int = 0) -> Generator[Ends, None, None]:
         """All states in order, `CHUNK` together, from the `first` chunk on; the last chunk may be smaller."""
@@ -130,7 +131,7 @@ class RandomEnds:
 
 
 def _part(batch: Batch, rows: slice) -> Batch:
-    return Batch(batch.observations[rows], batch.values[rows])
+    return Batch(batch.observations[rows], batch.labels.take(rows))
 
 
 @dataclass(frozen=True, slots=True)

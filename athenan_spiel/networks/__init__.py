@@ -1,17 +1,22 @@
-"""Value networks: their layers (`layers`), the papers' architectures by name and sizes (`architectures`), and the
-memory that one takes (`memory`)."""
+"""Networks: their layers (`layers`), the papers' architectures by name and sizes (`architectures`), the head
+of a policy (`policy`), and the memory that one takes (`memory`)."""
 
 from __future__ import annotations
 
 from athenan_spiel.networks.architectures import DEFAULT_LAYERS, OUTPUT_GAIN, ValueNetwork, make_network
 from athenan_spiel.networks.layers import GlobalSumPooling, Output, PreciseLinear, ResidualBlock, SqueezeExcitation
 from athenan_spiel.networks.memory import learning_bytes, playing_bytes, require_memory
+from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape
 
 __all__ = [
     "DEFAULT_LAYERS",
     "OUTPUT_GAIN",
+    "DenseHead",
     "GlobalSumPooling",
     "Output",
+    "PlanesHead",
+    "PolicyHead",
+    "PolicyShape",
     "PreciseLinear",
     "ResidualBlock",
     "SqueezeExcitation",

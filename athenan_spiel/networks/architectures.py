@@ -1,4 +1,4 @@
-"""Value networks: an encoded state in, its value for player 0 out.
+"""Networks: an encoded state in, its value for player 0 out, and beside it perhaps a policy (`policy`).
 
 The architectures are those of *Minimax Strikes Back*, Table 2, with 3 x 3 kernels and ReLU:
 
@@ -13,8 +13,9 @@ Residual blocks may end in a squeeze-and-excitation layer (Sections 10.3 and 12.
 article gives in 10.3, 11.4 and 12.4 are met exactly, each with a certain number of planes (`test_networks.py`).
 
 A network is a plain chain: `ValueNetwork.layers` holds nothing but `Convolution`, `ReLU`, `ResidualBlock`, `Flatten`,
-`Linear`, `GlobalSumPooling` and `PreciseLinear`, then comes `output`. An engine may therefore rebuild it in another
-library by walking over it.
+`Linear`, `GlobalSumPooling` and `PreciseLinear`, then comes `output`; behind the first `tower` of the layers the head
+of the policy branches off, where there is one. An engine may therefore rebuild it in another library by walking over
+it.
 
 The last layer, and all that follows a global sum, compute in float32 whatever the rest computes in: bfloat16 has 8
 bits of mantissa, and values rounded to it would tie where the network tells states apart.
@@ -23,8 +24,9 @@ bits of mantissa, and values rounded to it would tie where the network tells sta
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -32,6 +34,7 @@ from torch import nn
 from athenan_spiel.config import NetworkConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks.layers import GlobalSumPooling, Output, ResidualBlock, convolution, dense, dense_of_sums
+from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape, make_head
 
 DEFAULT_LAYERS = {"c": 3, "r1": 2, "r2": 8, "r3": 8, "mlp": 3}
 """Convolutions, residual blocks or hidden layers where the configuration leaves them open."""
@@ -43,20 +46,35 @@ OUTPUT_GAIN = 0.1
 
 
 class ValueNetwork(nn.Module):
-    """A value network; made by `make_network`.
+    """A network of values, and perhaps of policies; made by `make_network`.
 
     Attributes:
         shape: of one input, (C, H, W) or (n,).
         layers: all but the last layer.
         output: the last layer.
+        tower: how many of the layers the value and the policy share.
+        policy: the head of the policy; None where there is none.
+        actions: A, how many logits it gives; 0 where there is none.
         description: one line about the architecture, its number of weights included.
     """
 
-    def __init__(self, shape: Sequence[int], layers: Sequence[nn.Module], output: Output, what: str) -> None:
+    def __init__(
+        self,
+        shape: Sequence[int],
+        layers: Sequence[nn.Module],
+        output: Output,
+        what: str,
+        tower: int = 0,
+        policy: PolicyHead | None = None,
+        actions: int = 0,
+    ) -> None:
         super().__init__()
         self.shape = tuple(shape)
         self.layers = nn.Sequential(*layers)
         self.output = output
+        self.tower = tower
+        self.policy = policy
+        self.actions = actions
         weights = sum(parameter.numel() for parameter in self.parameters())
         self.description = f"{what}, {'tanh' if output.bounded else 'linear'} output, {weights:,} weights"
 
@@ -66,51 +84,122 @@ class ValueNetwork(nn.Module):
         return self.output.scale
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Observations float32 [N, *shape] to values float32 [N], player 0's view."""
-        values: torch.Tensor = self.output(self.layers(observations))
-        return values
+        """Observations float32 [N, *shape] to values float32 [N], player 0's view.
+
+        With a policy: to float32 [N, 1 + A], the value and then the logits of all actions.
+        """
+        if self.policy is None:
+            values: torch.Tensor = self.output(self.layers(observations))
+            return values
+        tower = self.layers[: self.tower](observations)
+        values = self.output(self.layers[self.tower :](tower))
+        return torch.cat([values[:, None], self.policy(tower).float()], 1)
 
 
 def make_network(
-    shape: Sequence[int], config: NetworkConfig, *, bounded: bool, scale: float = 1.0, seed: int
+    shape: Sequence[int],
+    config: NetworkConfig,
+    *,
+    bounded: bool,
+    scale: float = 1.0,
+    seed: int,
+    policy: PolicyShape | None = None,
 ) -> ValueNetwork:
     """Make a network with fresh weights, which depend on the arguments alone; it is set to evaluate, not to learn.
 
     `auto` takes `mlp` for observations that are no planes. For planes it takes `c`, and on small boards pads as many
-    of its first convolutions as must be for at least 2 x 2 to be left of the board: none from 8 x 8 on.
+    of its first convolutions as must be for at least 2 x 2 to be left of the board: none from 8 x 8 on. Where there is
+    a policy of actions on cells it pads all of them.
 
     Args:
         shape: of one encoded state, (C, H, W) or (n,).
         bounded: tanh keeps values within (-1, 1), as the gain is; otherwise the output is linear.
         scale: the size of large values (`Outcome.scale`), which values may exceed; a linear output is multiplied by it,
             so that the weights see targets within [-1, 1].
-        seed: of the weights. Hidden layers: He et al. 2015; last layer: as they, times `OUTPUT_GAIN`.
+        seed: of the weights. Hidden layers: He et al. 2015; last layers: as they, times `OUTPUT_GAIN`. Those of the
+            value are the same with and without a policy.
+        policy: the actions of the game, where the settings ask for a policy; none, where they do not.
 
     Raises:
         ConfigError: the architecture does not fit the shape, or the scale is not a positive number, or not 1 where the
-            output is bounded.
+            output is bounded; or one of settings and actions is for a policy, and the other not.
     """
     if not (math.isfinite(scale) and scale > 0) or (bounded and scale != 1):
         expected = "1 where the output is bounded" if bounded else "a finite number above zero"
         raise ConfigError(f"the network's scale must be {expected}, got {scale!r}")
-    what, layers = make_layers(shape, config)
-    network = ValueNetwork(shape, layers, Output(config.neurons, bounded=bounded, scale=scale), what)
+    plan = plan_network(shape, config, policy)
+    output = Output(config.neurons, bounded=bounded, scale=scale)
+    actions = 0 if policy is None else policy.actions
+    network = ValueNetwork(shape, plan.layers, output, plan.what, plan.tower, plan.head, actions)
     _initialise(network, torch.Generator().manual_seed(seed))
     return network.eval()
 
 
-def make_layers(shape: Sequence[int], config: NetworkConfig) -> tuple[str, list[nn.Module]]:
-    """All layers but the last one, without weights that mean anything, and a description of them.
+class Plan(NamedTuple):
+    """A network but for its last layer, without weights that mean anything.
+
+    Attributes:
+        what: a description.
+        layers: those of the value.
+        tower: how many of them the policy shares.
+        head: of the policy, if there is one.
+    """
+
+    what: str
+    layers: list[nn.Module]
+    tower: int
+    head: PolicyHead | None
+
+
+def plan_network(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None = None) -> Plan:
+    """All layers but the last one of a network with these settings.
+
+    Raises:
+        ConfigError: the architecture does not fit the shape; or one of settings and actions is for a policy, and the
+            other not.
+    """
+    if (policy is None) != (config.policy == "none"):
+        raise ConfigError.at("network.policy", f"={config.policy!r} does not go with the actions {policy!r}")
+    on_cells = policy is not None and policy.planes > 0 and config.policy != "dense"
+    what, layers = _value_layers(shape, config, padded=on_cells)
+    if policy is None:
+        return Plan(what, layers, len(layers), None)
+    tower, given = len(layers), [config.neurons]
+    if len(shape) == 3:
+        tower = next(i for i, layer in enumerate(layers) if _ends_tower(layer))
+        given = tower_shape(layers[:tower], shape)
+    head = make_head(given, shape, config, policy)
+    kind = "on planes" if isinstance(head, PlanesHead) else "dense"
+    return Plan(f"{what}, a policy of {policy.actions:,} actions ({kind})", layers, tower, head)
+
+
+def _ends_tower(layer: nn.Module) -> bool:
+    return isinstance(layer, nn.Flatten) or (isinstance(layer, nn.Conv2d) and layer.kernel_size == (1, 1))
+
+
+def tower_shape(layers: Iterable[nn.Module], shape: Sequence[int]) -> list[int]:
+    """[F, H, W] of what convolutions and residual blocks give for boards (C, H, W)."""
+    filters, height, width = shape
+    for layer in layers:
+        if isinstance(layer, nn.Conv2d):
+            lost = layer.kernel_size[0] - 1 - 2 * int(layer.padding[0])
+            filters, height, width = layer.out_channels, height - lost, width - lost
+    return [filters, height, width]
+
+
+def _value_layers(shape: Sequence[int], config: NetworkConfig, *, padded: bool) -> tuple[str, list[nn.Module]]:
+    """The description of the layers but the last one, and the layers; `padded`: `auto` leaves boards their size.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
     """
     name = config.architecture
-    padded = 0
+    paddings = 0
     if name == "auto":
         name = "c" if len(shape) == 3 else "mlp"
         if name == "c":
-            padded = _padded_convolutions(min(shape[1:]), config.layers or DEFAULT_LAYERS["c"])
+            count = config.layers or DEFAULT_LAYERS["c"]
+            paddings = count if padded else _padded_convolutions(min(shape[1:]), count)
     count = config.layers or DEFAULT_LAYERS[name]
     if name == "mlp":
         if config.dense_layers is not None:
@@ -126,9 +215,9 @@ def make_layers(shape: Sequence[int], config: NetworkConfig) -> tuple[str, list[
             f"={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'",
         )
     if name == "c":
-        convolutions = f"{count} x {config.filters} convolutions ({padded} padded)"
+        convolutions = f"{count} x {config.filters} convolutions ({paddings} padded)"
         what = f"C-network of {convolutions}, {_neurons(name, config)}"
-        return what, _c_network(shape, config, count, padded)
+        return what, _c_network(shape, config, count, paddings)
     return _residual_network(name, shape, config, count)
 
 
@@ -204,3 +293,17 @@ def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:
                 following.weight /= math.prod(network.shape[1:])
         weight = network.output.weight
         weight.normal_(0.0, OUTPUT_GAIN * math.sqrt(2.0 / weight.numel()), generator=generator)
+        if network.policy is not None:
+            _initialise_policy(network.policy, generator)
+
+
+def _initialise_policy(head: PolicyHead, generator: torch.Generator) -> None:
+    """He's initialisation, biases zero; the last layers' times `OUTPUT_GAIN`, so first policies are near uniform."""
+    hidden = head.pointwise if isinstance(head, DenseHead) else None
+    for layer in head.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=generator)
+            if layer is not hidden:
+                layer.weight *= OUTPUT_GAIN
+            assert layer.bias is not None
+            layer.bias.zero_()

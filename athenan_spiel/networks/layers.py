@@ -41,8 +41,8 @@ class SqueezeExcitation(nn.Module):
 
     def __init__(self, filters: int, ratio: int) -> None:
         super().__init__()
-        self.squeeze = _linear(filters, max(1, filters // ratio), bias=False)
-        self.excite = _linear(max(1, filters // ratio), filters, bias=False)
+        self.squeeze = linear(filters, max(1, filters // ratio), bias=False)
+        self.excite = linear(max(1, filters // ratio), filters, bias=False)
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
         """[N, F, H, W] to the same."""
@@ -114,7 +114,7 @@ class Output(nn.Module):
 def dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
     """`count` dense layers of `neurons` neurons, each with its ReLU."""
     for _ in range(count):
-        yield _linear(inputs, neurons)
+        yield linear(inputs, neurons)
         yield nn.ReLU()
         inputs = neurons
 
@@ -131,7 +131,8 @@ def convolution(inputs: int, filters: int, *, kernel: int = 3, padding: int = 0)
     return _empty(Convolution(inputs, filters, kernel, padding=padding, device="meta"))
 
 
-def _linear(inputs: int, neurons: int, *, bias: bool = True) -> nn.Linear:
+def linear(inputs: int, neurons: int, *, bias: bool = True) -> nn.Linear:
+    """A dense layer without a ReLU."""
     return _empty(nn.Linear(inputs, neurons, bias=bias, device="meta"))
 
 

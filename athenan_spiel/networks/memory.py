@@ -17,8 +17,9 @@ from torch import nn
 
 from athenan_spiel.config import NetworkConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.networks.architectures import make_layers
+from athenan_spiel.networks.architectures import plan_network
 from athenan_spiel.networks.layers import ResidualBlock
+from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyShape
 from athenan_spiel.system.machine import free_memory, gigabytes
 
 NUMBER = 4
@@ -32,22 +33,29 @@ LEFT_BEHIND_IN_BFLOAT16 = 6
 filtering adds. Measured with 3 and with 17 convolutions: 20 and 31 bytes in float32, 5.5 and 6 in bfloat16."""
 
 
-def playing_bytes(shape: Sequence[int], config: NetworkConfig) -> int:
+def playing_bytes(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None = None) -> int:
     """What a network for encoded states of `shape` takes where it only values states.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
     """
-    return NUMBER * PLAYING * _weights(_planned(shape, config))
+    return NUMBER * PLAYING * _weights(_planned(shape, config, policy))
 
 
-def learning_bytes(shape: Sequence[int], config: NetworkConfig, batch_size: int, *, bfloat16: bool = False) -> int:
+def learning_bytes(
+    shape: Sequence[int],
+    config: NetworkConfig,
+    batch_size: int,
+    policy: PolicyShape | None = None,
+    *,
+    bfloat16: bool = False,
+) -> int:
     """What the same network takes where it learns from minibatches of `batch_size` states, in float32 or bfloat16.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
     """
-    layers = _planned(shape, config)
+    layers = _planned(shape, config, policy)
     left_behind = LEFT_BEHIND_IN_BFLOAT16 if bfloat16 else LEFT_BEHIND
     state = NUMBER * math.prod(shape) + left_behind * _given(layers, shape)
     return NUMBER * LEARNING * _weights(layers) + batch_size * state
@@ -64,9 +72,10 @@ def require_memory(needed: int, purpose: str, device: str = "cpu") -> None:
         )
 
 
-def _planned(shape: Sequence[int], config: NetworkConfig) -> list[nn.Module]:
+def _planned(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None) -> list[nn.Module]:
     with torch.device("meta"):
-        return make_layers(shape, config)[1]
+        plan = plan_network(shape, config, policy)
+    return plan.layers if plan.head is None else [*plan.layers, plan.head]
 
 
 def _weights(layers: Iterable[nn.Module]) -> int:
@@ -87,4 +96,8 @@ def _given(layers: Iterable[nn.Module], shape: Sequence[int]) -> int:
             numbers += 2 * layer.first.out_channels * height * width
         elif isinstance(layer, nn.Linear):
             numbers += layer.out_features
+        elif isinstance(layer, DenseHead):
+            numbers += layer.dense.out_features
+        elif isinstance(layer, PlanesHead):
+            numbers += len(layer.places)
     return numbers

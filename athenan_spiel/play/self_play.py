@@ -33,6 +33,8 @@ class Match:
         tree: everything searched, with the values as they are in the end.
         states: the states of the match, from the initial to the terminal one.
         values: v(s) of each of them when its action was decided, and the worth of the terminal one.
+        policies: of each but the terminal one what the search would have learned of it then, as (legal actions,
+            probabilities); empty where it tells none.
         iterations, evaluations, questions: of the search, over the whole match.
     """
 
@@ -42,6 +44,7 @@ class Match:
     tree: Tree
     states: list[pyspiel.State]
     values: list[float]
+    policies: list[tuple[Sequence[int], Sequence[float]]]
     iterations: int
     evaluations: int
     questions: int
@@ -68,6 +71,7 @@ def self_play(
     tree = search.new_tree(store)
     states: list[pyspiel.State] = []
     values: list[float] = []
+    policies: list[tuple[Sequence[int], Sequence[float]]] = []
     iterations = evaluations = questions = 0
     while not state.is_terminal():
         node, used = yield from search_under(search, tree, state, budget, rng, clock)
@@ -78,10 +82,15 @@ def self_play(
             yield []
         states.append(state.clone())
         values.append(node.value)
+        policy = search.policy(node)
+        if policy is not None:
+            policies.append((node.actions, policy))
         state.apply_action(node.actions[decision(node, rng)])
     states.append(state)
     values.append(search.outcome(state))
-    return Match(seed, state.history(), state.returns(), tree, states, values, iterations, evaluations, questions)
+    return Match(
+        seed, state.history(), state.returns(), tree, states, values, policies, iterations, evaluations, questions
+    )
 
 
 @dataclass(frozen=True, eq=False)

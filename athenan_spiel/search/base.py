@@ -53,6 +53,7 @@ class Search(ABC):
         curtails: an iteration may ask many questions, and ends at once if `Enough` is thrown into it in place of an
             answer: what it has found is carried back.
         tells_policy: it answers the `policy` of a node.
+        needs_priors: the evaluator must have priors.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
@@ -64,6 +65,7 @@ class Search(ABC):
     curtails: ClassVar[bool] = False
     tells_policy: ClassVar[bool] = False
     completion = False
+    needs_priors = False
 
     def __init__(
         self,

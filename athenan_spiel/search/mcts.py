@@ -72,9 +72,6 @@ class MCTS(Search):
         rollouts: a leaf is valued by a playout; nothing is asked then.
         virtual_loss_batch: b, simulations whose leaves are valued together.
 
-    Attributes:
-        needs_priors: the evaluator must have priors.
-
     Raises:
         UnsupportedGameError: as every search.
         SearchError: c is negative or not finite, b is less than 1 or no whole number, or the outcome is infinite; a
@@ -109,7 +106,7 @@ class MCTS(Search):
         if isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"MCTS takes means, so its outcome must be finite, got {self.outcome!r}")
         self.selection = selection or uct
-        self.needs_priors: bool = getattr(self.selection, "needs_priors", False)
+        self.needs_priors = getattr(self.selection, "needs_priors", False)
         if rollouts and self.needs_priors:
             raise SearchError(
                 f"MCTS has no priors where leaves are valued by playouts, and {self.selection!r} needs them"

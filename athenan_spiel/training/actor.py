@@ -77,7 +77,9 @@ class Actor:
     def __init__(self, game: pyspiel.Game, config: TrainingConfig, outcome: Outcome) -> None:
         self._config = config
         self._model = make_model(game, config, outcome)
-        self._targets = make_targets(config.targets, self._model.encoder, outcome)
+        policies = config.network.policy != "none"
+        self._model.evaluator.priors = policies
+        self._targets = make_targets(config.targets, self._model.encoder, outcome, policies=policies)
         self._version: int | None = None
 
     @property

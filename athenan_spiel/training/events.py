@@ -130,7 +130,9 @@ class LearningFinished:
 
     matches: int
     loss: float | None
-    """Mean loss over the states learned; None where the replay offered nothing to learn."""
+    """Mean loss of the values of the states learned; None where the replay offered nothing to learn."""
+    policy_loss: float | None
+    """Likewise of their policies; None where no policy was learned."""
     states_learned: int
     """States learned in the phase, each as often as it was."""
     batches: int

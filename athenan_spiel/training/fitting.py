@@ -25,6 +25,7 @@ import numpy as np
 import pyspiel
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config.training import POLICY_TELLERS
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
@@ -125,7 +126,9 @@ def fitted(config: TrainingConfig, measured: Measured, names: Collection[str] = 
     Nothing becomes more than it was. Where a move's time is given in seconds, all stays.
     """
     search = config.search
-    whole = max(measured.length / 2 * measured.branching, 1.0)  # what an iteration of Descent asks, on average
+    whole = 1.0  # what an iteration asks: of MCTS a leaf, of Descent on average all beside the rest of a match
+    if search.algorithm not in POLICY_TELLERS:
+        whole = max(measured.length / 2 * measured.branching, whole)
     a_move = max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
     weight = SLOWNESS if measured.slow else 1
     cost = weight * measured.length * a_move / SHORT

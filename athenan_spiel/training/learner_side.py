@@ -33,7 +33,7 @@ from athenan_spiel.training.actor import MatchRecord, PublishedWeights
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished
 from athenan_spiel.training.means import learning_device, require_means, require_suited
-from athenan_spiel.training.model import Weights, load_weights, value_network
+from athenan_spiel.training.model import Weights, load_weights, new_network, policy_shape
 from athenan_spiel.training.randomness import Randomness
 
 
@@ -48,6 +48,7 @@ class LearnerSide:
 
     Attributes:
         counters: how far the run has come; of `seconds` the loop is told, and tells it here when it saves.
+        policy: the actions that the network tells a policy of; None where it tells none.
         proven: the states proven in earlier matches; None where they are not kept.
 
     Raises:
@@ -72,11 +73,18 @@ class LearnerSide:
             self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome, kind)
         require_suited(config, game, self.outcome)
         self.encoder = Encoder(game, edges=config.encoding.edges)
-        require_means(config, self.encoder.shape)
-        network = value_network(self.encoder, config, self.outcome, seed=self._random.network)
+        self.policy = policy_shape(game, self.encoder, config.network)
+        require_means(config, self.encoder.shape, self.policy)
+        network = new_network(self.encoder, config, self.outcome, self.policy, seed=self._random.network)
         self._learner = Learner(network, config.learner, learning_device(config.engine))
         generators = self._random.generators
-        self.augmentation = Augmentation(game, self.encoder, config.encoding.symmetries, generators["symmetries"])
+        self.augmentation = Augmentation(
+            game,
+            self.encoder,
+            config.encoding.symmetries,
+            generators["symmetries"],
+            policies=self.policy is not None,
+        )
         if not self.augmentation.names:
             del generators["symmetries"]  # nothing will ever be drawn from it
         self.replay = make_replay(config.replay, generators["replay"])
@@ -123,7 +131,7 @@ class LearnerSide:
         self._version += 1
         loss = self._learner.learn([batch]).loss
         assert loss is not None, "a minibatch holds a state at least"
-        self._count(warm_up_states=self.counters.warm_up_states + len(batch.values))
+        self._count(warm_up_states=self.counters.warm_up_states + len(batch.labels))
         return loss
 
     def new_round(self) -> list[int]:
@@ -174,6 +182,7 @@ class LearnerSide:
         learned = LearningFinished(
             matches=number,
             loss=report.loss,
+            policy_loss=report.policy_loss,
             states_learned=report.states,
             batches=report.batches,
             learning_seconds=report.seconds,

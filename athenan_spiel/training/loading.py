@@ -11,7 +11,8 @@ from typing import Literal
 import pyspiel
 
 from athenan_spiel.arguments import require_kind, require_whole
-from athenan_spiel.config import EngineConfig
+from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.config.training import POLICY_ASKERS
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
@@ -39,10 +40,11 @@ def load_agent(
     match_seconds: float | None = None,
     seed: int | None = None,
     engine: EngineConfig | None = None,
-    search: str = DEFAULT,
+    search: str | None = None,
     outcome: Given = None,
 ) -> Agent:
-    """A search over a checkpoint of a run, by default the newest; UBFM_s by default (Algorithms 12, 13).
+    """A search over a checkpoint of a run, by default the newest; by default UBFM_s (Algorithms 12, 13), and over a
+    network that was trained with a policy the search of its training, without noise.
 
     A run may go on training meanwhile; the agent keeps the weights it was loaded with.
 
@@ -55,13 +57,15 @@ def load_agent(
         seed: of the choices among equals; none: another one each time.
         engine: in place of the run's own, say on a machine without its device.
         search: how it thinks, whatever the run was trained with: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`,
-            the last two with a number in brackets if need be; see `athenan_spiel.search.algorithms`.
+            the last two with a number in brackets if need be, or `puct` or `gumbel` where the network has a policy; see
+            `athenan_spiel.search.algorithms`. None: as above.
         outcome: where the run was trained with one of your own, "module:name", that name again (or a tuple of names
             that are allowed), or the function or class itself. A name that stands in a file imports nothing: without
             this the gain times the stored scale takes its place, and a warning of the log says so.
 
     Raises:
-        AgentError: there is no such search, or the seed is no whole number.
+        AgentError: there is no such search, or it needs a policy that the network does not have; or the seed is no
+            whole number.
         CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer.
         BudgetError: `seconds` or `match_seconds` is not more than zero, or `budget` is none.
         ConfigError: the engine does not suit this machine, or the network its memory; `engine` is none; `outcome` is
@@ -73,15 +77,24 @@ def load_agent(
         require_whole("seed", seed, AgentError)
     if budget is None and (seconds is not None or match_seconds is None):
         budget = Budget(seconds=SECONDS if seconds is None else seconds)
-    word = parse_search(search)  # before the checkpoint is read
+    if search is not None:
+        parse_search(search)  # before the checkpoint is read
     path = checkpoint_path(folder, checkpoint)
     header, weights = read_header(path), read_weights(path)
+    word = parse_search(usual_search(header.config) if search is None else search)
     game = load_game(header.game)
     worth = _outcome(header, game, outcome)
+    made = word.make(game, worth)
+    if made.needs_priors and header.config.network.policy == "none":
+        raise AgentError(
+            f"the search {word.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
+            f"alone: take {DEFAULT!r}"
+        )
     model = make_model(game, header.config, worth, weights, engine=engine)
+    model.evaluator.priors = made.needs_priors
     return Agent(
         game,
-        word.make(game, worth),
+        made,
         model.evaluator,
         decision=word.algorithm.decision,
         budget=budget,
@@ -90,6 +103,11 @@ def load_agent(
         network=model.network,
         encoder=model.encoder,
     )
+
+
+def usual_search(config: TrainingConfig) -> str:
+    """What an agent of a run with these settings thinks with where nothing is said of it."""
+    return config.search.algorithm if config.search.algorithm in POLICY_ASKERS else DEFAULT
 
 
 def _outcome(header: Header, game: pyspiel.Game, given: Given) -> Outcome:

@@ -15,7 +15,7 @@ from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.engines import make_engine, require_threads
 from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.learning.learner import uses_bfloat16
-from athenan_spiel.networks import learning_bytes, require_memory
+from athenan_spiel.networks import PolicyShape, learning_bytes, require_memory
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.machine import memory
@@ -27,17 +27,18 @@ def learning_device(config: EngineConfig) -> str:
     return "cuda" if uses_cuda else "cpu"
 
 
-def require_means(config: TrainingConfig, shape: Sequence[int]) -> None:
+def require_means(config: TrainingConfig, shape: Sequence[int], policy: PolicyShape | None = None) -> None:
     """Raise `ConfigError` if a run with these settings asks for more than this machine has.
 
     Args:
         shape: of one encoded state.
+        policy: the actions that the network tells a policy of, if it does.
     """
     device = learning_device(config.engine)
     require_threads("learner.threads", config.learner.threads)
     require_threads("engine.threads", config.engine.threads)
     bfloat16 = uses_bfloat16(config.learner.precision, torch.device(device))
-    needed = learning_bytes(shape, config.network, config.learner.batch_size, bfloat16=bfloat16)
+    needed = learning_bytes(shape, config.network, config.learner.batch_size, policy, bfloat16=bfloat16)
     require_memory(needed, "to learn", device)
     most = memory()
     if most is not None and config.replay.megabytes > most / 1e6:
@@ -58,9 +59,14 @@ def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome)
         )
     require_other_player(config, game)
     try:
-        parse_search(config.evaluation.search).make(game, outcome)
+        search = parse_search(config.evaluation.search).make(game, outcome)
     except AthenanError as error:
         raise ConfigError(f"evaluation.search must name a search: {error}") from None
+    if search.needs_priors and config.network.policy == "none":
+        raise ConfigError.at(
+            "evaluation.search",
+            f"must be a search that needs no policy where network.policy is 'none', got {config.evaluation.search!r}",
+        )
 
 
 def require_other_player(config: TrainingConfig, game: pyspiel.Game) -> None:

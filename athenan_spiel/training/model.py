@@ -1,7 +1,7 @@
 """A model: a game, an encoder, an outcome and weights, made a ready evaluator here and nowhere else.
 
 Who plays with a network makes a `Model`: an actor of a training, the trained agent of a run, a player of an
-experiment. Who learns one needs the network alone, which `value_network` gives.
+experiment. Who learns one needs the network alone, which `new_network` gives.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import pyspiel
 import torch
 
-from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.config import EngineConfig, NetworkConfig, TrainingConfig
+from athenan_spiel.encoding.action_planes import find_action_planes
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.engines import make_engine
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator
-from athenan_spiel.networks import ValueNetwork, make_network, playing_bytes, require_memory
+from athenan_spiel.games import require_fixed_actions
+from athenan_spiel.networks import PolicyShape, ValueNetwork, make_network, playing_bytes, require_memory
 from athenan_spiel.outcomes import Outcome
 
 Weights = Mapping[str, torch.Tensor]
@@ -31,7 +33,7 @@ class Model:
     Attributes:
         outcome: what the ends of matches are worth.
         encoder: makes the network's input of a state.
-        network: the value network; `evaluator` computes with a copy of its weights.
+        network: the network; `evaluator` computes with a copy of its weights.
         evaluator: answers what states are worth.
     """
 
@@ -72,21 +74,43 @@ def make_model(
     """
     encoder = Encoder(game, edges=config.encoding.edges)
     evaluator = NetworkEvaluator(encoder, make_engine(engine or config.engine, encoder.shape))
-    model = Model(game, outcome, encoder, value_network(encoder, config, outcome), evaluator)
+    policy = policy_shape(game, encoder, config.network)
+    model = Model(game, outcome, encoder, new_network(encoder, config, outcome, policy), evaluator)
     if weights is not None:
         model.load(weights)
     return model
 
 
-def value_network(encoder: Encoder, config: TrainingConfig, outcome: Outcome, *, seed: int = 0) -> ValueNetwork:
+def new_network(
+    encoder: Encoder, config: TrainingConfig, outcome: Outcome, policy: PolicyShape | None = None, *, seed: int = 0
+) -> ValueNetwork:
     """The network of a training, with its initial weights drawn from `seed`.
+
+    Args:
+        policy: what `policy_shape` says of the game.
 
     Raises:
         ConfigError: it does not fit the game, or into the memory that is free.
     """
-    require_memory(playing_bytes(encoder.shape, config.network), "to play")
+    require_memory(playing_bytes(encoder.shape, config.network, policy), "to play")
     bounded = config.outcome == "gain"
-    return make_network(encoder.shape, config.network, bounded=bounded, scale=outcome.scale, seed=seed)
+    scale = outcome.scale
+    return make_network(encoder.shape, config.network, bounded=bounded, scale=scale, seed=seed, policy=policy)
+
+
+def policy_shape(game: pyspiel.Game, encoder: Encoder, config: NetworkConfig) -> PolicyShape | None:
+    """The actions that a network with these settings tells a policy of; None where it tells none.
+
+    Raises:
+        ConfigError: it is to tell one, and the game's actions mean something else in each state.
+    """
+    if config.policy == "none":
+        return None
+    require_fixed_actions(game)
+    found = None if config.policy == "dense" else find_action_planes(game, encoder)
+    if found is None:
+        return PolicyShape(game.num_distinct_actions())
+    return PolicyShape(game.num_distinct_actions(), found.planes, tuple(found.indices.tolist()))
 
 
 def load_weights(network: ValueNetwork, weights: Weights) -> None:

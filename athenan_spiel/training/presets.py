@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 from athenan_spiel.config import (
     EncodingConfig,
+    EvaluationConfig,
     ExplorationConfig,
     LearnerConfig,
     NetworkConfig,
     ReplayConfig,
     SearchConfig,
+    TargetsConfig,
     TrainingConfig,
     WarmUpConfig,
 )
@@ -50,6 +52,22 @@ QUICK = TrainingConfig(
 evaluations keeps a round of a large game within half a minute or so. At small branching learning takes as long as
 searching, so each state is learned once (δ = 1); values are learned divided by their scale, beside which the article's
 L2 would weigh too much."""
+
+ALPHAZERO = TrainingConfig(
+    seconds=180.0,
+    matches_at_once=32,
+    outcome="gain",
+    search=SearchConfig(algorithm="puct", completion=False, iterations=64, root_noise=0.25),
+    exploration=ExplorationConfig(distribution="visits", completed=False, plies=12),
+    targets=TargetsConfig(method="terminal"),
+    network=NetworkConfig(policy="auto"),
+    replay=ReplayConfig(matches=500, duplication=4.0),
+    learner=LearnerConfig(batch_size=256, l2=1e-5),
+    evaluation=EvaluationConfig(search="puct"),
+)
+"""AlphaZero (Silver et al. 2018; *Minimax Strikes Back*, Section 2.3 and Algorithm 2) for minutes on two cores: MCTS by
+PUCT with noise at the root, moves drawn by their visits in the first plies, values learned from the end of the match
+and policies from the visits, and the trunk of `quick`."""
 
 TABLES_2_AND_3 = TrainingConfig(
     seconds=48 * _HOUR,
@@ -207,6 +225,7 @@ STRIKES_BACK_HEX_C = dataclasses.replace(
 _MSB = "Minimax Strikes Back, first version, Section 5.1 and Table 2"
 ALL: Mapping[str, Preset] = {
     "quick": Preset("minutes on two cores", QUICK),
+    "alphazero": Preset("AlphaZero, for minutes on two cores", ALPHAZERO),
     "paper": Preset("the comparison with ExIt, Section 8.4", PAPER),
     "tables_2_and_3": Preset("the common protocol, Section 3.3.1, of Tables 2 and 3", TABLES_2_AND_3),
     "table_4": Preset("the same with completion, of Table 4 (Section 6.3)", TABLE_4),

@@ -28,7 +28,7 @@ def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRe
             if batch is None:
                 break
             loss = learner.learn_warm_up(batch)
-            total += loss * len(batch.values)
+            total += loss * len(batch.labels)
             states = learner.counters.warm_up_states
             clock.restart()
             moment = now()

@@ -238,7 +238,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         "checkpoint": None,
         "budget": budget,
         "seed": 3,
-        "search": "ubfm_s",
+        "search": None,
         "outcome": (),
         "match_seconds": None,
     }
@@ -371,7 +371,7 @@ def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
     given = {"checkpoint": None, "budget": Budget(iterations=5), "match_seconds": None, "seed": 9}
-    options = {**given, "search": "ubfm_s", "outcome": ()}
+    options = {**given, "search": None, "outcome": ()}
     assert loading.calls == [("runs/x", options)]
     assert len(play_match(TIC_TAC_TOE, [first, second]).history) >= 5
     agents.make_bot("runs/x:mcts(0.5)@5i", TIC_TAC_TOE, 0, seed=9)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines import make_engine
-from athenan_spiel.engines.base import Deferred, Pending, Values
+from athenan_spiel.engines.base import Answers, Deferred, Pending
 from athenan_spiel.engines.torch_engine import TorchEngine
 from athenan_spiel.errors import ConfigError, EvaluatorError
 from athenan_spiel.evaluators import NetworkEvaluator, UniformRandomEvaluator, ZeroEvaluator
@@ -23,7 +23,7 @@ from athenan_spiel.networks import make_network
 
 
 class SumEngine:
-    """Values a row by a sum that tells rows apart, times its weight; what is started waits until it is asked for."""
+    """Answers a row by a sum that tells rows apart, times its weight; what is started waits until it is asked for."""
 
     name = "sum"
 
@@ -39,7 +39,7 @@ class SumEngine:
         rows = batch.reshape(len(batch), math.prod(batch.shape[1:]))
         return rows @ self.factors(rows.shape[1]) * self.weight
 
-    def start(self, batch: NDArray[np.float32]) -> Pending[Values]:
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
         return Deferred(lambda: self.infer(batch))
 
     @staticmethod

@@ -18,6 +18,7 @@ from athenan_spiel.encoding.symmetries import find_symmetries
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games import load_game
 from athenan_spiel.learning.augmentation import Augmentation
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets
 from athenan_spiel.search import Budget
 from athenan_spiel.training import load_agent, resume, train
@@ -39,7 +40,7 @@ def some_targets(count: int, *, weights: bool = False) -> Targets:
     row = ENCODER.encode([GAME.new_initial_state().child(1)]).reshape(1, -1)
     packs = [CompactRows.pack(np.repeat(row, n, axis=0)) for n in (count // 3, count - count // 3)]
     values = np.linspace(-1.0, 1.0, count, dtype=np.float32)
-    return Targets(packs, values, np.arange(1, count + 1, dtype=np.float32) if weights else None)
+    return Targets(packs, Labels(values, np.arange(1, count + 1, dtype=np.float32) if weights else None))
 
 
 def test_each_state_is_joined_by_an_image_with_its_value_and_weight() -> None:
@@ -50,18 +51,18 @@ def test_each_state_is_joined_by_an_image_with_its_value_and_weight() -> None:
     np.testing.assert_array_equal(rows[:10], rows_of(targets))
     image = ENCODER.encode([GAME.new_initial_state().child(7)]).reshape(-1)
     np.testing.assert_array_equal(rows[10:], np.repeat(image[None], 10, axis=0))
-    np.testing.assert_array_equal(doubled.values, np.concatenate([targets.values] * 2))
-    assert doubled.weights is not None
-    np.testing.assert_array_equal(doubled.weights, np.concatenate([np.arange(1, 11)] * 2))
+    np.testing.assert_array_equal(doubled.labels.values, np.concatenate([targets.labels.values] * 2))
+    assert doubled.labels.weights is not None
+    np.testing.assert_array_equal(doubled.labels.weights, np.concatenate([np.arange(1, 11)] * 2))
 
 
 def test_targets_without_weights_stay_without() -> None:
-    assert augmentation("transpose")(some_targets(4)).weights is None
+    assert augmentation("transpose")(some_targets(4)).labels.weights is None
 
 
 def test_the_images_are_in_the_order_of_the_states() -> None:
     states = [GAME.new_initial_state().child(action) for action in (0, 1, 2, 3)]
-    targets = Targets([CompactRows.pack(ENCODER.encode(states).reshape(4, -1))], np.zeros(4, np.float32))
+    targets = Targets([CompactRows.pack(ENCODER.encode(states).reshape(4, -1))], Labels(np.zeros(4, np.float32)))
     expected = [GAME.new_initial_state().child(action) for action in (2, 1, 0, 5)]
     images = rows_of(augmentation("flip_horizontal")(targets))[4:]
     np.testing.assert_array_equal(images, ENCODER.encode(expected).reshape(4, -1))

@@ -15,6 +15,7 @@ from torch import nn
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner, uses_bfloat16
 from athenan_spiel.learning.replay import Batch
 
@@ -64,7 +65,7 @@ def some_batches(count: int, size: int = 16, scale: float = 1.0, seed: int = 0) 
         x = rng.integers(0, 2, (size, math.prod(SHAPE))).astype(np.float32)
         half = x.shape[1] // 2
         values = np.tanh((x[:, :half].sum(axis=1) - x[:, half:].sum(axis=1)) / 4).astype(np.float32)
-        batches.append(Batch(x, values * np.float32(scale)))
+        batches.append(Batch(x, Labels(values * np.float32(scale))))
     return batches
 
 
@@ -88,7 +89,7 @@ def test_steps_are_adams_on_the_mean_squared_error_with_keras_l2(beta2: float, e
     batches = some_batches(10, scale=scale)
     for t, batch in enumerate(batches, start=1):
         x = torch.from_numpy(batch.observations).view(-1, *SHAPE)
-        error = (network(x) - torch.from_numpy(batch.values)) / scale
+        error = (network(x) - torch.from_numpy(batch.labels.values)) / scale
         penalty = l2 * ((network.convolution.weight**2).sum() + (network.dense.weight**2).sum())
         gradients = torch.autograd.grad((error**2).mean() + penalty, parameters)
         with torch.no_grad():
@@ -106,7 +107,7 @@ def test_the_loss_is_the_mean_over_states_of_the_squared_error_over_scale() -> N
     learner = make_learner(scale, learning_rate=1e-30)  # too small a step to change a float32
     batches = [*some_batches(2, size=16, scale=scale), *some_batches(1, size=5, scale=scale, seed=1)]
     x = np.concatenate([batch.observations for batch in batches])
-    y = np.concatenate([batch.values for batch in batches])
+    y = np.concatenate([batch.labels.values for batch in batches])
     with torch.no_grad():
         errors = learner.network(torch.from_numpy(x).view(-1, *SHAPE)).numpy() - y
     report = learner.learn(iter(batches))
@@ -116,11 +117,11 @@ def test_the_loss_is_the_mean_over_states_of_the_squared_error_over_scale() -> N
 
 
 def weighted(batch: Batch, weights: Sequence[float]) -> Batch:
-    return batch._replace(weights=np.array(weights, np.float32))
+    return batch._replace(labels=Labels(batch.labels.values, np.array(weights, np.float32)))
 
 
 def duplicated(batch: Batch, times: Sequence[int]) -> Batch:
-    return Batch(np.repeat(batch.observations, times, axis=0), np.repeat(batch.values, times))
+    return Batch(np.repeat(batch.observations, times, axis=0), Labels(np.repeat(batch.labels.values, times)))
 
 
 def test_a_weight_is_worth_as_many_duplicates() -> None:
@@ -261,7 +262,7 @@ def test_a_state_that_is_not_adams_is_refused() -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_is_an_error(value: float) -> None:
     batches = some_batches(3)
-    batches[1].values[0] = value
+    batches[1].labels.values[0] = value
     with pytest.raises(LearningError, match=r"finite loss, got \w+: lower learner.learning_rate, now 0.001"):
         make_learner().learn(batches)
 
@@ -307,7 +308,7 @@ def test_weights_stay_float32_and_contiguous_in_bfloat16() -> None:
 
 
 def test_l2_pulls_weights_towards_zero_but_not_biases() -> None:
-    batches = [Batch(np.zeros((8, math.prod(SHAPE)), np.float32), np.zeros(8, np.float32))] * 200
+    batches = [Batch(np.zeros((8, math.prod(SHAPE)), np.float32), Labels(np.zeros(8, np.float32)))] * 200
     learner = make_learner(l2=0.1)
     weight, bias = network_of(learner).convolution.parameters()
     with torch.no_grad():
@@ -326,7 +327,7 @@ def test_entries_without_planes_are_learned_too() -> None:
             return super().forward(x).squeeze(-1)
 
     rng = np.random.default_rng(0)
-    batches = [Batch(x, x[:, 0] - x[:, 1]) for x in rng.random((300, 32, 7), np.float32)]
+    batches = [Batch(x, Labels(x[:, 0] - x[:, 1])) for x in rng.random((300, 32, 7), np.float32)]
     network = Dense(7, 1)
     nn.init.zeros_(network.weight)
     nn.init.zeros_(network.bias)

@@ -19,6 +19,7 @@ from scipy import stats
 
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.errors import CheckpointError
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import PerMatchReplay, PlainReplay, Replay, StratifiedReplay, make_replay, plain
 from athenan_spiel.learning.targets import Targets
 
@@ -162,13 +163,13 @@ def test_weights_stay_with_their_states(method: Any) -> None:
         replay.add(targets)
         for batch in replay.sample(8):
             items = items_of(batch)
-            if batch.weights is None:
+            if batch.labels.weights is None:
                 assert not any(owner[item] % 2 for item in items)
                 kinds.add("none")
             else:
-                assert batch.weights.dtype == np.float32
+                assert batch.labels.weights.dtype == np.float32
                 expected = [weight_of(item) if owner[item] % 2 else 1 for item in items]
-                assert batch.weights.tolist() == expected
+                assert batch.labels.weights.tolist() == expected
                 kinds.add("weights")
         assert number == 0 or kinds == {"none", "weights"}
 
@@ -207,8 +208,8 @@ def test_a_replay_restored_from_a_file_goes_on_identically(
         assert (again.states(), again.nbytes) == (replay.states(), replay.nbytes)
         for got, expected in zip(again.sample(8), replay.sample(8), strict=True):
             assert items_of(got) == items_of(expected)
-            assert (got.weights is None) == (expected.weights is None)
-            assert got.weights is None or got.weights.tolist() == expected.weights.tolist()
+            ours, theirs = got.labels.weights, expected.labels.weights
+            assert (None if ours is None else ours.tolist()) == (None if theirs is None else theirs.tolist())
 
 
 @every_method
@@ -309,9 +310,9 @@ def test_a_million_states() -> None:
     replay = PlainReplay(ReplayConfig(method="plain"), np.random.default_rng(0))
     (rows,) = match_of(list(range(20_000)), chunk=20_000).rows
     for match in range(55):
-        replay.add(Targets([rows], np.full(20_000, match, np.float32)))
+        replay.add(Targets([rows], Labels(np.full(20_000, match, np.float32))))
     assert replay.states() == 1_000_000
-    values = np.concatenate([batch.values for batch in replay.sample(128)])
+    values = np.concatenate([batch.labels.values for batch in replay.sample(128)])
     assert len(values) == 40_000
     assert values.min() == 5
     assert values.max() == 54
@@ -366,4 +367,4 @@ def test_a_stratified_memory_of_an_older_version_has_no_weights() -> None:
     arrays = saved_arrays("stratified")
     del arrays["weighted"], arrays["weights"]
     replay = make_replay(ReplayConfig(duplication=100.0), np.random.default_rng(0), arrays)
-    assert {batch.weights is None for batch in replay.sample(4)} == {True}
+    assert {batch.labels.weights is None for batch in replay.sample(4)} == {True}

@@ -66,25 +66,25 @@ def test_every_other_state_gives_an_end_and_no_terminal_state_is_learned(coeffic
     nodes, ends = len(match.tree.nodes), (len(match.tree.nodes) + 1) // 2
     assert isinstance(match.tree.store, ObservationStore)
     assert len(targets) == len(rows(targets)) == nodes + ends
-    expanded = dict(zip(rows(plain), plain.values.tolist(), strict=True))
-    assert [expanded[row] for row in rows(targets)[:nodes]] == targets.values[:nodes].tolist()
+    expanded = dict(zip(rows(plain), plain.labels.values.tolist(), strict=True))
+    assert [expanded[row] for row in rows(targets)[:nodes]] == targets.labels.values[:nodes].tolist()
     worths = worth_of_ends()
     assert not set(rows(targets)[:nodes]) & worths.keys()
-    for row, value in zip(rows(targets)[nodes:], targets.values[nodes:].tolist(), strict=True):
+    for row, value in zip(rows(targets)[nodes:], targets.labels.values[nodes:].tolist(), strict=True):
         assert value in worths[row]
     if coefficients:
-        assert targets.weights is not None
-        assert (targets.weights[nodes:] == 1).all()
-        assert targets.weights[:nodes].max() > 1
+        assert targets.labels.weights is not None
+        assert (targets.labels.weights[nodes:] == 1).all()
+        assert targets.labels.weights[:nodes].max() > 1
     else:
-        assert targets.weights is None
+        assert targets.labels.weights is None
 
 
 def test_the_seed_of_the_match_decides_the_ends() -> None:
     config = TargetsConfig(playout_ends=True)
     (_, one), (_, same), (_, other) = played(config, 1), played(config, 1), played(config, 2)
     assert rows(one) == rows(same)
-    np.testing.assert_array_equal(one.values, same.values)
+    np.testing.assert_array_equal(one.labels.values, same.labels.values)
     assert rows(one) != rows(other)
 
 

@@ -20,6 +20,7 @@ from scipy import stats
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.errors import CheckpointError
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import StratifiedReplay
 from athenan_spiel.learning.replay.minibatches import WINDOW_BYTES
 from athenan_spiel.learning.replay.stratified import deal, minibatch_count
@@ -257,7 +258,7 @@ def test_a_replay_restored_from_a_file_goes_on_identically(
             one.add(match_of(items))
         for got, expected in zip(again.sample(batch_size), replay.sample(batch_size), strict=True):
             np.testing.assert_array_equal(got.observations, expected.observations)
-            np.testing.assert_array_equal(got.values, expected.values)
+            np.testing.assert_array_equal(got.labels.values, expected.labels.values)
 
 
 def restored(replay: StratifiedReplay, config: ReplayConfig, rng: np.random.Generator) -> StratifiedReplay:
@@ -324,7 +325,7 @@ def test_arrays_of_another_kind_are_one_line(name: str) -> None:
     rng = np.random.default_rng(1)
     for length in (3, 7):
         rows = rng.integers(0, 3, (length, 12)).astype(np.float32) / 3
-        replay.add(Targets([CompactRows.pack(rows)], np.zeros(length, np.float32)))
+        replay.add(Targets([CompactRows.pack(rows)], Labels(np.zeros(length, np.float32))))
     arrays = replay.to_arrays()
     assert len(arrays["codes"]), "there is a codebook"
     for change in HOSTILE[name]:
@@ -352,14 +353,14 @@ def test_a_minibatch_stays_as_it_was_given() -> None:
     size, count = 4096, 3 * WINDOW_BYTES // (4 * 4096)
     rows = np.random.default_rng(1).integers(0, 2, (count, size)).astype(np.float32)
     replay = StratifiedReplay(ReplayConfig(matches=1, duplication=1.0), np.random.default_rng(0))
-    replay.add(Targets([CompactRows.pack(rows)], np.arange(count, dtype=np.float32)))
+    replay.add(Targets([CompactRows.pack(rows)], Labels(np.arange(count, dtype=np.float32))))
     batches = list(replay.sample(100))
-    assert sum(len(batch.values) for batch in batches) == count
+    assert sum(len(batch.labels.values) for batch in batches) == count
     for batch in batches:
-        np.testing.assert_array_equal(batch.observations, rows[batch.values.astype(np.int64)])
+        np.testing.assert_array_equal(batch.observations, rows[batch.labels.values.astype(np.int64)])
 
 
 def test_nbytes_counts_rows_values_and_order() -> None:
     replay = StratifiedReplay(ReplayConfig(), np.random.default_rng(0))
-    replay.add(Targets([CompactRows.pack(np.eye(800, 1210, dtype=np.float32))], np.zeros(800, np.float32)))
+    replay.add(Targets([CompactRows.pack(np.eye(800, 1210, dtype=np.float32))], Labels(np.zeros(800, np.float32))))
     assert replay.nbytes == 800 * (152 + 4 + 4)

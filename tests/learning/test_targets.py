@@ -18,6 +18,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.compact import CompactRows, ObservationStore
 from athenan_spiel.errors import LearningError
 from athenan_spiel.games import load_game
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets, coefficient, make_targets, tree_targets
 from athenan_spiel.outcomes import gain
 from athenan_spiel.play.self_play import Match, Round
@@ -92,7 +93,7 @@ def test_each_state_is_learned_with_its_own_value(seed: int) -> None:
     tree, states = random_match(ObservationStore(TensorEncoder(), chunk=4), seed)  # type: ignore[arg-type]
     targets = tree_targets(tree)
     rows = np.concatenate([pack.unpack() for pack in targets.rows]).tolist()
-    learned = {tuple(row): value for row, value in zip(rows, targets.values.tolist(), strict=True)}
+    learned = {tuple(row): value for row, value in zip(rows, targets.labels.values.tolist(), strict=True)}
     for text, state in states.items():
         assert learned[tuple(rows_of([state])[0])] == np.float32(tree.table[text].value)
         for child in map(state.child, state.legal_actions()):
@@ -104,14 +105,14 @@ def test_a_resolved_state_is_learned_with_its_value_as_stored() -> None:
     tree, _ = random_match(ObservationStore(TensorEncoder()), seed=3)  # type: ignore[arg-type]
     node = next(iter(tree.nodes))
     node.resolved, node.completion, node.value = True, 1, 7.5
-    assert tree_targets(tree).values[node.observation] == 7.5
+    assert tree_targets(tree).labels.values[node.observation] == 7.5
 
 
 def test_values_after_the_last_backup_are_learned_not_those_at_expansion() -> None:
     tree, _ = random_match(ObservationStore(TensorEncoder()), seed=0)  # type: ignore[arg-type]
     for i, node in enumerate(tree.nodes):
         node.value = float(i)
-    values = tree_targets(tree).values
+    values = tree_targets(tree).labels.values
     assert [values[node.observation] for node in tree.nodes] == list(range(len(tree.nodes)))
 
 
@@ -184,7 +185,9 @@ def match_by_hand(method: TargetsConfig) -> tuple[HandMade, Any]:
 def learned(targets: Targets) -> list[tuple[str, float]]:
     rows = np.concatenate([pack.unpack() for pack in targets.rows])[:, 0]
     assert len(rows) == len(targets)
-    return sorted((NAMES[int(row)], round(value, 5)) for row, value in zip(rows, targets.values.tolist(), strict=True))
+    return sorted(
+        (NAMES[int(row)], round(value, 5)) for row, value in zip(rows, targets.labels.values.tolist(), strict=True)
+    )
 
 
 TREE = [("A", 0.25), ("C", 3.0), ("E", 4.0), ("F", 3.0), ("root", 0.7)]
@@ -204,8 +207,8 @@ def test_each_method_learns_its_states_with_its_values(
     played, learning = match_by_hand(method)
     targets = learning.read(played)
     assert learned(targets) == expected
-    assert targets.values.dtype == np.float32
-    assert (targets.weights is None) == (not method.coefficients)
+    assert targets.labels.values.dtype == np.float32
+    assert (targets.labels.weights is None) == (not method.coefficients)
 
 
 @pytest.mark.parametrize(("method", "stored"), [("tree", True), ("root", False), ("terminal", False)])
@@ -218,8 +221,8 @@ def test_a_state_weighs_more_the_more_often_its_value_was_updated() -> None:
     played, learning = match_by_hand(TargetsConfig(coefficients=True, leaves=True))
     targets = learning.read(played)
     rows = np.concatenate([pack.unpack() for pack in targets.rows])[:, 0]
-    assert targets.weights.dtype == np.float32
-    weights = {NAMES[int(row)]: weight for row, weight in zip(rows, targets.weights.tolist(), strict=True)}
+    assert targets.labels.weights.dtype == np.float32
+    weights = {NAMES[int(row)]: weight for row, weight in zip(rows, targets.labels.weights.tolist(), strict=True)}
     assert weights == {"root": 3, "A": 2, "C": 1, "E": 1, "F": 1, "B": 1, "D": 1, "G": 1}
 
 
@@ -236,8 +239,8 @@ def test_the_coefficient(updates: int, expected: int) -> None:
 def test_the_bytes_of_targets_are_those_of_all_arrays() -> None:
     pack = CompactRows.pack(np.zeros((3, 8), np.float32))
     values = np.zeros(3, np.float32)
-    assert Targets([pack, pack], values).nbytes == 2 * pack.nbytes + 12
-    assert Targets([pack], values, values).nbytes == pack.nbytes + 24
+    assert Targets([pack, pack], Labels(values)).nbytes == 2 * pack.nbytes + 12
+    assert Targets([pack], Labels(values, values)).nbytes == pack.nbytes + 24
 
 
 # Every method, on matches of the searches

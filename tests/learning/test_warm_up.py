@@ -49,7 +49,7 @@ def ends(processes: int, *, outcome: str = "additive_depth", seed: int = 7, stat
 def learned(source: RandomEnds, batch_size: int = 32, first: int = 0) -> tuple[NDArray[np.float32], list[float]]:
     """All that is learned of `source`: observations and values."""
     batches = list(source.minibatches(batch_size, first))
-    values = [value for batch in batches for value in batch.values.tolist()]
+    values = [value for batch in batches for value in batch.labels.values.tolist()]
     return np.concatenate([batch.observations for batch in batches]), values
 
 
@@ -89,7 +89,7 @@ def test_neighbouring_matches_have_independent_seeds() -> None:
 
 @pytest.mark.parametrize("batch_size", [1, 32, CHUNK, 200, 1000])
 def test_minibatches_hold_each_state_once(batch_size: int) -> None:
-    sizes = [len(batch.values) for batch in ends(1).minibatches(batch_size)]
+    sizes = [len(batch.labels.values) for batch in ends(1).minibatches(batch_size)]
     assert sum(sizes) == STATES
     assert all(size == batch_size for size in sizes[:-1])
     np.testing.assert_array_equal(learned(ends(1), batch_size)[0], own_ends(seed=7)[0])
@@ -142,7 +142,7 @@ def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixtu
         got += batches
     assert "another one failed: it ended without an answer" in caplog.text
     np.testing.assert_array_equal(
-        np.concatenate([batch.values for batch in got]), learned(ends(1, states=40 * CHUNK))[1]
+        np.concatenate([batch.labels.values for batch in got]), learned(ends(1, states=40 * CHUNK))[1]
     )
 
 

@@ -19,6 +19,7 @@ from training_runs import TINY, comparable
 from athenan_spiel.config import EncodingConfig, ExplorationConfig, SearchConfig, TargetsConfig, TrainingConfig
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.learning import Targets
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.play.self_play import Match
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay
@@ -148,7 +149,7 @@ def test_a_record_shares_nothing_with_the_tree(case: str, monkeypatch: pytest.Mo
     noting.dump(records)
     pythons_own = (type, types.FunctionType, types.BuiltinFunctionType, np.dtype)
     kinds = {kind for kind in noting.kinds if not issubclass(kind, pythons_own)}
-    assert kinds == {MatchRecord, Targets, CompactRows, np.ndarray}
+    assert kinds == {MatchRecord, Targets, Labels, CompactRows, np.ndarray}
     for match in matches:
         for node in match.tree.nodes:
             node.values[:] = [0.0] * len(node.values)

@@ -12,6 +12,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.training import PRESETS, preset, settings_from_toml, settings_to_toml
 from athenan_spiel.training.presets import ALL
 
+RIVALS = {"alphazero"}
 HOURS = 3600.0
 
 
@@ -125,11 +126,10 @@ def test_what_is_played_for_and_for_how_long(
     assert (config.encoding.edges, config.encoding.symmetries) == (edges, symmetries)
 
 
-def test_only_tables_2_and_3_do_without_completion() -> None:
+def test_only_tables_2_and_3_and_the_rivals_do_without_completion() -> None:
     without = {name for name, config in PRESETS.items() if not config.search.completion}
-    assert (
-        without == {"tables_2_and_3"} == {name for name, config in PRESETS.items() if not config.exploration.completed}
-    )
+    assert without == {"tables_2_and_3", *RIVALS}
+    assert without == {name for name, config in PRESETS.items() if not config.exploration.completed}
 
 
 def test_every_preset_can_be_written_and_changed() -> None:
@@ -139,7 +139,7 @@ def test_every_preset_can_be_written_and_changed() -> None:
 
 
 def test_a_misspelt_preset_suggests_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"preset must be one of quick, paper, .*, got 'quik': did you mean 'quick'"):
+    with pytest.raises(ConfigError, match=r"must be one of quick, alphazero, .*, got 'quik': did you mean 'quick'"):
         preset("quik")
 
 
@@ -147,4 +147,7 @@ def test_the_command_lists_them_with_their_sections(capsys: pytest.CaptureFixtur
     assert main(["train", "--preset"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(ALL)
-    assert [line for line in lines if "Section" not in line] == [f"{'quick':25}  minutes on two cores"]
+    assert [line for line in lines if "Section" not in line] == [
+        f"{'quick':25}  minutes on two cores",
+        f"{'alphazero':25}  AlphaZero, for minutes on two cores",
+    ]

@@ -82,7 +82,7 @@ def test_the_trained_network_knows_the_last_matches_better_than_the_first_one(tm
     def error(learner: LearnerSide) -> float:
         model = make_model(TIC_TAC_TOE, config, learner.outcome, learner.published().weights)
         values = model.evaluator.engine.infer(batch.observations.reshape(-1, *model.encoder.shape))
-        return float(np.square(values - batch.values).mean())
+        return float(np.square(values - batch.labels.values).mean())
 
     assert error(trained) < 0.7 * error(LearnerSide(TIC_TAC_TOE, config))
 

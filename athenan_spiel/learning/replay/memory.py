@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding.compact import packs_from_arrays, packs_to_arrays
-from athenan_spiel.encoding.stored_arrays import Kinds, require_arrays, require_within
+from athenan_spiel.encoding.stored_arrays import require_arrays, require_within
 from athenan_spiel.errors import CheckpointError
+from athenan_spiel.learning.labels import REPLAY, labels_from_arrays, labels_to_arrays
 from athenan_spiel.learning.targets import Targets
-
-REPLAY = "the replay"
 
 
 class Match(Protocol):
@@ -45,51 +44,26 @@ def row_sizes(memory: Sequence[Targets]) -> set[int]:
 
 
 def targets_to_arrays(memory: Sequence[Targets]) -> dict[str, NDArray[Any]]:
-    """Lay the arrays of all targets end to end; weights only where there are any."""
-    weights = [targets.weights for targets in memory]
-    return packs_to_arrays([pack for targets in memory for pack in targets.rows]) | {
-        "packs": np.array([len(targets.rows) for targets in memory], np.int64),
-        "values": np.concatenate([np.empty(0, np.float32), *(targets.values for targets in memory)]),
-        "weighted": np.array([w is not None for w in weights], np.bool_),
-        "weights": np.concatenate([np.empty(0, np.float32), *(w for w in weights if w is not None)]),
-    }
+    """Lay the arrays of all targets end to end; weights and policies only where there are any."""
+    return (
+        packs_to_arrays([pack for targets in memory for pack in targets.rows])
+        | {"packs": np.array([len(targets.rows) for targets in memory], np.int64)}
+        | labels_to_arrays([targets.labels for targets in memory])
+    )
 
 
 def targets_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[Targets]:
     """Rebuild the targets that `targets_to_arrays` laid out; they share no memory with `arrays`.
 
-    Checkpoints of runs that began without weights may lack those arrays.
-
     Raises:
         CheckpointError: an array is missing, of another type, or contradicts another one.
     """
-    require_arrays(REPLAY, arrays, {"packs": (np.int64, 1), "values": (np.float32, 1)})
+    require_arrays(REPLAY, arrays, {"packs": (np.int64, 1)})
     every = packs_from_arrays(arrays)
     require_within(REPLAY, "packs", arrays["packs"], 0, len(every) + 1)
     if arrays["packs"].sum() != len(every):
         raise CheckpointError(f"expected {arrays['packs'].sum()} packs in the replay, got {len(every)!r}")
     packs = iter(every)
     rows = [list(islice(packs, count)) for count in arrays["packs"]]
-    lengths = [sum(map(len, part)) for part in rows]
-    weighted = arrays.get("weighted", np.zeros(len(rows), np.bool_))
-    weights = arrays.get("weights", np.empty(0, np.float32))
-    kinds: Kinds = {"weighted": (np.bool_, 1), "weights": (np.float32, 1)}
-    require_arrays(REPLAY, {"weighted": weighted, "weights": weights}, kinds)
-    if len(weighted) != len(rows):
-        raise CheckpointError(f"expected 'weighted' of {len(rows)!r} matches in the replay, got {len(weighted)!r}")
-    values_by_part = cut("values", arrays["values"], lengths)
-    weights_by_part = cut("weights", weights, [n if w else 0 for n, w in zip(lengths, weighted, strict=True)])
-    parts = zip(rows, values_by_part, weights_by_part, weighted, strict=True)
-    return [Targets(packs, v, w if has_weights else None) for packs, v, w, has_weights in parts]
-
-
-def cut(name: str, flat: NDArray[Any], lengths: Sequence[int]) -> list[NDArray[Any]]:
-    """The parts of `flat` that are as long as `lengths`, as copies.
-
-    Raises:
-        CheckpointError: it is not as long as all of them.
-    """
-    if len(flat) != sum(lengths):
-        raise CheckpointError(f"expected {sum(lengths)!r} numbers in the replay's {name!r}, got {len(flat)!r}")
-    ends = np.cumsum(lengths, dtype=np.int64)
-    return [flat[end - length : end].copy() for end, length in zip(ends, lengths, strict=True)]
+    labels = labels_from_arrays(arrays, [sum(map(len, part)) for part in rows])
+    return [Targets(part, columns) for part, columns in zip(rows, labels, strict=True)]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding.compact import CompactRows, unpack_rows
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets
 
 WINDOW_BYTES = 16 * 2**20
@@ -20,10 +21,8 @@ class Batch(NamedTuple):
 
     observations: NDArray[np.float32]
     """[B, size]"""
-    values: NDArray[np.float32]
-    """[B], the first player's view."""
-    weights: NDArray[np.float32] | None = None
-    """[B]: how much each counts in the loss; none: 1 each."""
+    labels: Labels
+    """What is to be learned of each."""
 
 
 def random_minibatches(
@@ -43,27 +42,12 @@ def random_minibatches(
 
 def minibatches(memory: Sequence[Targets], rows: NDArray[np.int64], ends: NDArray[np.integer[Any]]) -> Iterator[Batch]:
     """The minibatches rows[0:ends[0]], rows[ends[0]:ends[1]], ... of `memory` laid end to end; at least one row."""
-    values = np.concatenate([targets.values for targets in memory])[rows]
-    weights = all_weights(memory)
-    packs = [pack for targets in memory for pack in targets.rows]
-    return _unpack(packs, rows, values, None if weights is None else weights[rows], ends)
-
-
-def all_weights(memory: Sequence[Targets]) -> NDArray[np.float32] | None:
-    """The weights of all states of `memory`, 1 where there are none; none where there are none at all."""
-    if all(targets.weights is None for targets in memory):
-        return None
-    return np.concatenate(
-        [np.ones(len(t), np.float32) if t.weights is None else t.weights for t in memory], dtype=np.float32
-    )
+    labels = Labels.joined([targets.labels for targets in memory]).take(rows)
+    return _unpack([pack for targets in memory for pack in targets.rows], rows, labels, ends)
 
 
 def _unpack(
-    packs: list[CompactRows],
-    rows: NDArray[np.int64],
-    values: NDArray[np.float32],
-    weights: NDArray[np.float32] | None,
-    ends: NDArray[np.integer[Any]],
+    packs: list[CompactRows], rows: NDArray[np.int64], labels: Labels, ends: NDArray[np.integer[Any]]
 ) -> Iterator[Batch]:
     """Yield the minibatches, unpacking as many at once as WINDOW_BYTES."""
     at_once = max(1, WINDOW_BYTES // (4 * packs[0].size * int(ends[0])))
@@ -72,7 +56,5 @@ def _unpack(
         window_start = start
         window = unpack_rows(packs, rows[start : ends[min(first + at_once, len(ends)) - 1]])
         for end in ends[first : first + at_once]:
-            part = slice(start, end)
-            of_part = None if weights is None else weights[part]
-            yield Batch(window[start - window_start : end - window_start], values[part], of_part)
+            yield Batch(window[start - window_start : end - window_start], labels.take(slice(start, end)))
             start = end

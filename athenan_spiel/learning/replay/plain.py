@@ -24,8 +24,9 @@ from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.stored_arrays import require_arrays
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.learning.replay.memory import REPLAY, cut, row_sizes, targets_from_arrays, targets_to_arrays
-from athenan_spiel.learning.replay.minibatches import Batch, all_weights, random_minibatches
+from athenan_spiel.learning.labels import REPLAY, Labels, cut
+from athenan_spiel.learning.replay.memory import row_sizes, targets_from_arrays, targets_to_arrays
+from athenan_spiel.learning.replay.minibatches import Batch, random_minibatches
 from athenan_spiel.learning.targets import Targets
 
 BLOCK = 1024
@@ -148,4 +149,4 @@ class PlainReplay:
 
 def _merged(blocks: deque[Targets]) -> Targets:
     rows = np.concatenate([pack.unpack() for block in blocks for pack in block.rows])
-    return Targets([CompactRows.pack(rows)], np.concatenate([block.values for block in blocks]), all_weights(blocks))
+    return Targets([CompactRows.pack(rows)], Labels.joined([block.labels for block in blocks]))

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.stored_arrays import require_arrays, require_within
 from athenan_spiel.errors import CheckpointError
+from athenan_spiel.learning.labels import REPLAY, cut
 from athenan_spiel.learning.replay.memory import (
-    REPLAY,
-    cut,
     drop_oldest,
     row_sizes,
     targets_from_arrays,

@@ -100,8 +100,8 @@ def progress_text(s: RunSummary) -> str:
         parts.append(f"{s.progress.alive} in play")
     if s.speed is not None:
         parts.append(f"{s.speed:,.0f} states valued/s")
-    if s.loss is not None:
-        parts.append(f"loss {s.loss:.4g}")
+    if s.loss_text is not None:
+        parts.append(f"loss {s.loss_text}")
     if s.mean_length is not None:
         parts.append(f"length {s.mean_length:.0f}")
     if s.alone:

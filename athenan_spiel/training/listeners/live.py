@@ -102,8 +102,8 @@ class LiveView:
             rows.append(("this round", f"{s.progress.alive} in play, {s.progress.plies:,} plies"))
         if s.speed is not None:
             rows.append(("states valued", f"{s.speed:,.0f} a second"))
-        if s.loss is not None:
-            rows.append(("loss", f"{s.loss:.4g}"))
+        if s.loss_text is not None:
+            rows.append(("loss", s.loss_text))
         if s.last_round is not None:
             r = s.last_round
             rows.append(("learning", f"{r.states_learned:,} states in {r.learning_seconds:.1f} s a round"))

@@ -56,7 +56,7 @@ class RunSummary:
         matches, seconds: of the whole run.
         progress: the round in progress; None between rounds.
         speed: states valued per second of search.
-        loss, last_round: the newest there is.
+        loss, policy_loss, last_round: the newest there is.
         evaluation: of the newest network that was evaluated, against each opponent.
         lengths, results: of the recent matches; a result is 1, 0 or -1 for player 0, or a single player's score.
         alone: the game is for one player; best_score: of its matches in this session.
@@ -70,6 +70,7 @@ class RunSummary:
         self.progress: RoundProgress | None = None
         self.speed: float | None = None
         self.loss: float | None = None
+        self.policy_loss: float | None = None
         self.last_round: RoundFinished | None = None
         self.evaluation: list[EvaluationFinished] = []
         self.lengths: deque[int] = deque(maxlen=RECENT)
@@ -96,6 +97,7 @@ class RunSummary:
             self._add_result(event.returns)
         elif isinstance(event, LearningFinished):
             self.loss = event.loss if event.loss is not None else self.loss
+            self.policy_loss = event.policy_loss if event.policy_loss is not None else self.policy_loss
         elif isinstance(event, RoundFinished):
             self.progress = None
             self.last_round = event
@@ -106,6 +108,13 @@ class RunSummary:
             self.seconds = event.seconds
         if not isinstance(event, OF_EVALUATION):
             self.matches = event.matches
+
+    @property
+    def loss_text(self) -> str | None:
+        """The newest losses, of values and of policies, if any."""
+        if self.loss is None:
+            return None
+        return f"{self.loss:.4g}" + ("" if self.policy_loss is None else f", of policies {self.policy_loss:.4g}")
 
     def _add_result(self, returns: tuple[float, ...]) -> None:
         first = returns[0]

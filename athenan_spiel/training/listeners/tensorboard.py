@@ -101,7 +101,7 @@ def _scalars(event: Event) -> list[tuple[str, float | None]]:
             ("match/states_valued", event.evaluations),
         ]
     if isinstance(event, LearningFinished):
-        return [("learning/loss", event.loss)]
+        return [("learning/loss", event.loss), ("learning/policy_loss", event.policy_loss)]
     if isinstance(event, RoundFinished):
         speed = event.evaluations / event.search_seconds if event.search_seconds > 0 else None
         return [
