@@ -18,6 +18,7 @@ from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Plan, slug
+from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
 from athenan_spiel.games import load_game
 from athenan_spiel.networks import learning_bytes
@@ -82,10 +83,10 @@ def check(
                 if (spec, variant.training) not in outcomes:
                     outcomes[spec, variant.training], of_one = _made_ready(games[spec], variant.training)
                     needed = max(needed, of_one)
-                make_search(games[spec], variant.play.search(), outcomes[spec, variant.training])
-                budget_of(variant.play.search())
+                _require_search(games[spec], variant.play, variant.training, outcomes[spec, variant.training])
                 if experiment.fixed is not None and experiment.fixed.play is not None:
-                    make_search(games[spec], experiment.fixed.play.search(), outcomes[spec, variant.training])
+                    play = experiment.fixed.play
+                    _require_search(games[spec], play, variant.training, outcomes[spec, variant.training])
             except AthenanError as error:
                 raise file.variant_error(variant.name, error, f" (at {spec})") from None
     _require_room(min(processes, len(Plan(experiment).trainings())), needed)
@@ -164,6 +165,14 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
     except ConfigError as error:
         raise file.error(("protocol", "opening_plies"), f"protocol.opening_plies at {spec}: {error}") from None
     return game
+
+
+def _require_search(game: pyspiel.Game, play: PlayConfig, training: TrainingConfig, outcome: Outcome) -> None:
+    """Check that networks that are trained so can be played with so."""
+    search = make_search(game, play.search(), outcome)
+    budget_of(play.search())
+    if search.needs_priors and training.network.policy == "none":
+        raise ConfigError.at("play.algorithm", f"={play.algorithm!r} needs a network with a policy: network.policy")
 
 
 def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:

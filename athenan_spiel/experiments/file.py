@@ -10,7 +10,7 @@
     search.seconds = 0.05
 
     [variants."Descent"]          # what is a variant's own: differences to [training] and [play]
-    [variants."MCTS"]
+    [variants."MCTS"]             # or a preset of its own in place of [training]'s
     search.algorithm = "mcts"
     except = ["hex(board_size=5)"]
     play = {algorithm = "mcts", seconds = 0.1}
@@ -42,7 +42,7 @@ from athenan_spiel.training.toml_lines import KeyPath
 
 TOP = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants", "fixed")
 OF_TRAINING = ("preset",)
-OF_VARIANT = ("games", "except", "play")
+OF_VARIANT = ("preset", "games", "except", "play")
 MOST_VARIANTS = 100
 MOST_REPETITIONS = 1_000
 MOST_SEED = 2**63 - 1
@@ -128,25 +128,30 @@ class ExperimentFile(Tables):
             raise self.error(path, f"{what} must be 1 to {LONGEST_NAME} printable characters, got {shown(name)}")
 
     def _training(self) -> dict[str, Any]:
-        """What [training] comes to; it must be right by itself."""
+        """The differences to its preset that [training] makes; they must be right by themselves."""
         table = self.table_at(("training",))
         self.known_keys(("training",), table, (*OF_TRAINING, *names_of(TrainingConfig)))
-        base = TrainingConfig()
-        if "preset" in table:
-            try:
-                base = preset(self.text_at(("training", "preset")))
-            except ConfigError as error:
-                raise self.error(("training", "preset"), f"training.{error}") from None
-        start = {**dataclasses.asdict(base), "seed": 0}
-        merged = with_differences(start, self._renewed(("training",), table, OF_TRAINING))
-        self._read_training(merged, "", ("training",))
-        return merged
+        differences = self._renewed(("training",), table, OF_TRAINING)
+        self._read_training(with_differences(self._preset(("training",)), differences), "", ("training",))
+        return differences
+
+    def _preset(self, path: KeyPath) -> dict[str, Any]:
+        """The settings of the preset that the table at `path` names, else of [training]'s, else the usual ones."""
+        for place in (path, ("training",)):
+            if "preset" in self.table_at(place):
+                try:
+                    return {**dataclasses.asdict(preset(self.text_at((*place, "preset")))), "seed": 0}
+                except ConfigError as error:
+                    raise self.error((*place, "preset"), f"{dotted(place)}.{error}") from None
+        return {**dataclasses.asdict(TrainingConfig()), "seed": 0}
 
     def _variant(self, name: str, games: Sequence[str], training: Mapping[str, Any], play: PlayConfig) -> Variant:
+        """The variant of this name, where [training] makes the differences `training`."""
         path = ("variants", name)
         table = self.table_at(path)
         self.known_keys(path, table, (*names_of(TrainingConfig), *OF_VARIANT))
-        merged = with_differences(training, self._renewed(path, table, OF_VARIANT))
+        common = with_differences(self._preset(path), training)
+        merged = with_differences(common, self._renewed(path, table, OF_VARIANT))
         config = self._read_training(merged, name, path)
         if config.seconds is config.matches is None:
             endless = ConfigError.at("training", "must end: give training.seconds or training.matches, got neither")

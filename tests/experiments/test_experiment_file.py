@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ from athenan_spiel.experiments import (
 )
 from athenan_spiel.experiments.plan import Plan, slug
 from athenan_spiel.learning import make_replay
-from athenan_spiel.training.presets import PAPER, QUICK
+from athenan_spiel.training.presets import PAPER, QUICK, preset
 
 FULL = Path(__file__).resolve().parents[2] / "examples" / "experiments" / "full"
 READY = sorted((Path(__file__).resolve().parents[2] / "examples" / "experiments").glob("*.toml"))
@@ -57,6 +58,28 @@ def test_a_preset_is_what_training_differs_from() -> None:
     assert a.training.network == PAPER.network
     assert a.training.seconds == 60
     assert b.training.seconds == 30
+
+
+def test_a_variants_own_preset_takes_the_place_of_trainings_and_what_training_says_holds() -> None:
+    text = '[training]\npreset = "quick"\nseconds = 60\nnetwork.filters = 8\n'
+    head = 'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n'
+    rival = '[variants.b]\npreset = "alphazero"\nsearch.iterations = 9\nplay = {algorithm = "puct", iterations = 4}\n'
+    a, b = ExperimentFile(f"{head}{text}[variants.a]\n{rival}", "x.toml").experiment.variants
+    alphazero = preset("alphazero")
+    assert (a.training.search, a.training.network.filters) == (preset("quick").search, 8)
+    assert b.training.network == dataclasses.replace(alphazero.network, filters=8)
+    assert b.training.search == dataclasses.replace(alphazero.search, iterations=9)
+    assert (b.training.seconds, b.training.targets) == (60, alphazero.targets)
+    check(ExperimentFile(f"{head}{text}[variants.a]\n{rival}", "x.toml"))
+    with pytest.raises(ConfigError, match=r"line \d+: variants.b.preset must be one of .*'alphazer'"):
+        ExperimentFile(f"{head}{text}[variants.a]\n{rival}".replace('"alphazero"', '"alphazer"'), "x.toml")
+
+
+def test_a_search_that_needs_a_policy_is_refused_over_values_alone() -> None:
+    text = '[training]\nseconds = 5\n[variants.a]\nplay = {algorithm = "puct", iterations = 4}\n[variants.b]\n'
+    file = ExperimentFile(f'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n{text}', "x.toml")
+    with pytest.raises(ConfigError, match=r"x.toml, line 7: variant 'a': play.algorithm='puct' needs a network with a"):
+        check(file)
 
 
 def test_one_limit_takes_the_place_of_the_others() -> None:
@@ -167,7 +190,7 @@ def test_seeds_differ_by_everything_that_a_training_is() -> None:
             "[training]",
             '[training]\npreset = "quik"',
             "preset",
-            "training.preset must be one of quick, paper, ",
+            "training.preset must be one of quick, alphazero, ",
         ),
         ("[training]", "[training]\npreset = 3", "preset", "training.preset must be a text, got 3"),
         ("repetitions = 2", "repetitions = 0", "repetitions", "repetitions must be a whole number, at least 1, got 0"),
@@ -380,7 +403,7 @@ def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: i
     matches, learned = 60, 0
     for match in range(matches):
         replay.add(match_of([match * states + i for i in range(states)]))
-        learned += sum(len(batch.values) for batch in replay.sample(128))
+        learned += sum(len(batch.labels) for batch in replay.sample(128))
     assert learned / (matches * states) == pytest.approx({"searches": 5, "targets": 10}[name], rel=0.2)
 
 
