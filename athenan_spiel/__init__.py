@@ -60,7 +60,17 @@ if TYPE_CHECKING:
     from athenan_spiel.play.agent import Agent
     from athenan_spiel.play.match import MatchResult, play_match
     from athenan_spiel.play.series import Series, play_series
-    from athenan_spiel.search import MCTS, UBFM, AlphaBeta, AlphaZeroMCTS, Budget, Descent, SearchResult, think
+    from athenan_spiel.search import (
+        MCTS,
+        UBFM,
+        AlphaBeta,
+        AlphaZeroMCTS,
+        Budget,
+        Descent,
+        GumbelMCTS,
+        SearchResult,
+        think,
+    )
     from athenan_spiel.solving.solver import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, load_agent, preset, resume, train
     from athenan_spiel.training.listeners import LinePrinter, ProgressBar
@@ -90,6 +100,7 @@ __all__ = [
     "EvaluatorError",
     "ExperimentError",
     "ExplorationConfig",
+    "GumbelMCTS",
     "LearnerConfig",
     "LearningError",
     "LinePrinter",
@@ -137,7 +148,17 @@ _FETCHED = {
     "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],
     "play": ["Agent", "MatchResult", "Series", "play_match", "play_series"],
     "evaluators.base": ["Evaluation", "Evaluator"],
-    "search": ["MCTS", "UBFM", "AlphaBeta", "AlphaZeroMCTS", "Budget", "Descent", "SearchResult", "think"],
+    "search": [
+        "MCTS",
+        "UBFM",
+        "AlphaBeta",
+        "AlphaZeroMCTS",
+        "Budget",
+        "Descent",
+        "GumbelMCTS",
+        "SearchResult",
+        "think",
+    ],
     "solving": ["Proof", "ProofBounds", "solve"],
     "training": ["Run", "load_agent", "preset", "resume", "train"],
     "training.listeners": ["LinePrinter", "ProgressBar"],

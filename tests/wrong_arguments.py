@@ -16,6 +16,7 @@ import athenan_spiel as ath
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines.torch_engine import TorchEngine
 from athenan_spiel.evaluators import NetworkEvaluator
+from athenan_spiel.search.uct import UCT
 
 GAME = ath.load_game("tic_tac_toe")
 HEX = ath.load_game("hex(board_size=3)")
@@ -184,6 +185,17 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "exploration_constant": NO_NUMBER | {"None": None, "negative": -1.0},
             "root_noise": NO_NUMBER | {"negative": -0.1, "more than all": 1.1},
             "dirichlet_alpha": NO_NUMBER | {"zero": 0.0},
+            "virtual_loss_batch": NO_WHOLE_NUMBER | {"None": None, "zero": 0, "too many": 10**9},
+        },
+    ),
+    "GumbelMCTS": (
+        ath.GumbelMCTS,
+        {"game": GAME},
+        {
+            **{name: wrong for name, wrong in SEARCH_OPTIONS.items() if name != "completion"},
+            "considered_actions": NO_WHOLE_NUMBER | {"None": None, "zero": 0},
+            "root_noise": NO_NUMBER | {"negative": -0.1, "more than all": 1.1},
+            "selection": NO_OBJECT | {"another rule": UCT()},
             "virtual_loss_batch": NO_WHOLE_NUMBER | {"None": None, "zero": 0, "too many": 10**9},
         },
     ),

@@ -12,7 +12,7 @@ from athenan_spiel.errors import ConfigError
 
 ProverName = Literal["descent", "ubfm"]
 """The searches that prove as they go, and look into what is proven already."""
-SearchName = Literal[ProverName, "alphabeta", "mcts", "puct"]
+SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel"]
 """All searches; what each name stands for is in `search.algorithms`."""
 PlayName = Literal["minimax", SearchName]
 """What matches between trained networks are played with."""
@@ -38,6 +38,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "alphabeta": ("completion", "depth"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
         "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
+        "gumbel": ("considered_actions", "root_noise", "virtual_loss_batch"),
     }
 )
 """What each search takes beside its limits. What it does not take keeps its default, but for `completion`, which stands
@@ -52,9 +53,10 @@ class SearchConfig(Settings):
 
     algorithm: SearchName = "descent"
     """Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening alpha-beta, MCTS
-    by UCT, or AlphaZero's MCTS by PUCT, which needs a network with a policy."""
+    by UCT, AlphaZero's by PUCT, or Gumbel AlphaZero's; the last two need a network with a policy."""
     completion: bool = True
-    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS and PUCT have none."""
+    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS, PUCT and
+    Gumbel have none."""
     seconds: float | None = None
     """Search time per move, of each match its own: K matches at once take K times as long. The article: 2 s
     (Section 3.3.1), 3 s (Section 8.4.3)."""
@@ -85,14 +87,18 @@ class SearchConfig(Settings):
     rollouts: bool = False
     """MCTS alone: a leaf is valued by a random playout, a match from there to its end, in place of the network."""
     virtual_loss_batch: int | None = None
-    """MCTS and PUCT alone: b, the number of leaves that are valued at once, each chosen after the other with a virtual
-    loss (first version, Section 3.5); none: one at a time."""
+    """MCTS, PUCT and Gumbel alone: b, the number of leaves that are valued at once, each chosen after the other with a
+    virtual loss (first version, Section 3.5); none: one at a time."""
     root_noise: float | None = None
-    """PUCT alone: the share, in [0, 1], of Dirichlet noise in the priors of a move's root; none: there is no noise, as
-    where a trained network plays. AlphaZero: 0.25."""
+    """PUCT and Gumbel alone, in [0, 1]: of PUCT the share of Dirichlet noise in the priors of a move's root (AlphaZero:
+    0.25), of Gumbel the factor of its Gumbel noise (Danihelka et al. 2022: 1); none: there is no noise, as where a
+    trained network plays."""
     dirichlet_alpha: float | None = None
     """PUCT alone: α of the root's noise; none: 10 divided by the number of legal actions. AlphaZero: 0.3 at chess, 0.15
     at shogi, 0.03 at Go."""
+    considered_actions: int | None = None
+    """Gumbel alone: m, actions of the root that sequential halving begins with; none: 16 (Danihelka et al. 2022). Where
+    the search is not limited in iterations nothing is halved: simulations follow the improved policy there, too."""
 
     def check(self) -> None:
         """At least one limit is given, all are positive, and nothing is set that the algorithm does not have."""
@@ -112,6 +118,7 @@ class SearchConfig(Settings):
         self.require(self.root_noise is None or 0 <= self.root_noise <= 1, "root_noise", "in [0, 1]")
         self.require_positive("dirichlet_alpha")
         self.require_at_most(LARGEST_FACTOR, "dirichlet_alpha")
+        self.require_some(1, "considered_actions")
         self._refuse_what_others_have()
         if self.root_noise is None:
             self.require(self.dirichlet_alpha is None, "dirichlet_alpha", "none, unless there is search.root_noise")
@@ -140,7 +147,8 @@ class ExplorationConfig(Settings):
     `visits`: probabilities are proportional to n(s, a)^(1/temperature), for MCTS and PUCT (AlphaZero); `search`: what
     the search decides itself."""
     completed: bool = True
-    """Completed action selection around it (Section 5.2): a proven win is played, a proven loss is not."""
+    """Completed action selection around it (Section 5.2): a proven win is played, a proven loss is not. It means
+    nothing to `search`."""
     schedule: ExplorationSchedule = "uniform"
     """`uniform`: the exploitation parameter is drawn from [0, 1] for each move (the article, Section 8.4.3);
     `annealed`: it grows from 0 to 1 over the run (Algorithms 2 and 14); `constant`: always `exploitation`.
@@ -174,5 +182,3 @@ class ExplorationConfig(Settings):
             )
         if self.distribution in ("best", "search"):
             self.require(self.plies is None, "plies", f"none, as {self.distribution!r} draws no moves")
-        if self.distribution == "search":
-            self.require(self.completed, "completed", "true, as 'search' decides by what is proven itself")

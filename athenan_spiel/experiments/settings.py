@@ -92,7 +92,7 @@ class PlayConfig(Settings):
     rollouts: bool = False
     """For MCTS alone."""
     virtual_loss_batch: int | None = None
-    """For MCTS and PUCT alone."""
+    """For MCTS, PUCT and Gumbel alone."""
 
     def check(self) -> None:
         """Depth-1 minimax has no limit and the others have one; the rest as for training's search."""

@@ -8,6 +8,7 @@
 | `alphabeta`, `alphabeta(3)` | alpha-beta with completion, to a depth of 3 | the best action by value |
 | `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | the most visited action, then by value |
 | `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with this c_init, over a network with a policy | as of `mcts` |
+| `gumbel` | Gumbel AlphaZero's MCTS, over a network with a policy | of the most visited the best by priors and values |
 | `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | the best action by value |
 
 Training names one by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, an agent's word, `load_agent` and
@@ -33,6 +34,7 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget
+from athenan_spiel.search.gumbel import GumbelMCTS, gumbel_choice
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.puct import AlphaZeroMCTS
@@ -103,6 +105,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             settings={"algorithm": "puct"},
             number=replace(EXPLORATION, example="1.25"),
         ),
+        "gumbel": Algorithm(search=GumbelMCTS, decision=gumbel_choice, settings={"algorithm": "gumbel"}),
         "minimax": Algorithm(
             search=UBFM, decision=best, settings={"algorithm": "ubfm", "completion": False, "iterations": 1}
         ),

@@ -155,6 +155,7 @@ def search_under(
     start = clock() if timed else 0.0
     iterations = evaluations = questions = unasked = 0
     waited = 0.0
+    tree.planned = budget.iterations
     root = tree.table.get(tree.key(state))
     while root is None or not search.finished(root):
         iteration = search.iteration(tree, state, rng, root)

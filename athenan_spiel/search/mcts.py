@@ -139,7 +139,7 @@ class MCTS(Search):
     def _move_root(self, tree: MCTSTree, node: MCTSNode, rng: random.Random) -> None:
         """From now on simulations begin at `node`."""
         if tree.root is not None:
-            tree.root.noise = None
+            tree.root.noise = tree.root.plan = None
         tree.root = node
 
     def policy(self, node: Node) -> list[float]:

@@ -23,9 +23,10 @@ class MCTSNode(Node):
         priors: of the actions, as the state's evaluation has them, if at all.
         leaf_priors: the priors of the leaves that the actions lead to, by index, until they enter the tree.
         noise: what the search has drawn for the actions, while the node is the root and the search wants noise.
+        plan: how the search shares out the simulations of its root, if it plans that.
     """
 
-    __slots__ = ("leaf_priors", "noise", "own", "priors", "simulations", "total", "totals", "untried")
+    __slots__ = ("leaf_priors", "noise", "own", "plan", "priors", "simulations", "total", "totals", "untried")
 
     def __init__(
         self, actions: Sequence[int], own: float, rng: random.Random, kind: Kind, priors: Sequence[float] | None = None
@@ -40,6 +41,7 @@ class MCTSNode(Node):
         self.priors = priors
         self.leaf_priors: dict[int, Sequence[float]] = {}
         self.noise: Sequence[float] | None = None
+        self.plan: object | None = None
 
     def copy(self) -> Self:
         """As `Node.copy`."""

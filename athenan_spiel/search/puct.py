@@ -96,9 +96,7 @@ class DirichletNoise:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        require_number("the share of the root's noise", self.share, SearchError)
-        if not 0 <= self.share <= 1:
-            raise SearchError(f"the share of the root's noise must be in [0, 1], got {shown(self.share)}")
+        require_share("the share of the root's noise", self.share)
         if self.alpha is not None:
             require_in_range("alpha of the root's noise", self.alpha, above_zero=True)
 
@@ -156,3 +154,10 @@ def require_in_range(name: str, value: float, *, above_zero: bool) -> None:
     least = "above zero" if above_zero else "zero or more"
     if not (value > 0 if above_zero else value >= 0) or value > LARGEST_FACTOR:
         raise SearchError(f"{name} must be {least} and at most {LARGEST_FACTOR:,}, got {shown(value)}")
+
+
+def require_share(name: str, value: float) -> None:
+    """Raise `SearchError` unless `value` is a number in [0, 1]."""
+    require_number(name, value, SearchError)
+    if not 0 <= value <= 1:
+        raise SearchError(f"{name} must be in [0, 1], got {shown(value)}")

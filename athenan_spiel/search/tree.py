@@ -55,7 +55,12 @@ class Tree:
         completion: False leaves everything unresolved, terminal states too (Algorithm 9).
         store: takes the observation of every state of S; the nodes and `terminals` keep its index.
         game: whose states it holds; None: finished states look alike that print alike.
+
+    Attributes:
+        planned: iterations that the search in progress is to have, where its budget says that.
     """
+
+    planned: int | None = None
 
     def __init__(
         self,

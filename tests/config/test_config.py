@@ -103,13 +103,13 @@ def test_a_whole_number_is_a_number() -> None:
         ("search = 3", "config.toml, line 2: search must be a table, [search], got 3"),
         (
             "[search]\n\n# a comment\nalgorithm = 'decent'",
-            "line 5: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', got 'decent': "
-            "did you mean 'descent'?",
+            "line 5: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', 'gumbel', "
+            "got 'decent': did you mean 'descent'?",
         ),
         (
             "[search]\nalgorithm = 3",
             "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', "
-            "got 3",
+            "'gumbel', got 3",
         ),
         (
             "[encoding]\nsymmetries = 'rotate180'",
@@ -167,6 +167,8 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: SearchConfig(algorithm="puct", root_noise=0.25, dirichlet_alpha=0.0), "search.dirichlet_alpha"),
         (lambda: SearchConfig(algorithm="puct", dirichlet_alpha=0.3), "search.dirichlet_alpha"),
         (lambda: SearchConfig(root_noise=0.25), "search.root_noise"),
+        (lambda: SearchConfig(algorithm="gumbel", considered_actions=0), "search.considered_actions"),
+        (lambda: SearchConfig(algorithm="gumbel", root_noise=2.0), "search.root_noise"),
         (lambda: ExplorationConfig(schedule="constant"), "exploration.exploitation"),
         (lambda: ExplorationConfig(exploitation=0.9), "exploration.exploitation"),
         (lambda: ExplorationConfig(schedule="never"), "exploration.schedule"),  # type: ignore[arg-type]
@@ -174,7 +176,6 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: ExplorationConfig(distribution="search", schedule="annealed"), "exploration.schedule"),
         (lambda: ExplorationConfig(distribution="visits", temperature=0.0), "exploration.temperature"),
         (lambda: ExplorationConfig(distribution="search", temperature=1.0), "exploration.temperature"),
-        (lambda: ExplorationConfig(distribution="search", completed=False), "exploration.completed"),
         (lambda: ExplorationConfig(distribution="search", plies=3), "exploration.plies"),
         (lambda: ExplorationConfig(distribution="best", plies=3), "exploration.plies"),
         (lambda: ExplorationConfig(plies=0), "exploration.plies"),

@@ -17,12 +17,14 @@ from training_runs import TINY
 
 from athenan_spiel.config import EvaluationConfig, SearchConfig, TargetsConfig, TrainingConfig
 from athenan_spiel.config.search import DEEPEST, OWN_SETTINGS, DecisionName, PlayName, ProverName, SearchName
-from athenan_spiel.errors import AgentError, ConfigError, EvaluatorError, SearchError
+from athenan_spiel.config.training import POLICY_ASKERS, POLICY_TELLERS
+from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
 from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_search
 from athenan_spiel.search.choice import Decision, best, safest, securest
+from athenan_spiel.search.gumbel import GumbelMCTS, GumbelSelection, gumbel_choice
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.search.puct import PUCT, AlphaZeroMCTS, DirichletNoise
@@ -36,7 +38,13 @@ TIC_TAC_TOE = load("tic_tac_toe")
 
 
 def config(**settings: Any) -> TrainingConfig:
-    return dataclasses.replace(TINY, search=SearchConfig(iterations=2, **settings), matches=4, matches_at_once=2)
+    """A tiny run of this search; over a network with a policy, if it needs one."""
+    others: dict[str, Any] = {}
+    if settings.get("algorithm") in POLICY_ASKERS:
+        network = dataclasses.replace(TINY.network, policy="auto")
+        others = {"network": network, "targets": TargetsConfig(method="terminal")}
+    search = SearchConfig(iterations=2, **settings)
+    return dataclasses.replace(TINY, search=search, matches=4, matches_at_once=2, **others)
 
 
 SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
@@ -88,10 +96,17 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
         AlphaZeroMCTS,
         {"selection": PUCT(2.0), "noise": DirichletNoise(0.25, 0.3), "virtual_loss_batch": 3},
     ),
+    "gumbel": (
+        {"algorithm": "gumbel"},
+        GumbelMCTS,
+        {"selection": GumbelSelection(), "considered_actions": 16, "root_noise": 0.0, "virtual_loss_batch": 1},
+    ),
+    "gumbel with all there is": (
+        {"algorithm": "gumbel", "considered_actions": 4, "root_noise": 1.0, "virtual_loss_batch": 3},
+        GumbelMCTS,
+        {"considered_actions": 4, "root_noise": 1.0, "virtual_loss_batch": 3},
+    ),
 }
-NEED_PRIORS = ("puct",)
-"""A network without a policy is not searched by these."""
-NO_PRIORS = "needs a probability of each action, and this evaluator says values alone: take a network with a policy"
 
 
 @pytest.mark.parametrize(("settings", "kind", "attributes"), SEARCHES.values(), ids=SEARCHES)
@@ -116,10 +131,6 @@ def test_an_actor_searches_as_the_settings_say(
 
 @pytest.mark.parametrize("settings", [settings for settings, _, _ in SEARCHES.values()], ids=SEARCHES)
 def test_every_search_trains(settings: dict[str, Any], tmp_path: Path) -> None:
-    if settings.get("algorithm") in NEED_PRIORS:
-        with pytest.raises(EvaluatorError, match=NO_PRIORS):
-            train(TIC_TAC_TOE, config(**settings), tmp_path / "run")
-        return
     trained = train(TIC_TAC_TOE, config(**settings), tmp_path / "run")
     assert trained.matches == 4
 
@@ -151,6 +162,7 @@ PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
     "mcts(2.5)": (MCTS, safest, {"selection": UCT(2.5)}),
     "puct": (AlphaZeroMCTS, safest, {"selection": PUCT(1.25), "noise": DirichletNoise(0.0)}),
     "puct(2.5)": (AlphaZeroMCTS, safest, {"selection": PUCT(2.5)}),
+    "gumbel": (GumbelMCTS, gumbel_choice, {"selection": GumbelSelection(), "root_noise": 0.0}),
 }
 
 
@@ -161,22 +173,26 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def with_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "policy"
+    train(TIC_TAC_TOE, config(algorithm="puct"), folder)
+    return folder
+
+
 def test_every_word_is_tried() -> None:
     assert {text.partition("(")[0] for text in PLAYED} == set(WORDS)
 
 
 @pytest.mark.parametrize("text", PLAYED)
-def test_a_run_is_played_with_any_search(text: str, finished: Path) -> None:
+def test_a_run_is_played_with_any_search(text: str, finished: Path, with_policy: Path) -> None:
     kind, decision, attributes = PLAYED[text]
-    agent = load_agent(finished, budget=Budget(iterations=4), seed=1, search=text)
+    asks = text.partition("(")[0] in POLICY_ASKERS
+    agent = load_agent(with_policy if asks else finished, budget=Budget(iterations=4), seed=1, search=text)
     assert type(agent.search) is kind
     assert agent.decision is decision
     assert {name: getattr(agent.search, name) for name in attributes} == attributes
     assert agent.search.outcome(TIC_TAC_TOE.new_initial_state()) == 0
-    if text.partition("(")[0] in NEED_PRIORS:
-        with pytest.raises(EvaluatorError, match=NO_PRIORS):
-            agent.step(agent.game.new_initial_state())
-        return
     assert agent.step(agent.game.new_initial_state()) in range(9)
 
 
@@ -186,7 +202,7 @@ def test_ubfm_s_is_the_default(finished: Path) -> None:
 
 
 NO_SEARCH: dict[str, str] = {
-    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct; got ''",
+    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel; got ''",
     "mtcs": "got 'mtcs': did you mean 'mcts'?",
     "mcts(": "got 'mcts('",
     "minimax": "got 'minimax'",
@@ -223,6 +239,9 @@ def test_the_names_of_settings_are_those_of_the_registry() -> None:
     assert {*get_args(PlayName), "ubfm_s"} == set(ALGORITHMS)
     assert {"ubfm_s", *get_args(SearchName)} == set(WORDS)
     assert set(get_args(DecisionName)) == set(DECISIONS)
+    made = {name: make_search(TIC_TAC_TOE, SearchConfig(algorithm=name), Gain()) for name in get_args(SearchName)}
+    assert set(POLICY_TELLERS) == {name for name, search in made.items() if search.tells_policy}
+    assert set(POLICY_ASKERS) == {name for name, search in made.items() if search.needs_priors}
     assert set(get_args(ProverName)) == {name for name, own in OWN_SETTINGS.items() if "resolved_hours" in own}
 
 
@@ -241,6 +260,7 @@ NOT_DEFAULT: dict[str, Any] = {
     "virtual_loss_batch": 2,
     "root_noise": 0.25,
     "dirichlet_alpha": 0.3,
+    "considered_actions": 4,
 }
 REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
 """Settings that mean nothing without these."""
@@ -251,6 +271,11 @@ HOLDERS: dict[str, str] = {
     "dirichlet_alpha": "noise.alpha",
 }
 """Where a search has a setting, if not under its name, nor its rule of selection."""
+OF_SEARCHES: dict[tuple[str, str], str] = {
+    ("puct", "exploration_constant"): "c_init",
+    ("gumbel", "root_noise"): "root_noise",
+}
+"""Where one search has it elsewhere than others."""
 
 
 def test_every_setting_of_a_search_of_its_own_is_tried() -> None:
@@ -269,12 +294,12 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
     known = ResolvedStates() if setting == "resolved_hours" else None
     settings = {setting: value, **REQUIRED.get(setting, {})}
     search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **settings), Gain(), known)
-    named = HOLDERS.get(setting, "c_init" if (algorithm, setting) == ("puct", "exploration_constant") else setting)
+    named = OF_SEARCHES.get((algorithm, setting), HOLDERS.get(setting, setting))
     holder = search if hasattr(search, named.partition(".")[0]) else search.selection  # type: ignore[attr-defined]
     assert operator.attrgetter(named)(holder) == (value if known is None else known)
 
 
-@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct"])
+@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct", "gumbel"])
 def test_proven_states_are_not_given_to_a_search_that_does_not_look_into_them(algorithm: SearchName) -> None:
     with pytest.raises(SearchError, match=f"for Descent and UBFM, got '{algorithm}'"):
         make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm), Gain(), ResolvedStates())

@@ -1,0 +1,283 @@
+"""Gumbel AlphaZero's search: MCTS whose root shares out its simulations by sequential halving.
+
+Source: Danihelka, Guez, Schrittwieser, Silver, *Policy improvement by planning with Gumbel* (ICLR 2022), Sections 3 to
+5 and Appendix D. In its symbols, of a node's priors π, with logits = ln π:
+
+1. q(a) is the mean of the simulations through a, as the mover sees it, as a share of the points: (1 + v / scale) / 2,
+   so in about [0, 1]. An action without one has v_mix in its place, the state's own value mixed with the mean of the
+   q(a) there are, weighted by their priors.
+2. σ(q) = (c_visit + the most visits of an action) · c_scale · q, and the improved policy π' is softmax(logits + σ(q)).
+3. Inside the tree an action maximises π'(a) - n(a) / (1 + Σ n), so visits follow π'.
+4. At the root, with g(a) drawn from the Gumbel distribution for self-play and 0 else, the m actions of best
+   g + logits + σ(q) are considered, and fewer and fewer of them simulated more and more often: sequential halving over
+   the iterations that the budget has, counted from when the state became the root. Where it has none, but seconds
+   say, or they are used up, the root goes by rule 3 with g + logits in place of the logits.
+5. The action of best g + logits + σ(q) among those simulated most often as a root is played.
+6. A virtual loss counts as a simulation that found the worst.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Unpack, cast
+
+import pyspiel
+
+from athenan_spiel.arguments import require_kind, require_whole
+from athenan_spiel.config.settings import MOST
+from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.search.base import SearchOptions
+from athenan_spiel.search.choice import safest
+from athenan_spiel.search.mcts import MCTS
+from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree, with_losses
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.puct import require_in_range, require_share
+
+CONSIDERED = 16
+"""m of the paper."""
+LEAST_PRIOR = 2.0**-126
+"""In place of a prior of zero, which has no logarithm: the least of float32."""
+LEAST_SPAN = 1e-8
+"""Values closer together than this are not stretched as far as to [0, 1]."""
+
+
+@dataclass(frozen=True)
+class GumbelSelection:
+    """The rule of Gumbel AlphaZero, inside the tree and at the root; the file's docstring numbers it.
+
+    Args:
+        c_visit, c_scale: of σ, zero or more. The paper's for board games: 50 and 1. Here c_scale is 0.1, which won more
+            matches than 1, and than mctx's way, where leaves were valued by a few playouts: values that err are
+            not followed blindly.
+        rescaled: a node's q(a) are stretched to [0, 1] before σ, so its best action has all of (c_visit + max n) ·
+            c_scale over its worst. `GumbelSelection(c_scale=0.1, rescaled=True)` is what the library mctx does.
+
+    Raises:
+        SearchError: an argument is not of its kind, or out of range.
+    """
+
+    c_visit: float = 50.0
+    c_scale: float = 0.1
+    rescaled: bool = False
+
+    needs_priors: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_in_range("c_visit of Gumbel", self.c_visit, above_zero=False)
+        require_in_range("c_scale of Gumbel", self.c_scale, above_zero=False)
+        require_kind("rescaled", self.rescaled, bool, SearchError)
+
+    def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
+        """As `Selection`."""
+        visits, totals = with_losses(node, losses, scale)
+        tried, other = self._sigma(node, visits, totals, scale)
+        priors = node.priors_or_even()
+        if isinstance(node.plan, RootPlan):
+            considered = node.plan.considered(visits, len(node.actions))
+            if considered:
+                return _best({i: node.plan.score(node, i, tried.get(i, other)) for i in considered}, rng)
+            if node.noise is not None:
+                priors = node.plan.with_noise(node)
+        return self._inside(node, priors, visits, tried, other, rng)
+
+    def policy(self, node: MCTSNode, scale: float) -> list[float]:
+        """π': softmax(logits + σ(q)), for each action."""
+        tried, other = self._sigma(node, node.visits, node.totals, scale)
+        return _softmax([_logit(prior) + tried.get(i, other) for i, prior in enumerate(node.priors_or_even())])
+
+    def sigma(self, node: MCTSNode, scale: float) -> list[float]:
+        """σ(q) of each action, those without a simulation completed."""
+        tried, other = self._sigma(node, node.visits, node.totals, scale)
+        return [tried.get(i, other) for i in range(len(node.actions))]
+
+    def _sigma(
+        self, node: MCTSNode, visits: Mapping[int, int], totals: Sequence[float], scale: float
+    ) -> tuple[dict[int, float], float]:
+        """σ(q) of the actions with a simulation, and that of all others."""
+        half = node.kind.won / scale / 2
+        own = 0.5 + half * node.own
+        q = {i: 0.5 + half * totals[i] / n for i, n in visits.items()}
+        factor, low = self.c_visit * self.c_scale, 0.0
+        if q:
+            priors = node.priors_or_even()
+            shares = {i: max(priors[i], LEAST_PRIOR) for i in q}
+            mean = sum(shares[i] * value for i, value in q.items()) / sum(shares.values())
+            simulations = sum(visits.values())
+            mixed = (own + simulations * mean) / (simulations + 1)
+            factor += max(visits.values()) * self.c_scale
+        else:
+            mixed = own
+        if self.rescaled:
+            values = [*q.values(), mixed] if len(q) < len(node.actions) else list(q.values())
+            low = min(values)
+            factor /= max(max(values) - low, LEAST_SPAN)
+        return {i: factor * (value - low) for i, value in q.items()}, factor * (mixed - low)
+
+    def _inside(
+        self,
+        node: MCTSNode,
+        priors: Sequence[float],
+        visits: Mapping[int, int],
+        tried: Mapping[int, float],
+        other: float,
+        rng: random.Random,
+    ) -> int:
+        """Rule 3. Of the actions without a simulation that of the largest prior is the best: no other is looked at."""
+        untried = node.untried if visits is node.visits else [i for i in node.untried if i not in visits]
+        high = max([*tried.values(), other] if untried else tried.values())
+        weights = {i: max(priors[i], LEAST_PRIOR) * math.exp(sigma - high) for i, sigma in tried.items()}
+        total = sum(weights.values())
+        scores = {}
+        if untried:
+            first = max(untried, key=priors.__getitem__)
+            each = math.exp(other - high)
+            total += each * max(sum(map(priors.__getitem__, untried)), LEAST_PRIOR)
+            scores[first] = each * max(priors[first], LEAST_PRIOR) / total
+        simulations = 1 + sum(visits.values())
+        for i, weight in weights.items():
+            scores[i] = weight / total - visits[i] / simulations
+        return _best(scores, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class RootPlan:
+    """How the simulations of a root are shared out.
+
+    Attributes:
+        rule, scale: what its decision needs.
+        simulations: that it is to have; none: rule 3 shares them out.
+        most: m.
+        earlier: n(s, a) when it became the root, which are not counted; empty where `simulations` is none.
+    """
+
+    rule: GumbelSelection
+    scale: float
+    simulations: int | None
+    most: int
+    earlier: Mapping[int, int]
+
+    def considered(self, visits: Mapping[int, int], count: int) -> list[int]:
+        """The actions of which the next simulation takes the best, of `count`; none where nothing is planned."""
+        done = sum(visits.values()) - sum(self.earlier.values())
+        if self.simulations is None or done >= self.simulations:
+            return []
+        visit = considered_visit(min(self.most, count), self.simulations, done)
+        return [i for i in range(count) if visits.get(i, 0) - self.earlier.get(i, 0) == visit]
+
+    def score(self, node: MCTSNode, i: int, sigma: float) -> float:
+        """g + logits + σ(q) of the i-th action."""
+        noise = node.noise[i] if node.noise else 0.0
+        return noise + _logit(node.priors_or_even()[i]) + sigma
+
+    def with_noise(self, node: MCTSNode) -> list[float]:
+        """softmax(g + logits)."""
+        return _softmax([self.score(node, i, 0.0) for i in range(len(node.actions))])
+
+
+def considered_visit(considered: int, simulations: int, index: int) -> int:
+    """n(s, a) of the actions among which the simulation of this index takes one, by sequential halving.
+
+    Args:
+        considered: m, the number of actions that are considered.
+        simulations: n, of the whole search; more than `index`.
+    """
+    if considered <= 1:
+        return index
+    phases = math.ceil(math.log2(considered))
+    visits = 0
+    while True:
+        each = max(1, simulations // (phases * considered))
+        if index < each * considered:
+            return visits + index // considered
+        index -= each * considered
+        visits += each
+        considered = max(2, considered // 2)
+
+
+def gumbel_choice(node: Node, rng: random.Random) -> int:
+    """The decision of `GumbelMCTS` (rule 5); of a node that is no root of it, `safest`."""
+    plan = node.plan if isinstance(node, MCTSNode) else None
+    if not isinstance(plan, RootPlan):
+        return safest(node, rng)
+    root = cast(MCTSNode, node)
+    counts = [root.count(i) - plan.earlier.get(i, 0) for i in range(len(root.actions))]
+    most = max(counts)
+    sigma = plan.rule.sigma(root, plan.scale)
+    return _best({i: plan.score(root, i, sigma[i]) for i, count in enumerate(counts) if count == most}, rng)
+
+
+def _logit(prior: float) -> float:
+    return math.log(max(prior, LEAST_PRIOR))
+
+
+def _softmax(logits: Sequence[float]) -> list[float]:
+    high = max(logits)
+    weights = [math.exp(logit - high) for logit in logits]
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]
+
+
+def _best(scores: Mapping[int, float], rng: random.Random) -> int:
+    """The index of the best score; equal ones are drawn from."""
+    high = max(scores.values())
+    candidates = [i for i, score in scores.items() if score == high]
+    return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+
+
+class GumbelMCTS(MCTS):
+    """The search of Gumbel AlphaZero, for evaluators with priors; the file's docstring numbers its rules.
+
+    Its decision is `gumbel_choice`. `policy` of a node is its improved policy π'.
+
+    Args:
+        game, outcome, key, virtual_loss_batch: as for `MCTS`.
+        considered_actions: m, at most so many are considered at the root.
+        root_noise: what g is multiplied by, in [0, 1]; the paper: 1 in self-play. None or 0: g is 0.
+        selection: the rule, with the constants of σ.
+
+    Raises:
+        UnsupportedGameError: as every search.
+        SearchError: an argument is out of range, or not of its kind.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game | str,
+        *,
+        considered_actions: int = CONSIDERED,
+        root_noise: float | None = None,
+        selection: GumbelSelection | None = None,
+        virtual_loss_batch: int = 1,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        require_kind("selection", selection, GumbelSelection, SearchError, or_none=True)
+        self._rule = selection or GumbelSelection()
+        super().__init__(game, selection=self._rule, virtual_loss_batch=virtual_loss_batch, **options)
+        require_whole("the actions that Gumbel considers", considered_actions, SearchError)
+        if not 1 <= considered_actions <= MOST:
+            raise SearchError(
+                f"the actions that Gumbel considers must be from 1 to {MOST:,}, got {shown(considered_actions)}"
+            )
+        self.considered_actions = considered_actions
+        self.root_noise = 0.0 if root_noise is None else root_noise
+        require_share("the root's noise", self.root_noise)
+
+    def _move_root(self, tree: MCTSTree, node: MCTSNode, rng: random.Random) -> None:
+        super()._move_root(tree, node, rng)
+        planned = None if tree.planned is None else tree.planned * self.virtual_loss_batch
+        earlier = {} if planned is None else node.visits.copy()
+        node.plan = RootPlan(self._rule, self.scale, planned, self.considered_actions, earlier)
+        if self.root_noise:
+            node.noise = [self.root_noise * gumbel(rng) for _ in node.actions]
+
+    def policy(self, node: Node) -> list[float]:
+        """As `Search.policy`; π'."""
+        return self._rule.policy(cast(MCTSNode, node), self.scale)
+
+
+def gumbel(rng: random.Random) -> float:
+    """A number from the standard Gumbel distribution: -ln(-ln u) of a uniform u."""
+    return -math.log(rng.expovariate(1.0) or LEAST_PRIOR)
