@@ -103,10 +103,13 @@ class GumbelSelection:
         factor, low = self.c_visit * self.c_scale, 0.0
         if q:
             priors = node.priors_or_even()
-            shares = {i: max(priors[i], LEAST_PRIOR) for i in q}
-            mean = sum(shares[i] * value for i, value in q.items()) / sum(shares.values())
+            share = weighted = 0.0
+            for i, value in q.items():
+                prior = priors[i] or LEAST_PRIOR
+                share += prior
+                weighted += prior * value
             simulations = sum(visits.values())
-            mixed = (own + simulations * mean) / (simulations + 1)
+            mixed = (own + simulations * weighted / share) / (simulations + 1)
             factor += max(visits.values()) * self.c_scale
         else:
             mixed = own
@@ -128,18 +131,22 @@ class GumbelSelection:
         """Rule 3. Of the actions without a simulation that of the largest prior is the best: no other is looked at."""
         untried = node.untried if visits is node.visits else [i for i in node.untried if i not in visits]
         high = max([*tried.values(), other] if untried else tried.values())
-        weights = {i: max(priors[i], LEAST_PRIOR) * math.exp(sigma - high) for i, sigma in tried.items()}
+        weights = {i: (priors[i] or LEAST_PRIOR) * math.exp(sigma - high) for i, sigma in tried.items()}
         total = sum(weights.values())
-        scores = {}
+        best, candidates = -math.inf, []
         if untried:
             first = max(untried, key=priors.__getitem__)
             each = math.exp(other - high)
-            total += each * max(sum(map(priors.__getitem__, untried)), LEAST_PRIOR)
-            scores[first] = each * max(priors[first], LEAST_PRIOR) / total
+            total += each * (sum(map(priors.__getitem__, untried)) or LEAST_PRIOR)
+            best, candidates = each * (priors[first] or LEAST_PRIOR) / total, [first]
         simulations = 1 + sum(visits.values())
         for i, weight in weights.items():
-            scores[i] = weight / total - visits[i] / simulations
-        return _best(scores, rng)
+            score = weight / total - visits[i] / simulations
+            if score > best:
+                best, candidates = score, [i]
+            elif score == best:
+                candidates.append(i)
+        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +217,7 @@ def gumbel_choice(node: Node, rng: random.Random) -> int:
 
 
 def _logit(prior: float) -> float:
-    return math.log(max(prior, LEAST_PRIOR))
+    return math.log(prior or LEAST_PRIOR)
 
 
 def _softmax(logits: Sequence[float]) -> list[float]:
