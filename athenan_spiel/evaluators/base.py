@@ -6,6 +6,7 @@ the search. Nothing else looks at what an evaluator has said.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -96,7 +97,21 @@ def _priors(given: Sequence[Sequence[float]], states: Sequence[pyspiel.State]) -
         raise EvaluatorError(
             f"the evaluator must answer priors of each of {len(states)} states, or none, got {shown(given)}"
         )
-    return [_prior(prior, len(state.legal_actions())) for prior, state in zip(given, states, strict=True)]
+    counts = [len(state.legal_actions()) for state in states]
+    if isinstance(given, list) and _are_priors(given, counts):
+        return given
+    return [_prior(prior, count) for prior, count in zip(given, counts, strict=True)]
+
+
+def _are_priors(given: list[Any], counts: list[int]) -> bool:
+    """Whether all are what `_prior` would answer, seen at once; one that is not may still be a prior of another kind."""
+    if not counts or not all(isinstance(prior, list) for prior in given) or list(map(len, given)) != counts:
+        return False
+    if not all(type(share) is float for prior in given for share in prior):
+        return False
+    shares = np.fromiter(itertools.chain.from_iterable(given), np.float64, sum(counts))
+    sums = np.add.reduceat(shares, np.cumsum([0, *counts[:-1]]))
+    return bool((shares >= 0).all() and (np.abs(sums - 1) <= SUM_TOLERANCE).all())
 
 
 def _prior(given: Sequence[float], expected: int) -> list[float]:

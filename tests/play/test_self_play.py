@@ -339,8 +339,8 @@ def test_targets_are_the_values_of_the_tree() -> None:
     for match in play_round(search, guess, SEEDS[:2], new_store=lambda seed: ObservationStore(HistoryEncoder())):  # type: ignore[arg-type]
         targets = tree_targets(match.tree)
         rows = np.concatenate([pack.unpack() for pack in targets.rows])
-        assert len(rows) == len(targets.values) == len(match.tree.nodes) + len(match.tree.terminals)
-        for row, value in zip(rows, targets.values, strict=True):
+        assert len(rows) == len(targets.labels.values) == len(match.tree.nodes) + len(match.tree.terminals)
+        for row, value in zip(rows, targets.labels.values, strict=True):
             state = search.game.new_initial_state()
             for action in row[row >= 0]:
                 state.apply_action(int(action))
