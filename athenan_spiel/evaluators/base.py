@@ -104,7 +104,7 @@ def _priors(given: Sequence[Sequence[float]], states: Sequence[pyspiel.State]) -
 
 
 def _are_priors(given: list[Any], counts: list[int]) -> bool:
-    """Whether all are what `_prior` would answer, seen at once; one that is not may still be a prior of another kind."""
+    """Whether all are what `_prior` would answer, looked at together; a prior may also be of another kind."""
     if not counts or not all(isinstance(prior, list) for prior in given) or list(map(len, given)) != counts:
         return False
     if not all(type(share) is float for prior in given for share in prior):

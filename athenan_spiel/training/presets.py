@@ -55,7 +55,7 @@ L2 would weigh too much."""
 
 ALPHAZERO = TrainingConfig(
     seconds=180.0,
-    matches_at_once=32,
+    matches_at_once=64,
     outcome="gain",
     search=SearchConfig(algorithm="puct", completion=False, iterations=64, root_noise=0.25),
     exploration=ExplorationConfig(distribution="visits", completed=False, plies=12),
@@ -68,6 +68,15 @@ ALPHAZERO = TrainingConfig(
 """AlphaZero (Silver et al. 2018; *Minimax Strikes Back*, Section 2.3 and Algorithm 2) for minutes on two cores: MCTS by
 PUCT with noise at the root, moves drawn by their visits in the first plies, values learned from the end of the match
 and policies from the visits, and the trunk of `quick`."""
+
+GUMBEL = dataclasses.replace(
+    ALPHAZERO,
+    search=SearchConfig(algorithm="gumbel", completion=False, iterations=32, root_noise=1.0),
+    exploration=ExplorationConfig(distribution="search", completed=False),
+    evaluation=EvaluationConfig(search="gumbel"),
+)
+"""Gumbel AlphaZero (Danihelka et al. 2022), which learns from few simulations: sequential halving over at most 16
+actions at the root, which Gumbel noise draws, and policies improved by completed values. The rest is `ALPHAZERO`."""
 
 TABLES_2_AND_3 = TrainingConfig(
     seconds=48 * _HOUR,
@@ -226,6 +235,7 @@ _MSB = "Minimax Strikes Back, first version, Section 5.1 and Table 2"
 ALL: Mapping[str, Preset] = {
     "quick": Preset("minutes on two cores", QUICK),
     "alphazero": Preset("AlphaZero, for minutes on two cores", ALPHAZERO),
+    "gumbel": Preset("Gumbel AlphaZero, for minutes on two cores", GUMBEL),
     "paper": Preset("the comparison with ExIt, Section 8.4", PAPER),
     "tables_2_and_3": Preset("the common protocol, Section 3.3.1, of Tables 2 and 3", TABLES_2_AND_3),
     "table_4": Preset("the same with completion, of Table 4 (Section 6.3)", TABLE_4),

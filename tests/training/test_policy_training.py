@@ -37,6 +37,13 @@ ALPHAZERO = dataclasses.replace(
 )
 
 
+GUMBEL = dataclasses.replace(
+    ALPHAZERO,
+    search=SearchConfig(algorithm="gumbel", completion=False, iterations=8, root_noise=1.0),
+    exploration=ExplorationConfig(distribution="search", completed=False),
+)
+
+
 def played(config: TrainingConfig, game: pyspiel.Game = TIC_TAC_TOE) -> Match:
     """A match of self-play by a new network."""
     outcome = make_outcome(config.outcome, game, 0)
@@ -99,9 +106,11 @@ def test_a_state_with_an_action_without_an_image_has_no_policy_there() -> None:
     assert mirrored.shares.tolist() == [0.5, 0.5, 1.0]
 
 
-@pytest.mark.parametrize("symmetries", ["none", "all"])
-def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(symmetries: str, tmp_path: Path) -> None:
-    config = dataclasses.replace(ALPHAZERO, encoding=ath.EncodingConfig(symmetries=symmetries))
+@pytest.mark.parametrize(("settings", "symmetries"), [(ALPHAZERO, "none"), (ALPHAZERO, "all"), (GUMBEL, "none")])
+def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(
+    settings: TrainingConfig, symmetries: str, tmp_path: Path
+) -> None:
+    config = dataclasses.replace(settings, encoding=ath.EncodingConfig(symmetries=symmetries))
     whole = train(TIC_TAC_TOE, config, tmp_path / "whole")
     train(TIC_TAC_TOE, dataclasses.replace(config, matches=6), tmp_path / "parts")
     parts = resume(tmp_path / "parts", more_matches=6)

@@ -12,7 +12,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.training import PRESETS, preset, settings_from_toml, settings_to_toml
 from athenan_spiel.training.presets import ALL
 
-RIVALS = {"alphazero"}
+RIVALS = {"alphazero", "gumbel"}
 HOURS = 3600.0
 
 
@@ -150,4 +150,5 @@ def test_the_command_lists_them_with_their_sections(capsys: pytest.CaptureFixtur
     assert [line for line in lines if "Section" not in line] == [
         f"{'quick':25}  minutes on two cores",
         f"{'alphazero':25}  AlphaZero, for minutes on two cores",
+        f"{'gumbel':25}  Gumbel AlphaZero, for minutes on two cores",
     ]
