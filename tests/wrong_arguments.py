@@ -199,6 +199,18 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "virtual_loss_batch": NO_WHOLE_NUMBER | {"None": None, "zero": 0, "too many": 10**9},
         },
     ),
+    "ExItMCTS": (
+        ath.ExItMCTS,
+        {"game": GAME},
+        {
+            **{name: wrong for name, wrong in SEARCH_OPTIONS.items() if name != "completion"},
+            "exploration_constant": NO_NUMBER | {"None": None, "negative": -1.0},
+            "prior_weight": NO_NUMBER | {"None": None, "negative": -1.0},
+            "value_weight": NO_NUMBER | {"None": None, "negative": -1.0},
+            "first_play_urgency": NO_OBJECT | {"None": None},
+            "virtual_loss_batch": NO_WHOLE_NUMBER | {"None": None, "zero": 0, "too many": 10**9},
+        },
+    ),
     "Budget": (
         ath.Budget,
         {},

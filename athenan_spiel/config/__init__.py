@@ -27,6 +27,7 @@ from athenan_spiel.config.network import (
     Precision,
 )
 from athenan_spiel.config.search import Distribution, ExplorationConfig, ExplorationSchedule, SearchConfig, SearchName
+from athenan_spiel.config.self_play import SelfPlayConfig, SelfPlayName
 from athenan_spiel.config.settings import NONE, Settings
 from athenan_spiel.config.training import EvaluationConfig, TrainingConfig
 
@@ -49,6 +50,8 @@ __all__ = [
     "ReplayName",
     "SearchConfig",
     "SearchName",
+    "SelfPlayConfig",
+    "SelfPlayName",
     "Settings",
     "TargetsConfig",
     "TargetsName",

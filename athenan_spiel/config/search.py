@@ -12,7 +12,7 @@ from athenan_spiel.errors import ConfigError
 
 ProverName = Literal["descent", "ubfm"]
 """The searches that prove as they go, and look into what is proven already."""
-SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel"]
+SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel", "exit"]
 """All searches; what each name stands for is in `search.algorithms`."""
 PlayName = Literal["minimax", SearchName]
 """What matches between trained networks are played with."""
@@ -23,7 +23,7 @@ ExplorationSchedule = Literal["uniform", "annealed", "constant"]
 MOST_AT_ONCE = 10_000
 """Leaves of a batch, or matches: all of them are held in memory at once."""
 LARGEST_FACTOR = 1_000_000
-"""Of c and τ; far from it already, all actions are alike."""
+"""Of c, τ and the weights of the expert; far from it already, one term decides alone."""
 DEEPEST = 256
 """No alpha-beta goes deeper: each ply is a generator within a generator, and Python's stack has room for 1000."""
 
@@ -39,6 +39,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
         "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
         "gumbel": ("considered_actions", "root_noise", "virtual_loss_batch"),
+        "exit": ("exploration_constant", "first_play_urgency", "prior_weight", "value_weight", "virtual_loss_batch"),
     }
 )
 """What each search takes beside its limits. What it does not take keeps its default, but for `completion`, which stands
@@ -53,10 +54,10 @@ class SearchConfig(Settings):
 
     algorithm: SearchName = "descent"
     """Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening alpha-beta, MCTS
-    by UCT, AlphaZero's by PUCT, or Gumbel AlphaZero's; the last two need a network with a policy."""
+    by UCT, AlphaZero's by PUCT, Gumbel AlphaZero's, or ExIt's; the last three need a network with a policy."""
     completion: bool = True
-    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS, PUCT and
-    Gumbel have none."""
+    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS, PUCT, Gumbel and
+    ExIt have none."""
     seconds: float | None = None
     """Search time per move, of each match its own: K matches at once take K times as long. The article: 2 s
     (Section 3.3.1), 3 s (Section 8.4.3)."""
@@ -80,14 +81,14 @@ class SearchConfig(Settings):
     exploration_constant: float | None = None
     """c of UCT: for MCTS, which takes 0.4 where none is given (the article, Section 3.3), and for UBFM, which adds
     UCT's term to its values if one is given (the 2019 article, Section 4.3; √2 in theory). Of PUCT it is
-    c_init, and 1.25 where none is given (AlphaZero)."""
+    c_init, and 1.25 where none is given (AlphaZero); ExIt takes 0.05 (Section 8.4.2)."""
     first_play_urgency: bool = False
-    """MCTS alone: an action that was never tried has the value of its parent, so not every action must be tried
-    first (*Minimax Strikes Back*, first version, Section 3.4)."""
+    """MCTS and ExIt alone: an action that was never tried has the value of its parent, so not every action must be
+    tried first (*Minimax Strikes Back*, first version, Section 3.4)."""
     rollouts: bool = False
     """MCTS alone: a leaf is valued by a random playout, a match from there to its end, in place of the network."""
     virtual_loss_batch: int | None = None
-    """MCTS, PUCT and Gumbel alone: b, the number of leaves that are valued at once, each chosen after the other with a
+    """Of MCTS and its kin alone: b, the number of leaves that are valued at once, each chosen after the other with a
     virtual loss (first version, Section 3.5); none: one at a time."""
     root_noise: float | None = None
     """PUCT and Gumbel alone, in [0, 1]: of PUCT the share of Dirichlet noise in the priors of a move's root (AlphaZero:
@@ -99,6 +100,12 @@ class SearchConfig(Settings):
     considered_actions: int | None = None
     """Gumbel alone: m, actions of the root that sequential halving begins with; none: 16 (Danihelka et al. 2022). Where
     the search is not limited in iterations nothing is halved: simulations follow the improved policy there, too."""
+    prior_weight: float | None = None
+    """ExIt alone: w_a, the weight of the policy; none: 100 (Section 8.4.2, for 2500 iterations). It should be of the
+    order of the iterations that an action has: with far fewer, visits would only repeat the policy."""
+    value_weight: float | None = None
+    """ExIt alone: w_v, the weight of the network's values beside the results of playouts; none: 0.75 (Section 8.4.2).
+    0: of playouts alone."""
 
     def check(self) -> None:
         """At least one limit is given, all are positive, and nothing is set that the algorithm does not have."""
@@ -119,6 +126,9 @@ class SearchConfig(Settings):
         self.require_positive("dirichlet_alpha")
         self.require_at_most(LARGEST_FACTOR, "dirichlet_alpha")
         self.require_some(1, "considered_actions")
+        for name in ("prior_weight", "value_weight"):
+            self.require(getattr(self, name) is None or getattr(self, name) >= 0, name, "zero or more")
+            self.require_at_most(LARGEST_FACTOR, name)
         self._refuse_what_others_have()
         if self.root_noise is None:
             self.require(self.dirichlet_alpha is None, "dirichlet_alpha", "none, unless there is search.root_noise")

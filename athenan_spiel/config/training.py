@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
 from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
 from athenan_spiel.config.search import MOST_AT_ONCE, ExplorationConfig, SearchConfig
+from athenan_spiel.config.self_play import SelfPlayConfig
 from athenan_spiel.config.settings import LONGEST, MOST_OPENING_PLIES, Settings
 from athenan_spiel.errors import ConfigError, shown
 
@@ -20,9 +21,9 @@ LONGEST_WORD = 1_000
 WORD_LIMITS = {"seconds": "s", "iterations": "i", "evaluations": "e"}
 """The limits of a move, each with the letter that follows its number in a word."""
 
-POLICY_TELLERS = ("mcts", "puct", "gumbel")
+POLICY_TELLERS = ("mcts", "puct", "gumbel", "exit")
 """The searches that tell a policy to learn."""
-POLICY_ASKERS = ("puct", "gumbel")
+POLICY_ASKERS = ("puct", "gumbel", "exit")
 """The searches that need one."""
 
 
@@ -113,6 +114,7 @@ class TrainingConfig(Settings):
     seed: int = 0
     """Seed of everything random in the run."""
     search: SearchConfig = field(default_factory=SearchConfig)
+    self_play: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
     targets: TargetsConfig = field(default_factory=TargetsConfig)
     encoding: EncodingConfig = field(default_factory=EncodingConfig)
@@ -124,7 +126,7 @@ class TrainingConfig(Settings):
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def check(self) -> None:
-        """Numbers are within their bounds, and a run with an annealed schedule has a limit."""
+        """Numbers are within their bounds, and a run with an annealed schedule, or with phases, has a limit."""
         self.require_some(1, "matches", "milestone_matches")
         self.require_some(1, "matches_at_once", most=MOST_AT_ONCE)
         self.require_some(2, "keep")
@@ -133,6 +135,7 @@ class TrainingConfig(Settings):
         self.require_at_most(LONGEST, "checkpoint_seconds")
         self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
         self._check_policy()
+        self._check_self_play()
         if self.exploration.schedule == "annealed" and self.matches is None and self.seconds is None:
             raise ConfigError.at(
                 "exploration.schedule",
@@ -161,6 +164,37 @@ class TrainingConfig(Settings):
         if self.learner.value_loss == "cross_entropy" and self.outcome != "gain":
             raise ConfigError.at(
                 "learner.value_loss", f"must be 'squared' with outcome {self.outcome!r}: 'cross_entropy' is for 'gain'"
+            )
+
+    def _check_self_play(self) -> None:
+        """An apprentice has a policy that is learned, phases an end, and what is not learned is not used."""
+        own, search = self.self_play, self.search
+        if own.method == "apprentice":
+            if self.network.policy == "none":
+                raise ConfigError.at(
+                    "network.policy",
+                    "must be 'auto', 'planes' or 'dense' with self_play.method 'apprentice', got 'none'",
+                )
+            if self.learner.policy_weight == 0:
+                raise ConfigError.at(
+                    "learner.policy_weight", "must be more than zero with self_play.method 'apprentice', got 0"
+                )
+        if own.has_phases and self.matches is None and self.seconds is None:
+            name = "values_after" if own.warm_start is None else "warm_start"
+            raise ConfigError.at(
+                f"self_play.{name}",
+                f"must be none in a run without an end, got {getattr(own, name)!r}: set matches or seconds",
+            )
+        if own.values_after is not None and search.algorithm != "exit" and not search.rollouts:
+            raise ConfigError.at(
+                "self_play.values_after",
+                f"must be none with search.algorithm {search.algorithm!r}, which looks at values from the beginning, "
+                f"got {own.values_after!r}",
+            )
+        if search.algorithm == "exit" and own.values_after == 1 and search.value_weight != 0:
+            raise ConfigError.at(
+                "search.value_weight",
+                f"must be 0 with self_play.values_after 1, as values are never learned, got {search.value_weight!r}",
             )
 
     def has_milestone_between(self, before: int, now: int) -> bool:

@@ -88,11 +88,11 @@ class PlayConfig(Settings):
     exploration_constant: float | None = None
     """c of UCT, for MCTS, and for UBFM where it is to explore."""
     first_play_urgency: bool = False
-    """For MCTS alone."""
+    """For MCTS and ExIt alone."""
     rollouts: bool = False
     """For MCTS alone."""
     virtual_loss_batch: int | None = None
-    """For MCTS, PUCT and Gumbel alone."""
+    """For MCTS, PUCT, Gumbel and ExIt alone."""
 
     def check(self) -> None:
         """Depth-1 minimax has no limit and the others have one; the rest as for training's search."""

@@ -6,9 +6,10 @@ For each minibatch the learner takes one step of Adam down the gradient of
 
 (where states have weights, the weighted mean: that of a minibatch in which each state stands as often as it weighs),
 plus, where the network has a policy, policy_weight times the mean of the policy's loss over the states that have one
-(`losses` has it, and another loss of values). There `scale` is the network's, that of its outcome (`Outcome.scale`): a
-loss of 1 is always an error of the size of large values, whatever the reinforcement heuristic. (The article's
-heuristics are learned unscaled, so there `l2` weighs less against large values; for the gain the two are the same.)
+(`losses` has it, and another loss of values); where values are not to be learned yet, that is all. There `scale` is the
+network's, that of its outcome (`Outcome.scale`): a loss of 1 is always an error of the size of large values, whatever
+the reinforcement heuristic. (The article's heuristics are learned unscaled, so there `l2` weighs less against large
+values; for the gain the two are the same.)
 
 As in Keras, which the article used: the squared error is a mean, not a sum; the penalty has no factor ½, so its
 gradient is 2 · l2 · w and `weight_decay` of torch's Adam, which adds weight_decay · w to the gradient before its
@@ -100,8 +101,11 @@ class Learner:
             fused=True,
         )
 
-    def learn(self, batches: Iterable[Batch]) -> LearningReport:
+    def learn(self, batches: Iterable[Batch], *, values: bool = True) -> LearningReport:
         """Take one step for each of `batches`, in order.
+
+        Args:
+            values: they are learned; else policies alone, and minibatches without any change nothing.
 
         Raises:
             LearningError: the loss became NaN or infinite; the weights are then of no use.
@@ -109,17 +113,17 @@ class Learner:
         self.network.train()
         try:
             with torch_threads(self._threads):
-                return self._learn(batches)
+                return self._learn(batches, values)
         finally:
             self.network.eval()
 
-    def _learn(self, batches: Iterable[Batch]) -> LearningReport:
+    def _learn(self, batches: Iterable[Batch], with_values: bool) -> LearningReport:
         started = time.perf_counter()
         states = count = 0
         values, policies = _Mean(self._device), _Mean(self._device)
         for batch in batches:
             labels = batch.labels
-            value_loss, policy_loss = self._step(batch)
+            value_loss, policy_loss = self._step(batch, with_values)
             values.add(value_loss, len(labels) if labels.weights is None else float(labels.weights.sum(dtype=float)))
             if policy_loss is not None and labels.policies is not None:
                 policies.add(policy_loss, labels.policies.learned)
@@ -133,7 +137,7 @@ class Learner:
         seconds = time.perf_counter() - started
         return LearningReport(loss=loss, policy_loss=of_policies, states=states, batches=count, seconds=seconds)
 
-    def _step(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def _step(self, batch: Batch, with_values: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Take one step of Adam; the losses before it, scalars still on their way on a GPU: values', policies'."""
         network, labels = self.network, batch.labels
         observations = torch.from_numpy(batch.observations).view(-1, *network.shape)
@@ -143,15 +147,20 @@ class Learner:
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             answers = network(observations.to(self._device)).float()
         values, logits = (answers, None) if answers.ndim == 1 else (answers[:, 0], answers[:, 1:])
-        loss = value_loss = self._mean(self._value_loss(values, targets, network.scale), labels.weights)
+        value_loss = self._mean(self._value_loss(values, targets, network.scale), labels.weights)
         policy_loss = None
+        parts = [value_loss] if with_values else []
         if labels.policies is not None and logits is not None and labels.policies.learned:
             errors = losses.policy_loss(logits, labels.policies)
             policy_loss = errors.sum() / labels.policies.learned
-            loss = value_loss + self._config.policy_weight * policy_loss
-        self._optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self._optimizer.step()
+            parts.append(self._config.policy_weight * policy_loss)
+        if parts:
+            self._optimizer.zero_grad(set_to_none=True)
+            sum(parts[1:], parts[0]).backward()  # type: ignore[no-untyped-call]
+            if not with_values:
+                for weights in network.of_values():
+                    weights.grad = None  # so that L2 leaves them as they are
+            self._optimizer.step()
         return value_loss.detach(), None if policy_loss is None else policy_loss.detach()
 
     def _mean(self, errors: torch.Tensor, weights: NDArray[np.float32] | None) -> torch.Tensor:

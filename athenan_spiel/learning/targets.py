@@ -33,16 +33,16 @@ class Played(Protocol):
 
     @property
     def states(self) -> Sequence[pyspiel.State]:
-        """The states of the match, from the initial to the terminal one."""
+        """Those that were searched, in order, and the terminal one: all states of the match, or one analysed state."""
 
     @property
     def values(self) -> Sequence[float]:
-        """v(s) of each of them when its action was decided, and the worth of the terminal one."""
+        """v(s) of each of them when its search had ended, and the worth of the terminal one."""
 
     @property
     def policies(self) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
         """(legal actions, probabilities): what the search would have learned of each of them but the terminal one, when
-        its action was decided; none where the search tells no policy."""
+        it had ended; none where the search tells no policy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,8 +24,8 @@ bits of mantissa, and values rounded to it would tie where the network tells sta
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import torch
@@ -82,6 +82,10 @@ class ValueNetwork(nn.Module):
     def scale(self) -> torch.Tensor:
         """The size of large values, a scalar; 1 if the output is bounded."""
         return self.output.scale
+
+    def of_values(self) -> Iterator[nn.Parameter]:
+        """The weights that the policy does not share."""
+        return chain(self.layers[self.tower :].parameters(), self.output.parameters())
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Observations float32 [N, *shape] to values float32 [N], player 0's view.

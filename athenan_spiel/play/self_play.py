@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyspiel
 
@@ -31,11 +32,12 @@ class Match:
         history: all actions.
         returns: as OpenSpiel's `state.returns()`.
         tree: everything searched, with the values as they are in the end.
-        states: the states of the match, from the initial to the terminal one.
-        values: v(s) of each of them when its action was decided, and the worth of the terminal one.
+        states: those that were searched for a move or an analysis, in order, and the terminal one: where a search
+            finds each move, all states of the match.
+        values: v(s) of each of them when its search had ended, and the worth of the terminal one.
         policies: of each but the terminal one what the search would have learned of it then, as (legal actions,
             probabilities); empty where it tells none.
-        iterations, evaluations, questions: of the search, over the whole match.
+        iterations, evaluations, questions: over the whole match.
     """
 
     seed: int
@@ -107,8 +109,10 @@ class Round(Driver[Match]):
 
     Args:
         evaluator: answers at once when called or, by its `submit`, later.
+        decision: how moves are drawn, as `play` takes it.
         seeds: one for each match.
         new_store: makes, of its seed, the store of a match's observations; without it the trees keep none.
+        play: how a match is made, called as `self_play` is.
     """
 
     def __init__(
@@ -116,18 +120,19 @@ class Round(Driver[Match]):
         game: pyspiel.Game,
         search: Search,
         evaluator: Evaluator,
-        decision: Decision,
+        decision: Callable[[Any, random.Random], int],
         budget: Budget,
         seeds: Sequence[int],
         *,
         new_store: Callable[[int], Store] | None = None,
+        play: Callable[..., Questions[Match]] = self_play,
     ) -> None:
         self._next = 0
         matches = []
         for seed in seeds:
             store = new_store(seed) if new_store else None
             watch = Stopwatch() if budget.timed else None
-            questions = self_play(game, search, decision, budget, seed, store, watch)
+            questions = play(game, search, decision, budget, seed, store, watch)
             matches.append(_Playing(questions, evaluator, watch))
         super().__init__(matches)
 

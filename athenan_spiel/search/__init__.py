@@ -1,10 +1,14 @@
-"""The searches: Descent, UBFM, alpha-beta, MCTS, AlphaZero's and Gumbel's; and how one is driven under a budget."""
+"""The searches, and how one is driven under a budget.
+
+Descent, UBFM, alpha-beta, MCTS, and what AlphaZero, Gumbel AlphaZero and ExIt make of it.
+"""
 
 from athenan_spiel.search.algorithms import make_search
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget, SearchResult, think
+from athenan_spiel.search.exit import ExItMCTS
 from athenan_spiel.search.gumbel import GumbelMCTS
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.puct import AlphaZeroMCTS
@@ -17,6 +21,7 @@ __all__ = [
     "AlphaZeroMCTS",
     "Budget",
     "Descent",
+    "ExItMCTS",
     "GumbelMCTS",
     "Search",
     "SearchResult",

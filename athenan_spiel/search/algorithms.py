@@ -9,6 +9,7 @@
 | `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | the most visited action, then by value |
 | `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with this c_init, over a network with a policy | as of `mcts` |
 | `gumbel` | Gumbel AlphaZero's MCTS, over a network with a policy | of the most visited the best by priors and values |
+| `exit`, `exit(0.05)` | ExIt's MCTS with playouts, with this exploration constant, likewise | as of `mcts` |
 | `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | the best action by value |
 
 Training names one by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, an agent's word, `load_agent` and
@@ -34,6 +35,7 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget
+from athenan_spiel.search.exit import ExItMCTS
 from athenan_spiel.search.gumbel import GumbelMCTS, gumbel_choice
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.proven_states import Known
@@ -106,6 +108,12 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             number=replace(EXPLORATION, example="1.25"),
         ),
         "gumbel": Algorithm(search=GumbelMCTS, decision=gumbel_choice, settings={"algorithm": "gumbel"}),
+        "exit": Algorithm(
+            search=ExItMCTS,
+            decision=safest,
+            settings={"algorithm": "exit"},
+            number=replace(EXPLORATION, example="0.05"),
+        ),
         "minimax": Algorithm(
             search=UBFM, decision=best, settings={"algorithm": "ubfm", "completion": False, "iterations": 1}
         ),

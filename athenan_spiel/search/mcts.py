@@ -152,10 +152,18 @@ class MCTS(Search):
     def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
         """The values of states that are not terminal: asked for, or found by a playout from each."""
         if self.rollouts:
-            worths = []
-            for state in states:
-                worths.append(float(self.outcome((yield from random_end(state, rng)))))
-            return Evaluation(worths)
+            return Evaluation((yield from self._played_out(states, rng)))
+        return (yield from self._asked(states))
+
+    def _played_out(self, states: list[pyspiel.State], rng: random.Random) -> Questions[list[float]]:
+        """What one playout from each state is worth."""
+        worths = []
+        for state in states:
+            worths.append(float(self.outcome((yield from random_end(state, rng)))))
+        return worths
+
+    def _asked(self, states: list[pyspiel.State]) -> Questions[Evaluation]:
+        """What the evaluator says of states that are not terminal."""
         if not states:
             return Evaluation([])
         found = yield states

@@ -8,23 +8,28 @@ or evaluations: with new weights after the same `advance`, an actor anywhere giv
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.config.search import LIMITS
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning import Targets, TargetsMethod, make_targets
 from athenan_spiel.outcomes import Outcome
-from athenan_spiel.play.self_play import Match, Round
+from athenan_spiel.play.apprentice import TEMPERATURE, apprentice_match, sharpened
+from athenan_spiel.play.self_play import Match, Round, self_play
 from athenan_spiel.search import make_search
 from athenan_spiel.search.algorithms import ALGORITHMS, budget_of
-from athenan_spiel.search.choice import Decision, make_decision
+from athenan_spiel.search.choice import make_decision
 from athenan_spiel.search.proven_states import Known, proofs_to_arrays
 from athenan_spiel.training.model import Weights, make_model
+
+WARM_START = SearchConfig(algorithm="mcts", completion=False, exploration_constant=0.25, rollouts=True)
+"""Base MCTS (the article, Sections 8.2.1 and 8.4.2), but for its limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,12 +107,17 @@ class Actor:
             proven: the states proven in earlier matches, which stay as they are while the round is played; none: they
                 are not kept.
             seeds: of the matches, which are played side by side.
-            progress: how much of the run lies behind, in [0, 1], for annealed exploration.
+            progress: how much of the run lies behind, in [0, 1], for annealed exploration and the phases of ExIt.
         """
         self.load(published)
-        model, search = self._model, self._config.search
-        own = ALGORITHMS[search.algorithm].decision
-        decision = _Counted(make_decision(self._config.exploration, progress, model.outcome.scale, own))
+        model, config = self._model, self._config
+        search, of_apprentice = search_at(config, progress)
+        if of_apprentice:
+            temperature = config.self_play.temperature
+            decision = _Counted(sharpened(TEMPERATURE if temperature is None else temperature))
+        else:
+            own = ALGORITHMS[search.algorithm].decision
+            decision = _Counted(make_decision(config.exploration, progress, model.outcome.scale, own))
         matches = Round(
             model.game,
             make_search(model.game, search, model.outcome, proven),
@@ -116,14 +126,25 @@ class Actor:
             budget_of(search),
             seeds,
             new_store=self._targets.new_store,
+            play=apprentice_match if of_apprentice else self_play,
         )
         return RoundInPlay(matches, decision, self._targets, keep_proofs=proven is not None)
+
+
+def search_at(config: TrainingConfig, progress: float) -> tuple[SearchConfig, bool]:
+    """The search of a run's matches when `progress` of it, in [0, 1], lies behind, and whether an apprentice plays."""
+    search, own = config.search, config.self_play
+    if own.is_warm_start(progress):
+        return replace(WARM_START, **{name: getattr(search, name) for name in LIMITS}), False
+    if search.algorithm == "exit" and not own.has_values(progress):
+        search = replace(search, value_weight=0.0)
+    return search, own.method == "apprentice"
 
 
 class _Counted:
     """A decision that counts how often it was made, once for each action played."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Callable[[Any, random.Random], int]) -> None:
         self.count = 0
         self._decision = decision
 

@@ -93,6 +93,7 @@ class LearnerSide:
         if checkpoint is not None:
             self._restore(checkpoint)
         self._version = 0
+        self._with_values = True
         self._new_proofs: list[Mapping[str, NDArray[Any]]] = []
         self._before_round: _State | None = None
         self._before_match: _State | None = None
@@ -134,8 +135,13 @@ class LearnerSide:
         self._count(warm_up_states=self.counters.warm_up_states + len(batch.labels))
         return loss
 
-    def new_round(self) -> list[int]:
-        """Begin the next round; returns the seeds of its matches."""
+    def new_round(self, progress: float = 0.0) -> list[int]:
+        """Begin the next round; returns the seeds of its matches.
+
+        Args:
+            progress: how much of the run lies behind, in [0, 1]: by the settings values may be learned later on alone.
+        """
+        self._with_values = self.config.self_play.has_values(progress)
         matches, limit = self.config.matches_at_once, self.config.matches
         if limit is not None:
             matches = min(matches, limit - self.counters.matches)
@@ -163,7 +169,7 @@ class LearnerSide:
         targets = self.augmentation(record.targets)
         self.replay.add(targets)
         batches = self.replay.sample(self.config.learner.batch_size)
-        report = self._learner.learn(_announced(batches, on_batch))
+        report = self._learner.learn(_announced(batches, on_batch), values=self._with_values)
         number = self.counters.matches + 1
         self._count(
             matches=number,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import random
@@ -11,17 +12,18 @@ from typing import Literal
 import pyspiel
 
 from athenan_spiel.arguments import require_kind, require_whole
-from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.config import EngineConfig, SearchConfig, TrainingConfig
 from athenan_spiel.config.training import POLICY_ASKERS
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
 from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.search import Budget
+from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.algorithms import DEFAULT, parse_search
 from athenan_spiel.training.best import BEST
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
+from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.model import make_model
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
@@ -57,8 +59,8 @@ def load_agent(
         seed: of the choices among equals; none: another one each time.
         engine: in place of the run's own, say on a machine without its device.
         search: how it thinks, whatever the run was trained with: `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`,
-            the last two with a number in brackets if need be, or `puct` or `gumbel` where the network has a policy; see
-            `athenan_spiel.search.algorithms`. None: as above.
+            the last two with a number in brackets if need be, or `puct`, `gumbel` or `exit` where the network has a
+            policy; see `athenan_spiel.search.algorithms`. None: as above.
         outcome: where the run was trained with one of your own, "module:name", that name again (or a tuple of names
             that are allowed), or the function or class itself. A name that stands in a file imports nothing: without
             this the gain times the stored scale takes its place, and a warning of the log says so.
@@ -84,7 +86,7 @@ def load_agent(
     word = parse_search(usual_search(header.config) if search is None else search)
     game = load_game(header.game)
     worth = _outcome(header, game, outcome)
-    made = word.make(game, worth)
+    made = make_search(game, _suited(word.config, header), worth)
     if made.needs_priors and header.config.network.policy == "none":
         raise AgentError(
             f"the search {word.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
@@ -103,6 +105,22 @@ def load_agent(
         network=model.network,
         encoder=model.encoder,
     )
+
+
+def _suited(search: SearchConfig, header: Header) -> SearchConfig:
+    """The settings of a search over the network of a run: ExIt's as in its training, but for c where a word says it.
+
+    Values that are not learned yet do not count there.
+    """
+    config, counters = header.config, header.counters
+    if search.algorithm != "exit":
+        return search
+    if config.search.algorithm == "exit":
+        said = search.exploration_constant
+        search = config.search if said is None else dataclasses.replace(config.search, exploration_constant=said)
+    if not config.self_play.has_values(fraction_done(config, counters.matches, counters.seconds)):
+        search = dataclasses.replace(search, value_weight=0.0)
+    return search
 
 
 def usual_search(config: TrainingConfig) -> str:

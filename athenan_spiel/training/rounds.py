@@ -56,7 +56,7 @@ class Rounds:
         before = learner.counters
         start, learning_seconds = now(), 0.0
         done = self._limits.done()
-        playing = self._actor.play(learner.published(), learner.proven, learner.new_round(), done)
+        playing = self._actor.play(learner.published(), learner.proven, learner.new_round(done), done)
         going = True
         while going and not self._limits.time_is_up():
             with self._stops.droppable(), self._telling_what_spoils_weights():

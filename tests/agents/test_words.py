@@ -99,7 +99,8 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ("alphabeta(2.5)@1s", "a depth from 1 to 256"),
         (
             "runs/bt6:alphabta@1s",
-            "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel; got 'alphabta': did you mean 'alphabeta'?",
+            "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got 'alphabta': did you mean "
+            "'alphabeta'?",
         ),
         ("runs/bt6:", "expected a search"),
         ("runs/bt6:mcts(0.5", "expected a search"),

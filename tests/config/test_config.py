@@ -103,13 +103,13 @@ def test_a_whole_number_is_a_number() -> None:
         ("search = 3", "config.toml, line 2: search must be a table, [search], got 3"),
         (
             "[search]\n\n# a comment\nalgorithm = 'decent'",
-            "line 5: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', 'gumbel', "
+            "line 5: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', 'gumbel', 'exit', "
             "got 'decent': did you mean 'descent'?",
         ),
         (
             "[search]\nalgorithm = 3",
             "config.toml, line 3: search.algorithm must be one of 'descent', 'ubfm', 'alphabeta', 'mcts', 'puct', "
-            "'gumbel', got 3",
+            "'gumbel', 'exit', got 3",
         ),
         (
             "[encoding]\nsymmetries = 'rotate180'",

@@ -64,6 +64,7 @@ TEMPLATES = (
     "ath.MCTS(GAME, exploration_constant=REAL, virtual_loss_batch=COUNT)",
     "ath.AlphaZeroMCTS(GAME, exploration_constant=REAL, root_noise=REAL, dirichlet_alpha=REAL)",
     "ath.GumbelMCTS(GAME, considered_actions=COUNT, root_noise=REAL)",
+    "ath.ExItMCTS(GAME, exploration_constant=REAL, prior_weight=REAL, value_weight=REAL)",
     "ath.AlphaBeta(GAME, depth=COUNT)",
     "ath.Budget(seconds=REAL)",
     "ath.Budget(iterations=COUNT)",

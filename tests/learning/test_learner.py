@@ -380,3 +380,14 @@ def _saved(state: dict[str, Any]) -> io.BytesIO:
     torch.save(state, file)
     file.seek(0)
     return file
+
+
+def test_minibatches_without_policies_change_nothing_where_values_are_not_learned() -> None:
+    learner = make_learner()
+    before = [weights.clone() for weights in network_of(learner).parameters()]
+    report = learner.learn(some_batches(2), values=False)
+    assert report.loss is not None
+    assert (report.policy_loss, report.states, report.batches) == (None, 32, 2)
+    assert all(torch.equal(w, b) for w, b in zip(network_of(learner).parameters(), before, strict=True))
+    learner.learn(some_batches(2))
+    assert not any(torch.equal(w, b) for w, b in zip(network_of(learner).parameters(), before, strict=True))

@@ -24,6 +24,7 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
 from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_search
 from athenan_spiel.search.choice import Decision, best, safest, securest
+from athenan_spiel.search.exit import ExItMCTS, ExItUCT
 from athenan_spiel.search.gumbel import GumbelMCTS, GumbelSelection, gumbel_choice
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates
@@ -106,6 +107,19 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
         GumbelMCTS,
         {"considered_actions": 4, "root_noise": 1.0, "virtual_loss_batch": 3},
     ),
+    "exit": ({"algorithm": "exit"}, ExItMCTS, {"selection": ExItUCT(0.05, 100.0, 0.75), "virtual_loss_batch": 1}),
+    "exit with all there is": (
+        {
+            "algorithm": "exit",
+            "exploration_constant": 0.2,
+            "prior_weight": 5.0,
+            "value_weight": 0.0,
+            "first_play_urgency": True,
+            "virtual_loss_batch": 3,
+        },
+        ExItMCTS,
+        {"selection": ExItUCT(0.2, 5.0, 0.0, first_play_urgency=True), "virtual_loss_batch": 3},
+    ),
 }
 
 
@@ -163,6 +177,8 @@ PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
     "puct": (AlphaZeroMCTS, safest, {"selection": PUCT(1.25), "noise": DirichletNoise(0.0)}),
     "puct(2.5)": (AlphaZeroMCTS, safest, {"selection": PUCT(2.5)}),
     "gumbel": (GumbelMCTS, gumbel_choice, {"selection": GumbelSelection(), "root_noise": 0.0}),
+    "exit": (ExItMCTS, safest, {"selection": ExItUCT(0.05, 100.0, 0.75)}),
+    "exit(0.2)": (ExItMCTS, safest, {"selection": ExItUCT(0.2)}),
 }
 
 
@@ -202,12 +218,13 @@ def test_ubfm_s_is_the_default(finished: Path) -> None:
 
 
 NO_SEARCH: dict[str, str] = {
-    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel; got ''",
+    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got ''",
     "mtcs": "got 'mtcs': did you mean 'mcts'?",
     "mcts(": "got 'mcts('",
     "minimax": "got 'minimax'",
     "mcts(x)": "mcts takes an exploration constant from zero to 1,000,000, such as mcts(0.5); got 'mcts(x)'",
     "puct(x)": "puct takes an exploration constant from zero to 1,000,000, such as puct(1.25); got 'puct(x)'",
+    "exit(x)": "exit takes an exploration constant from zero to 1,000,000, such as exit(0.05); got 'exit(x)'",
     "mcts(2000000)": "takes an exploration constant from zero to 1,000,000, such as mcts(0.5); got 'mcts(2000000)'",
     "alphabeta(1.5)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(1.5)'",
     "alphabeta(0)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(0)'",
@@ -261,6 +278,8 @@ NOT_DEFAULT: dict[str, Any] = {
     "root_noise": 0.25,
     "dirichlet_alpha": 0.3,
     "considered_actions": 4,
+    "prior_weight": 5.0,
+    "value_weight": 0.5,
 }
 REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
 """Settings that mean nothing without these."""
@@ -299,7 +318,7 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
     assert operator.attrgetter(named)(holder) == (value if known is None else known)
 
 
-@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct", "gumbel"])
+@pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct", "gumbel", "exit"])
 def test_proven_states_are_not_given_to_a_search_that_does_not_look_into_them(algorithm: SearchName) -> None:
     with pytest.raises(SearchError, match=f"for Descent and UBFM, got '{algorithm}'"):
         make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm), Gain(), ResolvedStates())

@@ -12,7 +12,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.training import PRESETS, preset, settings_from_toml, settings_to_toml
 from athenan_spiel.training.presets import ALL
 
-RIVALS = {"alphazero", "gumbel"}
+RIVALS = {"alphazero", "gumbel", "exit"}
 HOURS = 3600.0
 
 

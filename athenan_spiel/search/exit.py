@@ -1,0 +1,125 @@
+"""The expert of ExIt (expert iteration): MCTS with playouts, which a network's policy and values guide.
+
+Sources: Anthony, Tian and Barber, *Thinking Fast and Slow with Deep Learning and Tree Search* (2017); the article,
+Sections 8.1 and 8.4.2.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Unpack
+
+import pyspiel
+
+from athenan_spiel.evaluators.base import Evaluation
+from athenan_spiel.search.base import SearchOptions
+from athenan_spiel.search.mcts import MCTS
+from athenan_spiel.search.mcts_tree import MCTSNode
+from athenan_spiel.search.puct import require_in_range
+from athenan_spiel.search.uct import UCT
+from athenan_spiel.search.walk import Questions
+
+EXPLORATION_CONSTANT = 0.05
+PRIOR_WEIGHT = 100.0
+VALUE_WEIGHT = 0.75
+
+
+@dataclass(frozen=True)
+class ExItUCT:
+    """The action that maximises ExIt's UCT, of the policy π and the mean Q̂ of the network's values after the action:
+
+        UCT(s, a) + w_a · π(a|s) / (n(s, a) + 1) + w_v · Q̂(s, a)
+
+    UCT's mean Q is that of the results of playouts. Each simulation finds one result z and one value v, so with nodes
+    that hold the means of (z + w_v v) / (1 + w_v), as `ExItMCTS` makes them, Q + w_v Q̂ is 1 + w_v times that mean.
+    Each untried action comes first, as by UCT, that of the greatest π before the others. A virtual loss counts as a
+    simulation that found the worst. A node without priors has even ones.
+
+    Args:
+        exploration_constant, first_play_urgency: as of `UCT`; where an untried action counts as worth what its state
+            is, it has the term of π, too.
+        prior_weight, value_weight: w_a and w_v, zero or more.
+
+    Raises:
+        SearchError: an argument is no finite number, out of range, or not of its kind.
+    """
+
+    exploration_constant: float = EXPLORATION_CONSTANT
+    prior_weight: float = PRIOR_WEIGHT
+    value_weight: float = VALUE_WEIGHT
+    first_play_urgency: bool = False
+
+    needs_priors: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        UCT(self.exploration_constant, self.first_play_urgency)  # refuses what it does not take
+        for name, value in {"prior_weight": self.prior_weight, "value_weight": self.value_weight}.items():
+            require_in_range(f"{name} of ExIt", value, above_zero=False)
+
+    def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
+        """As `Selection`."""
+        priors = node.priors_or_even()
+        untried = [i for i in reversed(node.untried) if i not in losses]
+        first = max(untried, key=priors.__getitem__) if untried else None
+        if first is not None and not self.first_play_urgency:
+            return first
+        sign, values = node.kind.won / scale, 1 + self.value_weight
+        logarithm = math.log(node.simulations + sum(losses.values()))
+        best, candidates = -math.inf, []
+        if first is not None:
+            best, candidates = values * sign * node.own + self.prior_weight * priors[first], [first]
+        for i in node.visits.keys() | losses.keys() if losses else node.visits:
+            lost = losses.get(i, 0)
+            n = node.count(i) + lost
+            score = (
+                values * (sign * node.totals[i] - lost) / n
+                + self.exploration_constant * math.sqrt(logarithm / n)
+                + self.prior_weight * priors[i] / (n + 1)
+            )
+            if score > best:
+                best, candidates = score, [i]
+            elif score == best:
+                candidates.append(i)
+        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+
+
+class ExItMCTS(MCTS):
+    """The expert of ExIt: MCTS by `ExItUCT`, for evaluators with priors. Its decision is `choice.safest`.
+
+    A leaf is worth (z + w_v v) / (1 + w_v), of the result z of one playout from there and the network's value v; a
+    terminal state what the outcome says. So w_v = 0 leaves the network's values out, as before they are learned.
+
+    Args:
+        game, outcome, key, virtual_loss_batch: as for `MCTS`.
+        exploration_constant, prior_weight, value_weight, first_play_urgency: of `ExItUCT`.
+
+    Raises:
+        UnsupportedGameError: as every search.
+        SearchError: an argument is out of range, or not of its kind.
+    """
+
+    def __init__(
+        self,
+        game: pyspiel.Game | str,
+        *,
+        exploration_constant: float = EXPLORATION_CONSTANT,
+        prior_weight: float = PRIOR_WEIGHT,
+        value_weight: float = VALUE_WEIGHT,
+        first_play_urgency: bool = False,
+        virtual_loss_batch: int = 1,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        rule = ExItUCT(exploration_constant, prior_weight, value_weight, first_play_urgency)
+        super().__init__(game, selection=rule, virtual_loss_batch=virtual_loss_batch, **options)
+        self._value_weight = value_weight
+
+    def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
+        """As of MCTS: asked for, and found by a playout from each as well."""
+        found = yield from self._asked(states)
+        results = yield from self._played_out(states, rng)
+        weight = self._value_weight
+        values = [(z + weight * v) / (1 + weight) for z, v in zip(results, found.values, strict=True)]
+        return Evaluation(values, found.priors)
