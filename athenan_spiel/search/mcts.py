@@ -216,9 +216,10 @@ class _Batch:
             state.apply_action(node.actions[i])
             following = self._child(node, i, state)
         node, i = path[-1]
-        for passed, action in path:
-            losses = self._losses.setdefault(passed, {})
-            losses[action] = losses.get(action, 0) + VIRTUAL_LOSS
+        if self._search.virtual_loss_batch > 1:
+            for passed, action in path:
+                losses = self._losses.setdefault(passed, {})
+                losses[action] = losses.get(action, 0) + VIRTUAL_LOSS
         if state.is_terminal():
             worth = self._tree.outcome(state) if node.count(i) else self._tree.terminal_value(state)
             self._simulations.append(_Simulation(path, worth, -1))

@@ -20,13 +20,27 @@ class MCTSNode(Node):
         totals: of the values found through each action.
         total, simulations: over all simulations through the state, the one that valued it included.
         untried: the actions without a simulation; the last is tried next.
+        worst: the value of untried actions.
+        ranked: the untried actions by their priors, the likeliest last; None where nobody has asked.
         priors: of the actions, as the state's evaluation has them, if at all.
         leaf_priors: the priors of the leaves that the actions lead to, by index, until they enter the tree.
         noise: what the search has drawn for the actions, while the node is the root and the search wants noise.
         plan: how the search shares out the simulations of its root, if it plans that.
     """
 
-    __slots__ = ("leaf_priors", "noise", "own", "plan", "priors", "simulations", "total", "totals", "untried")
+    __slots__ = (
+        "leaf_priors",
+        "noise",
+        "own",
+        "plan",
+        "priors",
+        "ranked",
+        "simulations",
+        "total",
+        "totals",
+        "untried",
+        "worst",
+    )
 
     def __init__(
         self, actions: Sequence[int], own: float, rng: random.Random, kind: Kind, priors: Sequence[float] | None = None
@@ -38,7 +52,9 @@ class MCTSNode(Node):
         self.totals = [0.0] * len(actions)
         self.untried = list(range(len(actions)))
         rng.shuffle(self.untried)
+        self.worst = own
         self.priors = priors
+        self.ranked: list[int] | None = None
         self.leaf_priors: dict[int, Sequence[float]] = {}
         self.noise: Sequence[float] | None = None
         self.plan: object | None = None
@@ -48,6 +64,7 @@ class MCTSNode(Node):
         twin = super().copy()
         twin.totals = self.totals[:]
         twin.untried = self.untried[:]
+        twin.ranked = None
         twin.leaf_priors = self.leaf_priors.copy()
         return twin
 
@@ -55,11 +72,19 @@ class MCTSNode(Node):
         """The priors; where there are none, the same for all actions."""
         return self.priors or [1 / len(self.actions)] * len(self.actions)
 
+    def likeliest(self) -> int:
+        """The untried action of the greatest prior, of equal ones the first of `untried`; there must be one."""
+        if self.ranked is None:
+            self.ranked = sorted(reversed(self.untried), key=self.priors_or_even().__getitem__)
+        return self.ranked[-1]
+
     def take_in(self, i: int, value: float) -> None:
         """A simulation through the i-th action has found `value`."""
         n = self.count(i) + 1
         if n == 1:
             self.untried.remove(i)
+            if self.ranked is not None:
+                self.ranked.remove(i)
         self.visits[i] = n
         self.totals[i] += value
         self.values[i] = self.totals[i] / n
@@ -67,9 +92,12 @@ class MCTSNode(Node):
         self.total += value
         self.value = self.total / self.simulations
         if self.untried:
-            worst = self.kind.worst(self.values[j] for j in self.visits)
-            for j in self.untried:
-                self.values[j] = worst
+            values = self.values
+            worst = self.kind.worst([values[j] for j in self.visits])
+            if worst != self.worst:
+                self.worst = worst
+                for j in self.untried:
+                    values[j] = worst
 
 
 def with_losses(node: MCTSNode, losses: Mapping[int, int], scale: float) -> tuple[Mapping[int, int], Sequence[float]]:

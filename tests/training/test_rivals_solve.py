@@ -15,7 +15,7 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import Budget
 from athenan_spiel.training import load_agent, preset, train
 
-MATCHES = 600
+MATCHES = 1200
 THOUGHT = Budget(iterations=200)
 CONNECT_FOUR_4 = "connect_four(rows=4,columns=4)"
 rivals = pytest.mark.parametrize("name", ["alphazero", "gumbel"])
@@ -56,7 +56,7 @@ class Solver:
         return self(state.child(action)) == self(state)
 
 
-@pytest.mark.slow("trains 600 matches")
+@pytest.mark.slow("trains 1,200 matches")
 @rivals
 def test_tic_tac_toe_is_not_lost_whatever_is_replied(name: str, tmp_path: Path) -> None:
     game = pyspiel.load_game("tic_tac_toe")
@@ -77,7 +77,7 @@ def test_tic_tac_toe_is_not_lost_whatever_is_replied(name: str, tmp_path: Path) 
                 stack.append(state.child(action))
 
 
-@pytest.mark.slow("trains 600 matches")
+@pytest.mark.slow("trains 1,200 matches")
 @rivals
 def test_connect_four_of_four_by_four_is_not_lost(name: str, tmp_path: Path) -> None:
     """Against a player who never makes a mistake, and against one who plays at random every other move."""
