@@ -75,7 +75,7 @@ class MCTSNode(Node):
     def likeliest(self) -> int:
         """The untried action of the greatest prior, of equal ones the first of `untried`; there must be one."""
         if self.ranked is None:
-            self.ranked = sorted(reversed(self.untried), key=self.priors_or_even().__getitem__)
+            self.ranked = sorted(self.untried[::-1], key=self.priors_or_even().__getitem__)
         return self.ranked[-1]
 
     def take_in(self, i: int, value: float) -> None:
