@@ -21,7 +21,7 @@ class MCTSNode(Node):
         total, simulations: over all simulations through the state, the one that valued it included.
         untried: the actions without a simulation; the last is tried next.
         worst: the value of untried actions.
-        ranked: the untried actions by their priors, the likeliest last; None where nobody has asked.
+        ranked: the untried actions by their priors, the likeliest first; None where nobody has asked.
         priors: of the actions, as the state's evaluation has them, if at all.
         leaf_priors: the priors of the leaves that the actions lead to, by index, until they enter the tree.
         noise: what the search has drawn for the actions, while the node is the root and the search wants noise.
@@ -75,8 +75,8 @@ class MCTSNode(Node):
     def likeliest(self) -> int:
         """The untried action of the greatest prior, of equal ones the first of `untried`; there must be one."""
         if self.ranked is None:
-            self.ranked = sorted(self.untried[::-1], key=self.priors_or_even().__getitem__)
-        return self.ranked[-1]
+            self.ranked = sorted(self.untried, key=self.priors_or_even().__getitem__, reverse=True)
+        return self.ranked[0]
 
     def take_in(self, i: int, value: float) -> None:
         """A simulation through the i-th action has found `value`."""
