@@ -133,10 +133,16 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
 def _go_on_with(folder: str | Path, config: TrainingConfig) -> str:
     """The command that goes on with a run of these settings, whose code and programs have to be allowed again."""
     from agents import parse_word
+    from athenan_spiel.errors import AthenanError
 
     code = f" --allow-code {quoted(config.outcome)}" if ":" in config.outcome else ""
-    words = map(parse_word, config.evaluation.opponents if config.evaluation.asked else ())
-    programs = "".join(f" --allow-program {as_word(word.program)}" for word in words if word.program is not None)
+    programs = ""
+    for text in config.evaluation.opponents if config.evaluation.asked else ():
+        try:
+            program = parse_word(text).program
+        except AthenanError:  # such as a run that is gone by now
+            continue
+        programs += "" if program is None else f" --allow-program {as_word(program)}"
     return f"go on with: athenan resume {quoted(folder)}{code}{programs}"
 
 

@@ -11,6 +11,7 @@ cells at once tells of no cell (the side to move, a count) and is not looked at.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ PLIES = 3000
 """Plies of random play on which the layouts are tried."""
 MOST_BESIDE = 2
 """Actions beside the board at most."""
+MOST_CELLS = 64 * 64
+"""Of the board; on a larger one actions are not looked for."""
 LEAST_SEEN = 0.25
 """The share of all cells of which an action has to be played."""
 _SEED = 0
@@ -65,10 +68,10 @@ def find_action_planes(game: pyspiel.Game, encoder: Encoder) -> ActionPlanes | N
     numbered by their two cells, the first is theirs.
 
     Returns:
-        None where what is observed is no stack of boards, where no layout is right, or where several are of which
-        none is to be preferred.
+        None where what is observed is no stack of boards, or of boards of more than `MOST_CELLS`; where no layout is
+        right, or where several are of which none is to be preferred.
     """
-    if len(encoder.shape) != 3:
+    if len(encoder.shape) != 3 or math.prod(encoder.shape[1:]) > MOST_CELLS:
         return None
     margin = encoder.margin
     _, height, width = encoder.shape

@@ -95,8 +95,8 @@ class Symmetries:
             encoder: by which they were found.
 
         Returns:
-            [len(found), A]: the action, or -1 where it is not known, or is another one in another state: no policy
-            that gives such an action a share can be mirrored.
+            [len(found), A]: the action, or -1 where it is not known, or is another one in another state: the policy of
+            a state in which such an action is legal cannot be mirrored.
         """
         play = _mirror_play(game, encoder)
         planes = find_action_planes(game, encoder)

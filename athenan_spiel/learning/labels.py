@@ -137,6 +137,20 @@ class Labels:
         return Labels(values, weights, policies)
 
 
+def labels_at(parts: Sequence[Labels], rows: NDArray[np.integer[Any]]) -> Labels:
+    """Those of the states `rows` of all `parts` laid end to end, in the order of `rows`; others are not touched."""
+    firsts = np.cumsum([0, *map(len, parts)])
+    by_part = np.argsort(rows, kind="stable")
+    ascending = rows[by_part]
+    edges = np.searchsorted(ascending, firsts)
+    found = [
+        parts[i].take(ascending[edges[i] : edges[i + 1]] - firsts[i]) for i in np.flatnonzero(np.diff(edges)).tolist()
+    ]
+    places = np.empty(len(rows), np.int64)
+    places[by_part] = np.arange(len(rows))
+    return Labels.joined(found).take(places)
+
+
 def labels_to_arrays(parts: Sequence[Labels]) -> dict[str, NDArray[Any]]:
     """Lay the columns of all `parts` end to end; weights and policies only where there are any."""
     weights = [part.weights for part in parts]

@@ -31,9 +31,10 @@ def squared(values: torch.Tensor, targets: torch.Tensor, scale: torch.Tensor) ->
 
 
 def cross_entropy(values: torch.Tensor, targets: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """-z' log v' - (1 - z') log(1 - v'), [B], of v and z in [-1, 1]; no logarithm counts as less than -100."""
+    """-z' log v' - (1 - z') log(1 - v'), [B], of v and z in [-1, 1]; log 0 counts as that of the least float32, -87."""
     chances, wanted = (1 + values / scale) / 2, (1 + targets / scale) / 2
-    return torch.nn.functional.binary_cross_entropy(chances, wanted, reduction="none")
+    least = torch.finfo(torch.float32).tiny
+    return -wanted * chances.clamp_min(least).log() - (1 - wanted) * (1 - chances).clamp_min(least).log()
 
 
 VALUE_LOSSES: dict[ValueLossName, ValueLoss] = {"squared": squared, "cross_entropy": cross_entropy}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import signal
 import threading
 import time
@@ -17,8 +18,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ECHO_SECONDS = 1.0
 """SIGTERM and SIGHUP often come together or twice; what comes so soon after another signal is the same request."""
 
-FINALIZER_SECONDS = 0.01
-"""A signal that comes while an object is finalized is looked at again after so long."""
+AGAIN_SECONDS = 0.02
+"""What was raised in droppable work is raised again after so long, if that is not left by then."""
 
 
 class StopSignal(KeyboardInterrupt):
@@ -38,7 +39,8 @@ class StopRequests:
     4. A signal that was ignored stays so: `nohup` ignores SIGHUP, and a shell Ctrl-C in what it runs in the background.
        SIGTERM and SIGHUP stay the caller's where the caller has a handler for them.
     5. One inside another hears the signals alone, and tells the outer one which came.
-    6. What is raised while an object is finalized would be lost, so it is raised right after that.
+    6. What is raised in droppable work may be lost on the way, in a finalizer or in a generator that is let go of:
+       until the work is left it is raised again and again, and never in a `__del__`.
 
     Signals reach the main thread only; in another one `requested` follows `asked` alone.
 
@@ -54,7 +56,9 @@ class StopRequests:
         self._asked = asked or (lambda: False)
         self._heard_at = 0.0
         self._droppable = False
-        self._postponed: bool | None = None
+        self._resent: int | None = None
+        self._raised: queue.SimpleQueue[int | None] = queue.SimpleQueue()  # which may be put to in a signal's handler
+        self._resender: threading.Thread | None = None
         self._outer: StopRequests | None = None
         self._previous: dict[int, Any] = {}
 
@@ -87,31 +91,44 @@ class StopRequests:
                     self._outer, self.signal = outer, outer.signal
                 if isinstance(outer, StopRequests) or _may_be_replaced(number, handler):
                     self._previous[number] = signal.signal(number, self._on_signal)
+            if self._previous:
+                self._resender = threading.Thread(target=self._resend, name="stop requests", daemon=True)
+                self._resender.start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self._resender is not None:
+            self._raised.put(None)
+            self._resender.join()  # so that nothing is sent to the handlers that are put back
         for number, previous in self._previous.items():
             signal.signal(number, previous)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._postponed is not None:
-            heard, anywhere = True, self._postponed
-            self._postponed = None
-        else:
-            first, echo = self.signal is None, time.monotonic() - self._heard_at < ECHO_SECONDS
-            heard, anywhere = first or not echo, number == signal.SIGINT and not first
-            self._note(number)
-        if anywhere or (self._droppable and heard):
-            if not _is_finalizing(frame):
-                raise StopSignal
-            self._postponed = anywhere
-            timer = threading.Timer(FINALIZER_SECONDS, self._again, (number,))
-            timer.daemon = True
-            timer.start()
+        again, self._resent = self._resent == number, None
+        if again:
+            if self._droppable:
+                self._raise(number, frame)
+            return
+        first, echo = self.signal is None, time.monotonic() - self._heard_at < ECHO_SECONDS
+        self._note(number)
+        if number == signal.SIGINT and not first and not self._droppable:
+            raise StopSignal
+        if self._droppable and (first or not echo or number == signal.SIGINT):
+            self._raise(number, frame)
 
-    def _again(self, number: int) -> None:
-        if signal.getsignal(number) == self._on_signal:
-            signal.pthread_kill(threading.main_thread().ident or 0, number)
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        """Raise in droppable work, and have it looked at again whether that was left."""
+        self._raised.put(number)
+        if not _is_finalizing(frame):
+            raise StopSignal
+
+    def _resend(self) -> None:
+        """Send the signal of what was raised once more, if it was lost; in a thread of its own."""
+        while (number := self._raised.get()) is not None:
+            time.sleep(AGAIN_SECONDS)
+            if self._droppable and signal.getsignal(number) == self._on_signal:
+                self._resent = number
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     def _note(self, number: int) -> None:
         self.signal = number

@@ -24,8 +24,8 @@ CHECK_SECONDS = 120.0
 """How long the opponents may take to be loaded before a run begins: Java, or an engine's files."""
 Programs = Collection[str] | None
 """The commands of engines that may be begun; None: all, where the settings are the caller's own and of no file."""
-NO_PROGRAM = "none"
-"""Said as allowed where nothing is, so that it is known that something must be."""
+NO_PROGRAM = ""
+"""Said as allowed where nothing is, so that it is known that something must be: no command is empty."""
 PREFIX = "athenan eval: "
 """What its complaints begin with."""
 

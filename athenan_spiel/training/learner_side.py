@@ -297,6 +297,7 @@ class LearnerSide:
             self._random.set_states(checkpoint.header.generators)
         except (RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
             raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error
+        self._require_known_actions(checkpoint.replay.get("policy_actions"))
         self.replay = make_replay(self.config.replay, self._random.generators["replay"], checkpoint.replay)
         if foreign := self.replay.row_sizes() - {self.encoder.size}:
             raise CheckpointError(
@@ -306,6 +307,15 @@ class LearnerSide:
         self.counters = checkpoint.header.counters
         if self.proven is not None and checkpoint.resolved is not None:
             self.proven = ResolvedStates.from_arrays(checkpoint.resolved)
+
+    def _require_known_actions(self, actions: NDArray[Any] | None) -> None:
+        """Raise `CheckpointError` unless the network has a logit for each of the actions in a replay's policies."""
+        most = 0 if self.policy is None else self.policy.actions
+        if actions is not None and actions.size and not (actions.min() >= 0 and actions.max() < most):
+            raise CheckpointError(
+                f"the checkpoint does not fit this run: its replay has policies of actions up to {actions.max()}, and "
+                f"the network tells of {most}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -45,8 +45,8 @@ def load_agent(
     search: str | None = None,
     outcome: Given = None,
 ) -> Agent:
-    """A search over a checkpoint of a run, by default the newest; by default UBFM_s (Algorithms 12, 13), and over a
-    network that was trained with a policy the search of its training, without noise.
+    """A search over a checkpoint of a run, by default the newest; by default UBFM_s (Algorithms 12, 13), and where
+    the run's own search needs a policy that one, with its settings and without noise.
 
     A run may go on training meanwhile; the agent keeps the weights it was loaded with.
 
@@ -108,17 +108,23 @@ def load_agent(
 
 
 def _suited(search: SearchConfig, header: Header) -> SearchConfig:
-    """The settings of a search over the network of a run: ExIt's as in its training, but for c where a word says it.
+    """The settings of a search over the network of a run.
 
-    Values that are not learned yet do not count there.
+    One that needs a policy is as in the run's training, if that had the same, but for its noise and for a number that
+    a word says. Values that are not learned yet do not count in ExIt's.
     """
     config, counters = header.config, header.counters
-    if search.algorithm != "exit":
-        return search
-    if config.search.algorithm == "exit":
+    if search.algorithm == config.search.algorithm and search.algorithm in POLICY_ASKERS:
         said = search.exploration_constant
-        search = config.search if said is None else dataclasses.replace(config.search, exploration_constant=said)
-    if not config.self_play.has_values(fraction_done(config, counters.matches, counters.seconds)):
+        search = dataclasses.replace(
+            config.search,
+            root_noise=None,
+            dirichlet_alpha=None,
+            exploration_constant=config.search.exploration_constant if said is None else said,
+        )
+    if search.algorithm == "exit" and not config.self_play.has_values(
+        fraction_done(config, counters.matches, counters.seconds)
+    ):
         search = dataclasses.replace(search, value_weight=0.0)
     return search
 

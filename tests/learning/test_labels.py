@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.learning.labels import Labels, Policies, labels_from_arrays, labels_to_arrays
+from athenan_spiel.learning.labels import Labels, Policies, labels_at, labels_from_arrays, labels_to_arrays
 
 Plain = list[tuple[list[int], list[float]]]
 PLAIN: Plain = [([0, 2, 5], [0.5, 0.25, 0.25]), ([], []), ([1], [1.0]), ([3, 4], [0.0, 1.0])]
@@ -62,6 +62,16 @@ def test_parts_are_joined_with_the_usual_where_they_say_nothing() -> None:
     assert joined.nbytes == 7 * 4 + 7 * 4 + 7 * 4 + 4 * 4 + 4 * 4
     alone = Labels.joined([some(0, 2), some(2, 2)])
     assert (alone.weights, alone.policies) == (None, None)
+
+
+def test_rows_are_taken_out_of_all_parts_as_if_they_were_joined() -> None:
+    parts = [some(0, 3, policies=True), some(3, 1, weights=True), some(4, 5, policies=True, weights=True)]
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        rows = rng.integers(0, 9, 7)
+        rows[0] = 3  # of a part with weights
+        rows[1] = 0  # and of one with policies
+        assert same(labels_at(parts, rows), Labels.joined(parts).take(rows))
 
 
 @pytest.mark.parametrize("policies", [(False, False), (True, False), (True, True)])

@@ -34,7 +34,13 @@ def test_cross_entropy_is_exits() -> None:
     ]
     assert cross_entropy(values, results, ONE).tolist() == pytest.approx(expected)
     certain = cross_entropy(torch.tensor([1.0, -1.0, 1.0]), torch.tensor([1.0, -1.0, -1.0]), ONE).tolist()
-    assert certain == pytest.approx([0.0, 0.0, 100.0])
+    assert certain == pytest.approx([0.0, 0.0, -math.log(2.0**-126)])
+
+
+def test_what_is_not_a_number_stays_so() -> None:
+    """The learner sees by the loss that weights are of no use."""
+    for loss in VALUE_LOSSES.values():
+        assert torch.isnan(loss(torch.tensor([math.nan, 0.0]), torch.zeros(2), ONE))[0]
 
 
 def test_a_saturated_value_has_a_finite_gradient() -> None:

@@ -14,7 +14,9 @@ from training_runs import TIC_TAC_TOE, TINY, state_of
 
 import athenan_spiel as ath
 from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, TargetsConfig, TrainingConfig
-from athenan_spiel.errors import AgentError, ConfigError
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.encoding.action_planes import find_action_planes
+from athenan_spiel.errors import AgentError, CheckpointError, ConfigError
 from athenan_spiel.evaluators import Evaluation
 from athenan_spiel.learning import make_targets
 from athenan_spiel.learning.augmentation import Augmentation
@@ -23,7 +25,10 @@ from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.choice import safest
+from athenan_spiel.search.puct import PUCT
 from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training.checkpoints import read_checkpoint
+from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.loading import usual_search
 from athenan_spiel.training.model import make_model
 
@@ -63,7 +68,7 @@ def test_each_state_but_the_last_is_learned_with_the_shares_of_its_visits(method
     config = dataclasses.replace(ALPHAZERO, targets=TargetsConfig(method=method))  # type: ignore[arg-type]
     match = played(config)
     outcome = make_outcome("gain", TIC_TAC_TOE, 0)
-    encoder = ath.Encoder(TIC_TAC_TOE) if hasattr(ath, "Encoder") else make_model(TIC_TAC_TOE, config, outcome).encoder
+    encoder = Encoder(TIC_TAC_TOE)
     targets = make_targets(config.targets, encoder, outcome, policies=True).read(match)
     moves = match.states[:-1]
     assert len(targets) == len(moves)
@@ -191,3 +196,28 @@ def test_memory_of_the_head_counts(tmp_path: Path) -> None:
     huge = dataclasses.replace(ALPHAZERO, network=NetworkConfig(policy="dense", filters=64, policy_filters=100_000))
     with pytest.raises(ConfigError, match="this network needs"):
         train(pyspiel.load_game("chess"), huge, tmp_path / "huge")
+
+
+def test_policies_of_actions_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    run = train(TIC_TAC_TOE, dataclasses.replace(ALPHAZERO, matches=3), tmp_path / "az")
+    checkpoint = read_checkpoint(run.checkpoint)
+    for actions in (99, -1):
+        replay = {**checkpoint.replay, "policy_actions": np.full_like(checkpoint.replay["policy_actions"], actions)}
+        with pytest.raises(CheckpointError, match=r"actions up to|policy_actions"):
+            LearnerSide(TIC_TAC_TOE, ALPHAZERO, dataclasses.replace(checkpoint, replay=replay))
+
+
+def test_the_agent_has_the_settings_of_the_search_that_it_was_trained_with(tmp_path: Path) -> None:
+    config = dataclasses.replace(ALPHAZERO, matches=3)
+    config = dataclasses.replace(config, search=dataclasses.replace(config.search, exploration_constant=3.0))
+    run = train(TIC_TAC_TOE, config, tmp_path / "az")
+    for search, expected in ((None, 3.0), ("puct", 3.0), ("puct(0.5)", 0.5)):
+        made = load_agent(run.folder, search=search).search
+        assert isinstance(made, ath.AlphaZeroMCTS)
+        assert made.selection == PUCT(expected)
+        assert made.noise.share == 0, "an agent plays without noise"
+
+
+def test_a_game_of_any_size_is_looked_at_in_no_time() -> None:
+    huge = pyspiel.load_game("hex(num_cols=100,num_rows=100)")
+    assert find_action_planes(huge, Encoder(huge)) is None

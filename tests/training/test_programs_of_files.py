@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,28 @@ def test_a_tournament(trap: Trap, tmp_path: Path, capsys: Out) -> None:
 def test_stopped_runs_say_how_to_go_on(trap: Trap) -> None:
     told = _go_on_with("runs/x", evaluated(trap))
     assert told == f"go on with: athenan resume runs/x --allow-program {trap.command}"
+
+
+@pytest.mark.parametrize("option", ["--allow-program", "--allow-code", "--save", "-x", "--"])
+def test_no_word_of_a_file_is_an_option(trap: Trap, tmp_path: Path, option: str, capsys: Out) -> None:
+    """Opponents are words of a command that is begun: one with a dash could allow what another one names."""
+    word = f"gtp:{trap.command}"
+    with pytest.raises(ConfigError, match="none of which begins with a dash"):
+        ath.EvaluationConfig(every_matches=3, opponents=(word, option, trap.command))
+    text = settings_to_toml(GAME, evaluated(trap)).replace(f'"{word}@1s"', f'"{word}", "{option}", "{trap.command}"')
+    assert f'"{option}"' in text
+    (tmp_path / "c.toml").write_text(text)
+    assert "begins with a dash" in complaint(capsys, "train", GAME, "--config", "c.toml", "--folder", "run")
+    assert not trap.sprung
+
+
+def test_no_name_of_a_program_is_allowed_from_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trap = Trap(tmp_path)
+    Path(trap.command).rename(tmp_path / "none")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    for word in ("gtp:none", "gtp:"):
+        config = dataclasses.replace(TINY, evaluation=ath.EvaluationConfig(every_matches=3, opponents=(word,)))
+        with pytest.raises(AthenanError):
+            ath.train(GAME, config, "run", allow_programs=())
+    assert not trap.sprung

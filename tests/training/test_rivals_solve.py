@@ -78,11 +78,10 @@ def test_tic_tac_toe_is_not_lost_whatever_is_replied(name: str, tmp_path: Path) 
 
 
 @pytest.mark.slow("trains 1,200 matches")
-@rivals
-def test_connect_four_of_four_by_four_is_not_lost(name: str, tmp_path: Path) -> None:
+def test_connect_four_of_four_by_four_is_not_lost(tmp_path: Path) -> None:
     """Against a player who never makes a mistake, and against one who plays at random every other move."""
     game = pyspiel.load_game(CONNECT_FOUR_4)
-    agent, solver, rng = trained(CONNECT_FOUR_4, name, tmp_path / "run"), Solver(game), random.Random(0)
+    agent, solver, rng = trained(CONNECT_FOUR_4, "alphazero", tmp_path / "run"), Solver(game), random.Random(0)
     assert solver(game.new_initial_state()) == 0
     for match in range(60):
         state, colour, mistakes = game.new_initial_state(), match % 2, match // 2 % 2 / 2

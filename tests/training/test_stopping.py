@@ -9,7 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from athenan_spiel.cli.console import quoted
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.walk import Questions
-from athenan_spiel.system.stopping import FINALIZER_SECONDS, SIGNALS, StopRequests
+from athenan_spiel.system.stopping import AGAIN_SECONDS, SIGNALS, StopRequests
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Event, Listener, RoundFinished
 
@@ -115,7 +117,7 @@ def test_the_outer_one_learns_what_the_inner_one_heard() -> None:
 class Finalized:
     """What takes a while to go, as a network's call that is under way."""
 
-    seconds = 2.5 * FINALIZER_SECONDS
+    seconds = 2.5 * AGAIN_SECONDS
 
     def __del__(self) -> None:
         send(signal.SIGTERM)
@@ -135,6 +137,43 @@ def test_what_a_finalizer_would_lose_is_raised_after_it() -> None:
     assert Finalized.seconds < time.monotonic() - start < 5
 
 
+def _let_go() -> Iterator[None]:
+    try:
+        yield
+    finally:
+        send(signal.SIGTERM)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", ["a generator", "a weak reference's callback"])
+def test_what_is_lost_elsewhere_is_raised_again(kind: str) -> None:
+    def lost_and_more() -> None:
+        if kind == "a generator":
+            generator = _let_go()
+            next(generator)
+            del generator
+        else:
+            thing = threading.Event()
+            weakref.finalize(thing, send, signal.SIGTERM)
+            del thing
+        time.sleep(10)
+
+    start = time.monotonic()
+    with StopRequests() as stops, pytest.raises(KeyboardInterrupt), stops.droppable():
+        lost_and_more()
+    assert time.monotonic() - start < 5
+    assert stops.signal == signal.SIGTERM
+
+
+def test_nothing_comes_after_work_that_was_left() -> None:
+    with StopRequests() as stops:
+        with pytest.raises(KeyboardInterrupt), stops.droppable():
+            send(signal.SIGINT)
+        time.sleep(3 * AGAIN_SECONDS)
+    time.sleep(3 * AGAIN_SECONDS)
+    assert not any(thread.name == "stop requests" for thread in threading.enumerate())
+
+
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 def test_what_a_finalizer_would_lose_is_kept_where_work_must_not_be_dropped_any_more() -> None:
     with StopRequests() as stops:
@@ -142,7 +181,7 @@ def test_what_a_finalizer_would_lose_is_kept_where_work_must_not_be_dropped_any_
             last = Finalized()
             last.seconds = 0.0
             del last
-        time.sleep(5 * FINALIZER_SECONDS)
+        time.sleep(5 * AGAIN_SECONDS)
         assert stops.requested
 
 

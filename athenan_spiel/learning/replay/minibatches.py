@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding.compact import CompactRows, unpack_rows
-from athenan_spiel.learning.labels import Labels
+from athenan_spiel.learning.labels import Labels, labels_at
 from athenan_spiel.learning.targets import Targets
 
 WINDOW_BYTES = 16 * 2**20
@@ -42,7 +42,7 @@ def random_minibatches(
 
 def minibatches(memory: Sequence[Targets], rows: NDArray[np.int64], ends: NDArray[np.integer[Any]]) -> Iterator[Batch]:
     """The minibatches rows[0:ends[0]], rows[ends[0]:ends[1]], ... of `memory` laid end to end; at least one row."""
-    labels = Labels.joined([targets.labels for targets in memory]).take(rows)
+    labels = labels_at([targets.labels for targets in memory], rows)
     return _unpack([pack for targets in memory for pack in targets.rows], rows, labels, ends)
 
 
