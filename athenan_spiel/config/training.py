@@ -77,11 +77,14 @@ class EvaluationConfig(Settings):
             0 < len(self.opponents) <= MOST_OPPONENTS, "opponents", f"from 1 to {MOST_OPPONENTS} agents' words"
         )
         for i, word in enumerate(self.opponents):
-            if not 0 < len(word) <= LONGEST_WORD or word in self.opponents[:i] or word[0] == "-":
-                raise ConfigError.at(  # one that begins with a dash would be an option of `athenan eval`
+            if not 0 < len(word) <= LONGEST_WORD or word in self.opponents[:i]:
+                raise ConfigError.at(
                     "evaluation.opponents",
-                    f"must be different words of at most {LONGEST_WORD:,} characters, none of which begins with a "
-                    f"dash, got {shown(word)} among them",
+                    f"must be different words of at most {LONGEST_WORD:,} characters, got {shown(word)} among them",
+                )
+            if word.startswith("-"):  # an option of `athenan eval`, which is given them
+                raise ConfigError.at(
+                    "evaluation.opponents", f"must be words of which none begins with a dash, got {shown(word)}"
                 )
         given = [name for name in WORD_LIMITS if getattr(self, name) is not None]
         if len(given) != 1:

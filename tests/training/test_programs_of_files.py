@@ -147,7 +147,7 @@ def test_stopped_runs_say_how_to_go_on(trap: Trap) -> None:
 def test_no_word_of_a_file_is_an_option(trap: Trap, tmp_path: Path, option: str, capsys: Out) -> None:
     """Opponents are words of a command that is begun: one with a dash could allow what another one names."""
     word = f"gtp:{trap.command}"
-    with pytest.raises(ConfigError, match="none of which begins with a dash"):
+    with pytest.raises(ConfigError, match="none begins with a dash"):
         ath.EvaluationConfig(every_matches=3, opponents=(word, option, trap.command))
     text = settings_to_toml(GAME, evaluated(trap)).replace(f'"{word}@1s"', f'"{word}", "{option}", "{trap.command}"')
     assert f'"{option}"' in text
