@@ -62,13 +62,15 @@ ALPHAZERO = TrainingConfig(
     exploration=ExplorationConfig(distribution="visits", completed=False, plies=12),
     targets=TargetsConfig(method="terminal"),
     network=NetworkConfig(policy="auto"),
-    replay=ReplayConfig(matches=500, duplication=4.0),
-    learner=LearnerConfig(batch_size=256, l2=1e-5),
+    replay=ReplayConfig(method="plain", states=50_000, sampling=0.00256),
+    learner=LearnerConfig(batch_size=128, l2=1e-5),
     evaluation=EvaluationConfig(search="puct"),
 )
 """AlphaZero (Silver et al. 2018; *Minimax Strikes Back*, Section 2.3 and Algorithm 2) for minutes on two cores: MCTS by
 PUCT with noise at the root, moves drawn by their visits in the first plies, values learned from the end of the match
-and policies from the visits, and the trunk of `quick`."""
+and policies from the visits, and the trunk of `quick`. A match, which teaches some dozens of states, is followed by one
+minibatch of the last 50,000: stratified replay would learn one of each kept match at least, and so each state far more
+often than it says."""
 
 GUMBEL = dataclasses.replace(
     ALPHAZERO,
