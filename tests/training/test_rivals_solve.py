@@ -10,12 +10,13 @@ from pathlib import Path
 import pyspiel
 import pytest
 
+from athenan_spiel.config import ReplayConfig
 from athenan_spiel.games.transpositions import key_function
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import Budget
 from athenan_spiel.training import load_agent, preset, train
 
-MATCHES = 1200
+MATCHES = 600
 THOUGHT = Budget(iterations=200)
 CONNECT_FOUR_4 = "connect_four(rows=4,columns=4)"
 rivals = pytest.mark.parametrize("name", ["alphazero", "gumbel"])
@@ -30,7 +31,7 @@ def trained(spec: str, name: str, folder: Path) -> Agent:
         matches=MATCHES,
         matches_at_once=16,
         network=dataclasses.replace(rival.network, filters=16, neurons=32),
-        replay=dataclasses.replace(rival.replay, duplication=8.0),
+        replay=ReplayConfig(matches=500, duplication=8.0),
         learner=dataclasses.replace(rival.learner, batch_size=64, learning_rate=2e-3),
     )
     return load_agent(train(spec, config, folder).folder, budget=THOUGHT, seed=0)
@@ -56,7 +57,7 @@ class Solver:
         return self(state.child(action)) == self(state)
 
 
-@pytest.mark.slow("trains 1,200 matches")
+@pytest.mark.slow("trains 600 matches")
 @rivals
 def test_tic_tac_toe_is_not_lost_whatever_is_replied(name: str, tmp_path: Path) -> None:
     game = pyspiel.load_game("tic_tac_toe")
@@ -77,7 +78,7 @@ def test_tic_tac_toe_is_not_lost_whatever_is_replied(name: str, tmp_path: Path) 
                 stack.append(state.child(action))
 
 
-@pytest.mark.slow("trains 1,200 matches")
+@pytest.mark.slow("trains 600 matches")
 def test_connect_four_of_four_by_four_is_not_lost(tmp_path: Path) -> None:
     """Against a player who never makes a mistake, and against one who plays at random every other move."""
     game = pyspiel.load_game(CONNECT_FOUR_4)
