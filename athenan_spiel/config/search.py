@@ -16,7 +16,7 @@ SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel", "exit"]
 """All searches; what each name stands for is in `search.algorithms`."""
 PlayName = Literal["minimax", SearchName]
 """What matches between trained networks are played with."""
-DecisionName = Literal["best", "safest", "securest"]
+DecisionName = Literal["best", "safest", "securest", "search"]
 Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best", "visits", "search"]
 ExplorationSchedule = Literal["uniform", "annealed", "constant"]
 
@@ -44,6 +44,12 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """What each search takes beside its limits. What it does not take keeps its default, but for `completion`, which stands
 in one table for searches that prove and searches that do not."""
+POLICY_TELLERS = ("mcts", "puct", "gumbel", "exit")
+"""The searches that tell a policy to learn."""
+POLICY_ASKERS = ("puct", "gumbel", "exit")
+"""The searches that need one."""
+ROOT_NOISE = ("root_noise", "dirichlet_alpha")
+"""What is of training alone: where a trained network plays there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,13 @@ from typing import Any, ClassVar
 
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
 from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
-from athenan_spiel.config.search import MOST_AT_ONCE, ExplorationConfig, SearchConfig
+from athenan_spiel.config.search import (
+    MOST_AT_ONCE,
+    POLICY_ASKERS,
+    POLICY_TELLERS,
+    ExplorationConfig,
+    SearchConfig,
+)
 from athenan_spiel.config.self_play import SelfPlayConfig
 from athenan_spiel.config.settings import LONGEST, MOST_OPENING_PLIES, Settings
 from athenan_spiel.errors import ConfigError, shown
@@ -20,11 +26,6 @@ LONGEST_WORD = 1_000
 """Characters of an opponent's word."""
 WORD_LIMITS = {"seconds": "s", "iterations": "i", "evaluations": "e"}
 """The limits of a move, each with the letter that follows its number in a word."""
-
-POLICY_TELLERS = ("mcts", "puct", "gumbel", "exit")
-"""The searches that tell a policy to learn."""
-POLICY_ASKERS = ("puct", "gumbel", "exit")
-"""The searches that need one."""
 
 
 @dataclass(frozen=True, kw_only=True)

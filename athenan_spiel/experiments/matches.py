@@ -20,9 +20,9 @@ from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import allowed_kind, outcome_from_parameters
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.series import Series, play_series
-from athenan_spiel.search import make_search
-from athenan_spiel.search.algorithms import DECISIONS, budget_of
-from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.search.algorithms import budget_of, decision_of, make_search
+from athenan_spiel.training.checkpoints import Header, read_header, read_weights
+from athenan_spiel.training.loading import suited_search
 from athenan_spiel.training.model import Model, make_model
 
 NETWORKS_KEPT = 64
@@ -127,12 +127,12 @@ def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] 
     Args:
         code: outcomes "module:name" that the network's file may name.
     """
-    model = _model(network, code)
+    header, model = _model(network, code)
     return Agent(
         model.game,
-        make_search(model.game, play.search(), model.outcome),
+        make_search(model.game, suited_search(play.search(), header), model.outcome),
         model.evaluator,
-        decision=DECISIONS[play.decision],
+        decision=decision_of(play.algorithm, play.decision),
         budget=budget_of(play.search()),
         rng=random.Random(seed),
     )
@@ -156,9 +156,9 @@ def loaded_game(spec: str) -> pyspiel.Game:
 
 
 @functools.lru_cache(maxsize=NETWORKS_KEPT)
-def _model(path: Path, code: tuple[str, ...]) -> Model:
-    """A network ready to be asked; what lies at `path` never changes."""
+def _model(path: Path, code: tuple[str, ...]) -> tuple[Header, Model]:
+    """A network ready to be asked, and what is known of it; what lies at `path` never changes."""
     header, weights = read_header(path), read_weights(path)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome, allowed_kind(header.config.outcome, code))
     engine = dataclasses.replace(header.config.engine, threads=1)
-    return make_model(loaded_game(header.game), header.config, outcome, weights, engine=engine)
+    return header, make_model(loaded_game(header.game), header.config, outcome, weights, engine=engine)

@@ -62,15 +62,19 @@ class ProtocolConfig(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class PlayConfig(Settings):
-    """How a trained network plays the matches that measure it."""
+    """How a trained network plays the matches that measure it.
+
+    What PUCT, Gumbel and ExIt are not told here is as in the network's training, if that had the same search.
+    """
 
     table: ClassVar[str] = "play."
 
     algorithm: PlayName = "minimax"
     """`minimax` is of depth 1 and needs no limit (the article, Section 3.3); the others are those of training."""
     decision: DecisionName = "best"
-    """Which action is played: of best value (Algorithm 11), most often selected (Algorithm 13, that of UBFM_s), or
-    that but rather secure a draw (Remark 16)."""
+    """Which action is played: of best value (Algorithm 11), most often selected (Algorithm 13, that of UBFM_s), that
+    but rather secure a draw (Remark 16), or what an agent's word plays after such a `search`, as Gumbel has a decision
+    of its own."""
     completion: bool = True
     """Prove states (Section 5). Depth-1 minimax and MCTS do without."""
     seconds: float | None = None
@@ -86,13 +90,19 @@ class PlayConfig(Settings):
     depth: int | None = None
     """The greatest depth, for alpha-beta alone."""
     exploration_constant: float | None = None
-    """c of UCT, for MCTS, and for UBFM where it is to explore."""
+    """c of UCT, for MCTS and ExIt, and for UBFM where it is to explore; c_init of PUCT."""
     first_play_urgency: bool = False
     """For MCTS and ExIt alone."""
     rollouts: bool = False
     """For MCTS alone."""
     virtual_loss_batch: int | None = None
     """For MCTS, PUCT, Gumbel and ExIt alone."""
+    considered_actions: int | None = None
+    """For Gumbel alone."""
+    prior_weight: float | None = None
+    """w_a, for ExIt alone."""
+    value_weight: float | None = None
+    """w_v, for ExIt alone."""
 
     def check(self) -> None:
         """Depth-1 minimax has no limit and the others have one; the rest as for training's search."""

@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.engines import half_of_the_cores, torch_threads
 from athenan_spiel.errors import CheckpointError, LearningError, shown
-from athenan_spiel.learning import losses
-from athenan_spiel.learning.losses import VALUE_LOSSES
+from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -148,12 +147,11 @@ class Learner:
             answers = network(observations.to(self._device)).float()
         values, logits = (answers, None) if answers.ndim == 1 else (answers[:, 0], answers[:, 1:])
         value_loss = self._mean(self._value_loss(values, targets, network.scale), labels.weights)
-        policy_loss = None
+        of_policies = None
         parts = [value_loss] if with_values else []
         if labels.policies is not None and logits is not None and labels.policies.learned:
-            errors = losses.policy_loss(logits, labels.policies)
-            policy_loss = errors.sum() / labels.policies.learned
-            parts.append(self._config.policy_weight * policy_loss)
+            of_policies = policy_loss(logits, labels.policies).sum() / labels.policies.learned
+            parts.append(self._config.policy_weight * of_policies)
         if parts:
             self._optimizer.zero_grad(set_to_none=True)
             sum(parts[1:], parts[0]).backward()  # type: ignore[no-untyped-call]
@@ -161,7 +159,7 @@ class Learner:
                 for weights in network.of_values():
                     weights.grad = None  # so that L2 leaves them as they are
             self._optimizer.step()
-        return value_loss.detach(), None if policy_loss is None else policy_loss.detach()
+        return value_loss.detach(), None if of_policies is None else of_policies.detach()
 
     def _mean(self, errors: torch.Tensor, weights: NDArray[np.float32] | None) -> torch.Tensor:
         """Mean, or Σ w · error / Σ w, of the errors [B] of a minibatch."""

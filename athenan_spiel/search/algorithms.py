@@ -28,7 +28,7 @@ from typing import Any
 import pyspiel
 
 from athenan_spiel.config import SearchConfig
-from athenan_spiel.config.search import DEEPEST, LARGEST_FACTOR, LIMITS, OWN_SETTINGS
+from athenan_spiel.config.search import DEEPEST, LARGEST_FACTOR, LIMITS, OWN_SETTINGS, DecisionName, PlayName
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
@@ -46,7 +46,7 @@ DEFAULT = "ubfm_s"
 """The word of who says nothing."""
 
 DECISIONS: Mapping[str, Decision] = MappingProxyType({"best": best, "safest": safest, "securest": securest})
-"""The decisions by the names of `config.search.DecisionName`."""
+"""The decisions by the names of `config.search.DecisionName`; `search` is that of the `Algorithm`."""
 
 ARGUMENTS: Mapping[str, str] = MappingProxyType({"longest_descent": "longest", "resolved_hours": "known"})
 """What searches call those settings that they call otherwise."""
@@ -175,6 +175,11 @@ def _with_number(name: str, number: Number, digits: str, text: str) -> SearchCon
         return SearchConfig(**{**ALGORITHMS[name].settings, number.setting: value})
     except ConfigError:
         raise AgentError(problem) from None
+
+
+def decision_of(algorithm: PlayName, name: DecisionName) -> Decision:
+    """The decision of this name after a search of that one."""
+    return ALGORITHMS[algorithm].decision if name == "search" else DECISIONS[name]
 
 
 def budget_of(config: SearchConfig) -> Budget:

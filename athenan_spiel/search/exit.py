@@ -62,8 +62,7 @@ class ExItUCT:
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
         """As `Selection`."""
         priors = node.priors_or_even()
-        untried = [i for i in reversed(node.untried) if i not in losses]
-        first = max(untried, key=priors.__getitem__) if untried else None
+        first = node.likeliest(losses)
         if first is not None and not self.first_play_urgency:
             return first
         sign, values = node.kind.won / scale, 1 + self.value_weight

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import Self, cast
 
 import pyspiel
@@ -72,11 +72,18 @@ class MCTSNode(Node):
         """The priors; where there are none, the same for all actions."""
         return self.priors or [1 / len(self.actions)] * len(self.actions)
 
-    def likeliest(self) -> int:
-        """The untried action of the greatest prior, of equal ones the first of `untried`; there must be one."""
+    def likeliest(self, losses: Container[int] = (), priors: Sequence[float] | None = None) -> int | None:
+        """The untried action of the greatest prior, of equal ones the first of `untried`; None where there is none.
+
+        Args:
+            losses: actions that count as tried.
+            priors: in place of the node's own.
+        """
+        if priors is not None:
+            return max((i for i in self.untried if i not in losses), key=priors.__getitem__, default=None)
         if self.ranked is None:
             self.ranked = sorted(self.untried, key=self.priors_or_even().__getitem__, reverse=True)
-        return self.ranked[0]
+        return next((i for i in self.ranked if i not in losses), None)
 
     def take_in(self, i: int, value: float) -> None:
         """A simulation through the i-th action has found `value`."""

@@ -67,10 +67,8 @@ class PUCT:
         exploration = c * math.sqrt(simulations)
         sign = node.kind.won / scale
         best, candidates = -math.inf, []
-        untried = [i for i in node.untried if i not in losses] if losses else node.untried
-        if untried:
-            as_ranked = untried is node.untried and node.noise is None
-            first = node.likeliest() if as_ranked else max(untried, key=priors.__getitem__)
+        first = node.likeliest(losses, node.noise)
+        if first is not None:
             best, candidates = sign * node.own - self.reduction + exploration * priors[first], [first]
         for i, n in visits.items():
             score = sign * totals[i] / n + exploration * priors[i] / (1 + n)

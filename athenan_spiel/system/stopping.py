@@ -18,7 +18,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ECHO_SECONDS = 1.0
 """SIGTERM and SIGHUP often come together or twice; what comes so soon after another signal is the same request."""
 
-AGAIN_SECONDS = 0.02
+AGAIN_SECONDS = 0.1
 """What was raised in droppable work is raised again after so long, if that is not left by then."""
 
 
@@ -104,8 +104,8 @@ class StopRequests:
             signal.signal(number, previous)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        again, self._resent = self._resent == number, None
-        if again:
+        if self._resent == number:
+            self._resent = None
             if self._droppable:
                 self._raise(number, frame)
             return

@@ -25,7 +25,7 @@ import numpy as np
 import pyspiel
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.config.training import POLICY_TELLERS
+from athenan_spiel.config.search import POLICY_TELLERS
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game

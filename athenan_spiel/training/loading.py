@@ -13,7 +13,7 @@ import pyspiel
 
 from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.config import EngineConfig, SearchConfig, TrainingConfig
-from athenan_spiel.config.training import POLICY_ASKERS
+from athenan_spiel.config.search import OWN_SETTINGS, POLICY_ASKERS, ROOT_NOISE
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
@@ -86,7 +86,7 @@ def load_agent(
     word = parse_search(usual_search(header.config) if search is None else search)
     game = load_game(header.game)
     worth = _outcome(header, game, outcome)
-    made = make_search(game, _suited(word.config, header), worth)
+    made = make_search(game, suited_search(word.config, header), worth)
     if made.needs_priors and header.config.network.policy == "none":
         raise AgentError(
             f"the search {word.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
@@ -107,21 +107,20 @@ def load_agent(
     )
 
 
-def _suited(search: SearchConfig, header: Header) -> SearchConfig:
+def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
     """The settings of a search over the network of a run.
 
-    One that needs a policy is as in the run's training, if that had the same, but for its noise and for a number that
-    a word says. Values that are not learned yet do not count in ExIt's.
+    What one that needs a policy does not say is as in the run's training, if that had the same, but for its noise.
+    Values that are not learned yet do not count in ExIt's.
     """
     config, counters = header.config, header.counters
     if search.algorithm == config.search.algorithm and search.algorithm in POLICY_ASKERS:
-        said = search.exploration_constant
-        search = dataclasses.replace(
-            config.search,
-            root_noise=None,
-            dirichlet_alpha=None,
-            exploration_constant=config.search.exploration_constant if said is None else said,
-        )
+        unsaid = [
+            name
+            for name in OWN_SETTINGS[search.algorithm]
+            if name not in ROOT_NOISE and getattr(search, name) in (None, False)
+        ]
+        search = dataclasses.replace(search, **{name: getattr(config.search, name) for name in unsaid})
     if search.algorithm == "exit" and not config.self_play.has_values(
         fraction_done(config, counters.matches, counters.seconds)
     ):

@@ -22,6 +22,7 @@ from experiment_runs import MATCHES, TINY, TRAININGS, Recorder, rows, run_tiny, 
 
 import athenan_spiel
 from athenan_spiel.cli.main import main
+from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, SelfPlayConfig, TargetsConfig
 from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
 from athenan_spiel.experiments.folder import ExperimentFolder
@@ -31,10 +32,12 @@ from athenan_spiel.experiments.run import Paths, matchup_of, shared_cores
 from athenan_spiel.experiments.training import TrainingTask, stage_path
 from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.search.choice import best, safest, securest
+from athenan_spiel.search.exit import ExItMCTS, ExItUCT
+from athenan_spiel.search.gumbel import GumbelMCTS, gumbel_choice
 from athenan_spiel.search.uct import UCT
 from athenan_spiel.system.differences import differences
 from athenan_spiel.system.workers import do_tasks
-from athenan_spiel.training import load_agent
+from athenan_spiel.training import load_agent, train
 from athenan_spiel.training.checkpoints import read_header, read_weights
 
 Out = pytest.CaptureFixture[str]
@@ -87,6 +90,46 @@ def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(tiny_e
     start = [mcts.game.new_initial_state()]
     assert minimax.evaluator(start) != mcts.evaluator(start), "networks of two stages"
     assert mcts.evaluator(start) == load_agent(folder).evaluator(start)
+
+
+def test_a_player_with_a_policy_thinks_as_it_was_trained_where_the_variant_says_nothing(tmp_path: Path) -> None:
+    config = dataclasses.replace(
+        tiny_file().experiment.variants[0].training,
+        outcome="gain",
+        search=SearchConfig(
+            algorithm="exit", completion=False, iterations=2, prior_weight=3.0, first_play_urgency=True
+        ),
+        self_play=SelfPlayConfig(method="apprentice", values_after=0.5),
+        exploration=ExplorationConfig(distribution="visits", completed=False),
+        targets=TargetsConfig(method="terminal"),
+        network=NetworkConfig(architecture="mlp", layers=1, neurons=8, policy="auto"),
+    )
+    done = train("tic_tac_toe", config, tmp_path / "exit").checkpoint
+    play = PlayConfig(algorithm="exit", decision="search", iterations=5)
+    agent = player_of(done, play, 0)
+    assert isinstance(agent.search, ExItMCTS)
+    assert (agent.search.selection, agent.decision) == (ExItUCT(0.05, 3.0, 0.75, True), safest)
+    said = player_of(done, dataclasses.replace(play, prior_weight=7.0, value_weight=0.5), 0)
+    assert isinstance(said.search, ExItMCTS)
+    assert said.search.selection == ExItUCT(0.05, 7.0, 0.5, True)
+    early = player_of(train("tic_tac_toe", config, tmp_path / "early", stop=lambda: True).checkpoint, play, 0)
+    assert isinstance(early.search, ExItMCTS)
+    assert early.search.selection == ExItUCT(0.05, 3.0, 0.0, True), "values that are not learned yet do not count"
+
+
+def test_gumbel_plays_by_its_own_decision_and_without_noise(tmp_path: Path) -> None:
+    config = dataclasses.replace(
+        tiny_file().experiment.variants[0].training,
+        outcome="gain",
+        search=SearchConfig(algorithm="gumbel", completion=False, iterations=4, root_noise=1.0, considered_actions=3),
+        exploration=ExplorationConfig(distribution="search", completed=False),
+        targets=TargetsConfig(method="terminal"),
+        network=NetworkConfig(architecture="mlp", layers=1, neurons=8, policy="auto"),
+    )
+    done = train("tic_tac_toe", config, tmp_path / "gumbel").checkpoint
+    agent = player_of(done, PlayConfig(algorithm="gumbel", decision="search", iterations=5), 0)
+    assert isinstance(agent.search, GumbelMCTS)
+    assert (agent.search.considered_actions, agent.search.root_noise, agent.decision) == (3, 0.0, gumbel_choice)
 
 
 def test_every_pairing_is_played_with_both_colours_from_the_same_openings(tiny_experiment: Path) -> None:

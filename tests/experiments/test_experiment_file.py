@@ -417,7 +417,7 @@ def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: i
             "='ubfm' needs play.seconds, iterations, evaluations or network_seconds, ",
         ),
         ({"iterations": 3}, "play.iterations", "must be none, as 'minimax' looks one action ahead, got 3"),
-        ({"decision": "first"}, "play.decision", "must be one of 'best', 'safest', 'securest', got 'first'"),
+        ({"decision": "first"}, "play.decision", "must be one of 'best', 'safest', 'securest', 'search', got 'first'"),
     ],
 )
 def test_an_error_of_play_has_its_path_and_not_that_of_training(

@@ -16,13 +16,22 @@ from oracles.evaluators import constant, noise
 from training_runs import TINY
 
 from athenan_spiel.config import EvaluationConfig, SearchConfig, TargetsConfig, TrainingConfig
-from athenan_spiel.config.search import DEEPEST, OWN_SETTINGS, DecisionName, PlayName, ProverName, SearchName
-from athenan_spiel.config.training import POLICY_ASKERS, POLICY_TELLERS
+from athenan_spiel.config.search import (
+    DEEPEST,
+    OWN_SETTINGS,
+    POLICY_ASKERS,
+    POLICY_TELLERS,
+    ROOT_NOISE,
+    DecisionName,
+    PlayName,
+    ProverName,
+    SearchName,
+)
 from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
-from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, parse_search
+from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, decision_of, parse_search
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.exit import ExItMCTS, ExItUCT
 from athenan_spiel.search.gumbel import GumbelMCTS, GumbelSelection, gumbel_choice
@@ -255,11 +264,21 @@ def test_the_names_of_settings_are_those_of_the_registry() -> None:
     assert set(get_args(SearchName)) == set(OWN_SETTINGS)
     assert {*get_args(PlayName), "ubfm_s"} == set(ALGORITHMS)
     assert {"ubfm_s", *get_args(SearchName)} == set(WORDS)
-    assert set(get_args(DecisionName)) == set(DECISIONS)
+    assert set(get_args(DecisionName)) == {*DECISIONS, "search"}
     made = {name: make_search(TIC_TAC_TOE, SearchConfig(algorithm=name), Gain()) for name in get_args(SearchName)}
     assert set(POLICY_TELLERS) == {name for name, search in made.items() if search.tells_policy}
     assert set(POLICY_ASKERS) == {name for name, search in made.items() if search.needs_priors}
     assert set(get_args(ProverName)) == {name for name, own in OWN_SETTINGS.items() if "resolved_hours" in own}
+
+
+def test_what_is_of_training_alone_is_a_setting_of_searches() -> None:
+    assert set(ROOT_NOISE) <= {*OWN_SETTINGS["puct"], *OWN_SETTINGS["gumbel"]}
+
+
+def test_the_decision_of_a_search_is_that_of_its_word() -> None:
+    for name in get_args(PlayName):
+        assert decision_of(name, "search") is ALGORITHMS[name].decision
+        assert decision_of(name, "safest") is safest
 
 
 def test_a_search_has_one_class_by_whatever_name() -> None:

@@ -185,6 +185,17 @@ def test_what_a_finalizer_would_lose_is_kept_where_work_must_not_be_dropped_any_
         assert stops.requested
 
 
+def test_what_is_sent_again_is_known_though_another_signal_comes_before_it() -> None:
+    """Else the resent Ctrl-C would count as a second one, which breaks off what is being saved."""
+    with StopRequests() as stops:
+        send(signal.SIGTERM)
+        stops._resent = signal.SIGINT
+        send(signal.SIGHUP)
+        send(signal.SIGINT)  # raises nothing, as it was the resent one
+        with pytest.raises(KeyboardInterrupt):
+            send(signal.SIGINT)
+
+
 @pytest.mark.parametrize(("seconds", "heard"), [(math.inf, 1), (0.0, 2)])
 def test_what_comes_together_is_one_request(seconds: float, heard: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """`KeyboardInterrupt` may be lost, in a destructor say, so a later signal must be heard again."""
