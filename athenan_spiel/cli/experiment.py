@@ -45,6 +45,8 @@ class ExperimentArguments:
     processes: int | None = None
     """Trainings, and later matches, at once; by default one for each core. It changes how much a second of training
     is, so keep it over the whole of an experiment."""
+    games: tuple[str, ...] | None = None
+    """These of the file's games alone."""
     repetitions: int | None = None
     """In place of the file's: trainings of each variant at each game."""
     seed: int | None = None

@@ -101,7 +101,7 @@ class ExperimentFile(Tables):
                 ("protocol", "opponents"),
                 "protocol.opponents must be 'all' or 'repetition' without [fixed], got 'none'",
             )
-        return Experiment(
+        experiment = Experiment(
             name=name,
             games=games,
             repetitions=self.count_at(("repetitions",), 1, MOST_REPETITIONS),
@@ -110,6 +110,18 @@ class ExperimentFile(Tables):
             variants=tuple(read),
             fixed=fixed_pool(self, read, games) if "fixed" in self.table else None,
         )
+        return experiment if self.overrides.games is None else self._at(experiment, self.overrides.games)
+
+    def _at(self, experiment: Experiment, games: tuple[str, ...]) -> Experiment:
+        """The experiment at these of its games."""
+        for i, game in enumerate(games):
+            if game not in experiment.games or game in games[:i]:
+                hint = nearest(game, experiment.games) or f": expected some of {', '.join(experiment.games)}"
+                raise self.error(("games",), f"games must be different ones of the file, got {shown(game)}{hint}")
+        part = experiment.at(games)
+        if not games or (len(part.variants) < 2 and part.fixed is None):
+            raise self.error(("games",), f"games must leave something to compare, got {shown(games)}")
+        return part
 
     def _name(self) -> str:
         """The experiment's name, which is that of its folder, too."""

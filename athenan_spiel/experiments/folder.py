@@ -28,7 +28,7 @@ import athenan_spiel
 from athenan_spiel.errors import ExperimentError, shown
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan
-from athenan_spiel.experiments.settings import PlayConfig
+from athenan_spiel.experiments.settings import PlayConfig, ProtocolConfig
 from athenan_spiel.system.differences import differences, plain
 from athenan_spiel.system.files import (
     parse_json,
@@ -293,4 +293,7 @@ def _as_of_now(begun: Any) -> Any:
         for variant in begun["variants"]:
             variant["training"] = config_to_dict(config_from_dict(variant["training"]))
             variant["play"] = dataclasses.asdict(PlayConfig(**variant["play"]))
+        begun["protocol"] = dataclasses.asdict(ProtocolConfig(**begun["protocol"]))
+        if "fixed" in begun and begun["fixed"]["play"] is not None:
+            begun["fixed"]["play"] = dataclasses.asdict(PlayConfig(**begun["fixed"]["play"]))
     return begun

@@ -20,12 +20,14 @@ class Overrides:
     """Settings that take the place of the file's own; they are checked as if they stood there. None leaves the file's.
 
     Attributes:
+        games: these of the file's alone; each training is the one that it is in the whole.
         repetitions, seed: as outside of all tables.
         seconds, matches: how long each training lasts, whatever [training] and the variants say of it.
         stages, pairing_matches: as `stages` and `matches` of [protocol].
         fixed_matches: as `matches` of [fixed].
     """
 
+    games: tuple[str, ...] | None = None
     repetitions: int | None = None
     seed: int | None = None
     seconds: float | None = None
@@ -43,7 +45,7 @@ class Overrides:
         return {_PATHS[name] for name in self.given()}
 
     def applied(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        """`table`, the file's, with them in place of its own."""
+        """`table`, the file's, with them in place of its own, all but `games`, which are taken from what it says."""
         result = copy.deepcopy(dict(table))
         given = self.given()
         if any(name in given for name in LENGTH):
@@ -53,6 +55,8 @@ class Overrides:
                     for name in LENGTH:
                         part.pop(name, None)
         for name, value in given.items():
+            if name == "games":
+                continue
             *tables, key = _PATHS[name]
             part = result
             for step in tables:
@@ -66,6 +70,7 @@ class Overrides:
 
 
 _PATHS: Mapping[str, KeyPath] = {
+    "games": ("games",),
     "repetitions": ("repetitions",),
     "seed": ("seed",),
     "seconds": ("training", "seconds"),

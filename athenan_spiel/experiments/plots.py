@@ -77,15 +77,14 @@ def curves_figure(results: Results) -> Figure:
     panels = _panels(results)
     styles = _styles(results.experiment)
     figure, axes = _grid(len(panels), height=2.5)
-    stages = results.experiment.protocol.stages
-    scale, unit = _stage_unit(results.experiment)
+    x_of, unit = _stages(results.experiment)
     for axis, game in zip(axes, panels, strict=True):
         for name, style in styles.items():
             line = sorted((s for s in results.curves if (s.game, s.variant) == (game, name)), key=lambda s: s.stage)
-            x = [share.stage * scale for share in line]
-            _draw_curve(axis, x, line, style)
+            _draw_curve(axis, [x_of[share.stage - 1] for share in line], line, style)
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
-        axis.set(ylim=(0, 100), xlim=(0, stages * scale * 1.04))
+        axis.set(ylim=(0, 100))
+        _scale(axis, x_of, results.experiment)
         axis.set_title(_title(game), fontsize=9)
         axis.grid(color="0.92")
         axis.tick_params(labelbottom=True, labelsize=9)
@@ -106,19 +105,20 @@ def fixed_figure(results: Results) -> Figure:
     panels.sort(key=lambda panel: panel[1] != MEAN)  # stable: means first
     styles = {name: style for name, style in _styles(experiment).items() if name in {s.variant for s in results.fixed}}
     figure, axes = _grid(len(panels), height=2.7)
-    scale, unit = _stage_unit(experiment)
+    x_of, unit = _stages(experiment)
     is_curve = len({share.stage for share in results.fixed}) > 1
     for axis, (opponent, game) in zip(axes, panels, strict=True):
         for place, (name, style) in enumerate(styles.items(), 1):
             of_panel = [s for s in results.fixed if (s.opponent, s.game, s.variant) == (opponent, game, name)]
             line = sorted(of_panel, key=lambda share: share.stage)
             if is_curve:
-                _draw_curve(axis, [share.stage * scale for share in line], line, style)
+                _draw_curve(axis, [x_of[share.stage - 1] for share in line], line, style)
             for share in () if is_curve else line:
                 axis.errorbar(place, 100 * share.estimate, yerr=_reach(share), capsize=3, markersize=6, **style)
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
-        end = experiment.protocol.stages * scale * 1.04
-        axis.set(ylim=(-2, 102), xlim=(0, end if is_curve else len(styles) + 1))
+        axis.set(ylim=(-2, 102), xlim=(0, len(styles) + 1))
+        if is_curve:
+            _scale(axis, x_of, experiment)
         axis.set_title(f"{text_of(opponent)}\n{_title(game)}", fontsize=9)
         axis.grid(color="0.92")
         axis.tick_params(labelbottom=is_curve, labelsize=9)
@@ -185,17 +185,27 @@ def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
     }
 
 
-def _stage_unit(experiment: Experiment) -> tuple[float, str]:
-    """How much training a stage is, and in what."""
-    stages = experiment.protocol.stages
+def _stages(experiment: Experiment) -> tuple[list[float], str]:
+    """How much training lies behind at each stage, and in what that is told."""
+    shares = experiment.protocol.shares()
     limits = {(variant.training.seconds, variant.training.matches) for variant in experiment.variants}
     if len(limits) == 1:
         ((seconds, matches),) = limits
         if seconds is not None and matches is None:
-            return seconds / stages, "training time in seconds"
+            return [seconds * share for share in shares], "training time in seconds"
         if matches is not None and seconds is None:
-            return matches / stages, "training matches"
-    return 100 / stages, "share of the training in %"
+            return [matches * share for share in shares], "training matches"
+    return [100 * share for share in shares], "share of the training in %"
+
+
+def _scale(axis: Axes, x_of: Sequence[float], experiment: Experiment) -> None:
+    """Let the stages lie at equal distances from each other."""
+    if experiment.protocol.spacing == "doubling":
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(x_of, [f"{x:.3g}" for x in x_of])
+        axis.set(xlim=(x_of[0] / 1.15, x_of[-1] * 1.15))
+    else:
+        axis.set(xlim=(0, x_of[-1] * 1.04))
 
 
 def _height(shares: dict[tuple[str, str], Share], name: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.fixed_report import fixed_json, fixed_parts, fixed_tables
 from athenan_spiel.experiments.fixed_statistics import FixedShare
 from athenan_spiel.experiments.markdown import ends
+from athenan_spiel.experiments.reaching import Reached, reached, reaching_tables
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import (
     MEAN,
@@ -45,6 +47,7 @@ class Results:
         differences: of the best variant to the others.
         curves: points of each stage's networks, the last stage included.
         duels: (row, column) → the row's share against the column, mean over games.
+        reached: how soon a variant is as strong as another one is at the end.
         efforts: of the trainings.
         fixed: points against the opponents of [fixed], of each stage's networks.
         complete: whether all trainings and matches are done.
@@ -55,6 +58,7 @@ class Results:
     differences: list[Difference]
     curves: list[Share]
     duels: dict[tuple[str, str], float]
+    reached: list[Reached]
     efforts: list[Effort]
     fixed: list[FixedShare]
     complete: bool
@@ -69,6 +73,7 @@ class Results:
             differences=final_differences(points) if met else [],
             curves=curve_shares(points) if met else [],
             duels=head_to_head(points) if met else {},
+            reached=reached(points) if met else [],
             efforts=list(efforts),
             fixed=list(fixed),
             complete=complete,
@@ -92,6 +97,7 @@ class Results:
             ],
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
+            "reached": [_reached_json(one) for one in self.reached],
             "training": [vars(effort) for effort in self.efforts],
             **({"fixed": [fixed_json(share) for share in self.fixed]} if self.experiment.fixed is not None else {}),
         }
@@ -103,6 +109,7 @@ class Results:
             "final.csv": csv_text([_share_json(share) for share in self.final]),
             "curves.csv": csv_text([_share_json(share) for share in self.curves]),
             "head_to_head.csv": csv_text(self.to_json()["head_to_head"]),
+            "reached.csv": csv_text(self.to_json()["reached"]),
             "training.csv": csv_text(self.to_json()["training"]),
             **({"fixed.csv": csv_text(self.to_json()["fixed"])} if self.experiment.fixed is not None else {}),
         }
@@ -123,6 +130,9 @@ class Results:
             parts += fixed_parts(self.experiment, self.fixed)
         if self.duels:
             parts += ["## Head to head", _HEAD_TO_HEAD, self._duel_table()]
+        if self.reached and self.experiment.protocol.stages > 1:
+            told = _REACHED + (_REACHED_BETWEEN if self.experiment.repetitions > 1 else "")
+            parts += ["## When as strong as at the end", told, *reaching_tables(self.experiment, self.reached)]
         if self.efforts:
             parts += ["## What the trainings did", "Means over repetitions.", self._effort_table()]
         return "\n\n".join(part for part in parts if part) + "\n"
@@ -192,6 +202,13 @@ class Results:
 _HEAD_TO_HEAD = "The row's share of the points against the column, mean over the games that both take part in."
 
 
+_REACHED = (
+    "After this share of its training the row's networks have half of the points against the final networks of the "
+    "column, of their own repetition; ≤: at the first stage already; never: not even at the end."
+)
+_REACHED_BETWEEN = " In parentheses: the interval by the bootstrap over repetitions."
+
+
 def length_of(config: TrainingConfig) -> str:
     """How long a training lasts, in words."""
     limits = [f"{config.seconds:g} s"] if config.seconds is not None else []
@@ -259,3 +276,10 @@ def _share_json(share: Share) -> dict[str, Any]:
         "repetitions": share.repetitions,
         "matches": share.matches,
     }
+
+
+def _reached_json(one: Reached) -> dict[str, Any]:
+    """As JSON values; what is infinite or not there is None."""
+    numbers = {"share": one.share, "low": one.low, "high": one.high}
+    told = {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
+    return {"game": one.game, "variant": one.variant, "rival": one.rival, **told}

@@ -141,7 +141,8 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
 
 
 def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, programs: tuple[str, ...]) -> None:
-    stages = plan.experiment.protocol.stages
+    shares = plan.experiment.protocol.shares()
+    stages = len(shares)
     trainings = {folder.inside(training.folder): training for training in plan.trainings()}
     for training in trainings.values():
         for stage in range(1, stages + 1):
@@ -163,7 +164,7 @@ def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progr
     tasks = []
     for path in left:
         training = trainings[path]
-        tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), stages, programs))
+        tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), shares, programs))
     do_tasks(tasks, processes, on_report, on_finished)
 
 

@@ -18,8 +18,11 @@ from athenan_spiel.search.algorithms import ALGORITHMS
 
 Opponents = Literal["all", "repetition", "none"]
 Stages = Literal["all", "last"]
+Spacing = Literal["equal", "doubling"]
 
 MOST_STAGES = 1_000
+MOST_DOUBLINGS = 20
+"""Stages of which each is twice as far as the one before: the first is at a millionth, or more."""
 MOST_PAIRING_MATCHES = 10_000
 MOST_RESAMPLES = 1_000_000
 
@@ -31,7 +34,10 @@ class ProtocolConfig(Settings):
     table: ClassVar[str] = "protocol."
 
     stages: int = 4
-    """Networks saved of a training, at equal shares of its length, the last one at its end. The article: 48."""
+    """Networks saved of a training, the last one at its end. The article: 48."""
+    spacing: Spacing = "equal"
+    """When they are saved: at `equal` shares of its length (the article), or `doubling`, each at twice the share of the
+    one before, so of the first share there is much where a variant learns fast."""
     matches: int = 2
     """Matches between two networks, half with each colour. The article: 2."""
     opening_plies: int = 0
@@ -47,6 +53,8 @@ class ProtocolConfig(Settings):
     def check(self) -> None:
         """Both colours are played, no match is played twice, and no number is beyond use."""
         self.require_some(1, "stages", most=MOST_STAGES)
+        if self.spacing == "doubling":
+            self.require_at_most(MOST_DOUBLINGS, "stages")
         self.require_some(1, "resamples", most=MOST_RESAMPLES)
         self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
         self.require_at_most(MOST_PAIRING_MATCHES, "matches")
@@ -58,6 +66,12 @@ class ProtocolConfig(Settings):
                 "matches",
                 "2 where protocol.opening_plies is 0, as players without chance repeat their match",
             )
+
+    def shares(self) -> tuple[float, ...]:
+        """How much of a training lies behind at each stage, the last at 1."""
+        if self.spacing == "doubling":
+            return tuple(2.0 ** (stage - self.stages) for stage in range(1, self.stages + 1))
+        return tuple(stage / self.stages for stage in range(1, self.stages + 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,9 +227,27 @@ class Experiment:
         """Those that take part in `game`."""
         return [variant for variant in self.variants if game in variant.games]
 
+    def at(self, games: tuple[str, ...]) -> Experiment:
+        """The same at these of its games alone, without the variants and opponents that take part in none of them."""
+        variants = [dataclasses.replace(v, games=_common(v.games, games)) for v in self.variants]
+        left = tuple(variant for variant in variants if variant.games)
+        fixed = self.fixed
+        if fixed is not None:
+            names = tuple(variant.name for variant in left)
+            met = [
+                dataclasses.replace(o, games=_common(o.games, games), variants=_common(o.variants, names))
+                for o in fixed.opponents
+            ]
+            fixed = dataclasses.replace(fixed, opponents=tuple(o for o in met if o.games and o.variants))
+        return dataclasses.replace(self, games=games, variants=left, fixed=fixed)
+
     def to_json(self) -> dict[str, Any]:
         """As JSON values; equal if and only if the experiments are."""
         table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
         if self.fixed is None:
             del table["fixed"]  # as when there was no such thing
         return table
+
+
+def _common(names: tuple[str, ...], some: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in some)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -45,6 +45,7 @@ from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 STAGES = "stages"
+ROUNDING = 1e-9
 PATIENCE_SECONDS = 15.0
 """How long the process of an experiment that was killed is given to notice that, save and end."""
 
@@ -55,7 +56,7 @@ class TrainingTask:
 
     Attributes:
         folder: of the run.
-        stages: how many.
+        stages: how much of the training lies behind at each, from 0 to 1, growing; the last is 1.
         programs: engines that evaluations may begin.
     """
 
@@ -64,7 +65,7 @@ class TrainingTask:
     folder: Path
     game: str
     config: TrainingConfig
-    stages: int
+    stages: tuple[float, ...]
     programs: tuple[str, ...] = ()
 
     def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
@@ -84,7 +85,6 @@ class TrainingTask:
 
     def _run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
         listener = _StageKeeper(self.folder, self.config, self.stages, report)
-        milestones = [stage / self.stages for stage in range(1, self.stages)]
         game = load_game(self.game)
         _wait_until_free(self.folder)
         if (self.folder / CONFIG).exists():
@@ -97,7 +97,7 @@ class TrainingTask:
                 allow_programs=self.programs,
                 listeners=[listener],
                 stop=stop,
-                milestones=milestones,
+                milestones=self.stages[:-1],
             )
         else:
             run = train(
@@ -107,11 +107,11 @@ class TrainingTask:
                 allow_programs=self.programs,
                 listeners=[listener],
                 stop=stop,
-                milestones=milestones,
+                milestones=self.stages[:-1],
             )
         if run.reason == "stopped":
             return False
-        listener.keep(run.checkpoint, self.stages)
+        listener.keep(run.checkpoint, len(self.stages))
         _drop_what_is_no_longer_needed(self.folder)
         return True
 
@@ -176,7 +176,9 @@ def _wait_until_free(folder: Path) -> None:
 class _StageKeeper:
     """A listener that keeps of the first checkpoint of each stage what is needed to play."""
 
-    def __init__(self, folder: Path, config: TrainingConfig, stages: int, report: Callable[[float], None]) -> None:
+    def __init__(
+        self, folder: Path, config: TrainingConfig, stages: Sequence[float], report: Callable[[float], None]
+    ) -> None:
         self._folder = folder
         self._config = config
         self._stages = stages
@@ -197,7 +199,7 @@ class _StageKeeper:
     def _keep_passed(self, checkpoint: Path) -> None:
         counters = read_header(checkpoint).counters
         done = fraction_done(self._config, counters.matches, counters.seconds)
-        self.keep(checkpoint, min(self._stages - 1, int(done * self._stages + 1e-9)))
+        self.keep(checkpoint, sum(share <= done + ROUNDING for share in self._stages[:-1]))
 
     def keep(self, checkpoint: Path, last: int) -> None:
         """Let `checkpoint` be what it is of all stages until `last` that have none yet."""

@@ -29,6 +29,7 @@ from athenan_spiel.experiments.folder import ExperimentFolder
 from athenan_spiel.experiments.matches import player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import Paths, matchup_of, shared_cores
+from athenan_spiel.experiments.settings import ProtocolConfig, Spacing
 from athenan_spiel.experiments.training import TrainingTask, stage_path
 from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.search.choice import best, safest, securest
@@ -161,11 +162,14 @@ def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
     assert (matchup.play_a, matchup.play_b) == (PlayConfig(), play)
 
 
-def test_stages_are_equal_shares_of_a_training(tmp_path: Path) -> None:
-    training = Plan(tiny_file("matches = 4\nmatches_at_once", "matches = 8\nmatches_at_once").experiment).trainings()[0]
-    TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 4).run(print, lambda: False)
+@pytest.mark.parametrize(("spacing", "expected"), [("equal", [2, 4, 6, 8]), ("doubling", [1, 2, 4, 8])])
+def test_stages_are_shares_of_a_training(spacing: Spacing, expected: list[int], tmp_path: Path) -> None:
+    file = tiny_file("matches = 4\nmatches_at_once = 2", "matches = 8\nmatches_at_once = 1")
+    training = Plan(file.experiment).trainings()[0]
+    shares = ProtocolConfig(stages=4, spacing=spacing).shares()
+    TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), shares).run(print, lambda: False)
     stages = [read_header(stage_path(tmp_path / "run", stage)).counters.matches for stage in (1, 2, 3, 4)]
-    assert stages == [2, 4, 6, 8]
+    assert stages == expected
 
 
 def test_no_pairing_comes_twice_and_none_is_of_one_network() -> None:

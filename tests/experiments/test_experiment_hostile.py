@@ -153,7 +153,8 @@ def test_a_description_of_anything_is_one_line_of_error(copied: Path, text: str)
 def test_an_experiment_from_before_a_setting_was_there_goes_on(copied: Path) -> None:
     description = json.loads((copied / "experiment.json").read_text())
     for variant in description["experiment"]["variants"]:
-        del variant["training"]["keep"], variant["training"]["milestone_matches"]
+        del variant["training"]["keep"], variant["training"]["milestone_matches"], variant["play"]["prior_weight"]
+    del description["experiment"]["protocol"]["spacing"]
     (copied / "experiment.json").write_text(json.dumps(description))
     assert report(tiny_file(), copied).complete
     description["experiment"]["variants"][0]["training"]["keep"] = 3

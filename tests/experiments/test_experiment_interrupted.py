@@ -92,7 +92,7 @@ def test_an_interrupted_experiment_goes_on_where_it_was(tiny_experiment: Path, t
 def test_a_training_that_was_stopped_goes_on_to_the_same_network(tiny_experiment: Path, tmp_path: Path) -> None:
     plan = Plan(tiny_file().experiment)
     training = plan.trainings()[0]
-    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 2)
+    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), (0.5, 1.0))
     asked = iter([False] * 40)
     calls = 0
 
@@ -121,7 +121,7 @@ def test_a_stage_whose_copy_a_kill_prevented_is_copied_from_the_checkpoint(
         for file in stage_path(folder, stage).iterdir():
             file.unlink()
         stage_path(folder, stage).rmdir()
-    task = TrainingTask(folder, training.game, shared_cores(training.config, 1), 2)
+    task = TrainingTask(folder, training.game, shared_cores(training.config, 1), (0.5, 1.0))
     with pytest.raises(CheckpointError, match="keeps the network alone, as in a finished experiment"):
         task.run(lambda share: None, lambda: False)
     assert read_header(stage_path(folder, 1)).counters.matches == 4
@@ -131,7 +131,7 @@ def test_a_process_that_is_about_to_leave_a_training_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = Plan(tiny_file().experiment).trainings()[0]
-    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), 2)
+    task = TrainingTask(tmp_path / "run", training.game, shared_cores(training.config, 1), (0.5, 1.0))
     with RunFolder(tmp_path / "run").locked(), monkeypatch.context() as patience:
         patience.setattr("athenan_spiel.experiments.training.PATIENCE_SECONDS", 0.2)
         with pytest.raises(CheckpointError, match="another process is training"):

@@ -11,7 +11,7 @@ from experiment_runs import TINY, tiny_file
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.experiments import Overrides, read_experiment, report
+from athenan_spiel.experiments import ExperimentFile, Overrides, read_experiment, report
 from athenan_spiel.experiments.plan import Plan
 
 Out = pytest.CaptureFixture[str]
@@ -25,6 +25,26 @@ def test_they_take_the_place_of_the_files_own() -> None:
     assert (experiment.protocol.stages, experiment.protocol.matches) == (4, 2)
     assert [variant.training.matches for variant in experiment.variants] == [5, 5]
     assert tiny_file(overrides=Overrides()).experiment == tiny_file().experiment
+
+
+def test_some_of_the_files_games_have_the_trainings_of_the_whole() -> None:
+    other = "mnk(m=3,n=4,k=3)"
+    text = TINY.replace(
+        "[variants.descent]", f'[variants.alone]\ngames = ["{other}"]\nsearch.iterations = 3\n[variants.descent]'
+    )
+    text += '[fixed]\nopponents = ["mcts:2", {word = "random", variants = ["alone"]}]\n'
+    whole = ExperimentFile(text, "tiny.toml").experiment
+    part = ExperimentFile(text, "tiny.toml", Overrides(games=("tic_tac_toe",))).experiment
+    assert part.games == ("tic_tac_toe",)
+    assert [(variant.name, variant.games) for variant in part.variants] == [
+        ("descent", ("tic_tac_toe",)),
+        ("ubfm", ("tic_tac_toe",)),
+    ]
+    assert part.fixed is not None
+    assert [(o.word, o.games, o.variants) for o in part.fixed.opponents] == [
+        ("mcts:2", ("tic_tac_toe",), ("descent", "ubfm"))
+    ]
+    assert set(Plan(part).trainings()) < set(Plan(whole).trainings())
 
 
 def test_the_length_is_that_of_every_training_and_one_limit_drops_the_other(tmp_path: Path) -> None:
@@ -44,8 +64,6 @@ def test_they_are_where_the_file_has_no_such_table() -> None:
     head = (
         'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n[variants.a]\n[variants.b]\nsearch.algorithm = "ubfm"\n'
     )
-    from athenan_spiel.experiments import ExperimentFile
-
     experiment = ExperimentFile(head, "x.toml", Overrides(stages=2, matches=3)).experiment
     assert experiment.protocol.stages == 2
     assert [v.training.matches for v in experiment.variants] == [3, 3]
@@ -64,6 +82,15 @@ def test_they_are_where_the_file_has_no_such_table() -> None:
         ({"matches": 0}, "matches=0: training.matches must be "),
         ({"stages": 0}, "stages=0: protocol.stages must be at least 1, got 0"),
         ({"pairing_matches": 3}, "pairing_matches=3: protocol.matches must be even and at least 2, got 3"),
+        (
+            {"games": ("tic_tac",)},
+            "games=('tic_tac',): games must be different ones of the file, got 'tic_tac', did you",
+        ),
+        (
+            {"games": ("tic_tac_toe",) * 2},
+            "games=('tic_tac_toe', 'tic_tac_toe'): games must be different ones of the file",
+        ),
+        ({"games": ()}, "games=(): games must leave something to compare, got ()"),
         ({"seed": 3, "stages": 0}, "seed=3, stages=0: protocol.stages must be at least 1, got 0"),
     ],
 )

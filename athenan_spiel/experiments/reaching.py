@@ -1,0 +1,121 @@
+"""How soon a variant is as strong as another one is at the end: the measure of *Minimax Strikes Back* (2023).
+
+Each stage's networks meet the final ones of all variants, of the same repetition. A variant has reached another one
+when its networks of a stage have half of the points against the other's final ones, mean over repetitions. Between two
+stages the share of the training is interpolated, its logarithm linearly in the points.
+
+1. Where the first stage has half of the points, the moment was there or before: `share` is that of the first stage.
+2. Where no stage has, it is infinite.
+3. The curve may go down again; the first time counts.
+4. The interval is the percentile bootstrap's over repetitions, each with its networks on both sides; its ends may be
+   those of 1 and 2 as well. There is none where the resamples show no spread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from athenan_spiel.arena.bootstrap import draws
+from athenan_spiel.arena.tables import markdown_table
+from athenan_spiel.experiments.plan import Entrant, seed_of
+from athenan_spiel.experiments.settings import Experiment
+from athenan_spiel.experiments.statistics import Points
+
+ENOUGH = 0.5
+"""Of the points: as strong as the other."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """When a variant came to the strength that a rival's training ended with.
+
+    Attributes:
+        share: of the training; that of the first stage: then or before; infinite: never.
+        low, high: ends of its interval; NaN where there is none.
+    """
+
+    game: str
+    variant: str
+    rival: str
+    share: float
+    low: float
+    high: float
+
+
+def reached(points: Points) -> list[Reached]:
+    """For each game and each two variants at it when the one has reached the other; without those that have not met."""
+    experiment = points.plan.experiment
+    found = []
+    for game in experiment.games:
+        names = [variant.name for variant in experiment.variants_of(game)]
+        for variant in names:
+            for rival in names:
+                curves = _curves(points, game, variant, rival)
+                if variant != rival and not np.isnan(curves).any():
+                    found.append(_reached(experiment, game, variant, rival, curves))
+    return found
+
+
+def crossings(curves: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
+    """The share of the training at which each curve, [B, stages], first has half of the points: [B]."""
+    above = curves >= ENOUGH
+    first = above.argmax(axis=1)
+    rows, before = np.arange(len(curves)), np.maximum(first - 1, 0)
+    low, high = curves[rows, before], curves[rows, first]
+    logarithms = np.log(shares)
+    part = np.where(first > 0, (ENOUGH - low) / np.where(high > low, high - low, 1.0), 1.0)
+    moments = np.exp(logarithms[before] + part * (logarithms[first] - logarithms[before]))
+    there: NDArray[np.float64] = np.where(above.any(axis=1), moments, math.inf)
+    return there
+
+
+def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterator[str]:
+    """A table for each game: the row's variant has reached the column's final strength after this much of its time."""
+    shares = experiment.protocol.shares()
+    cells = {(one.game, one.variant, one.rival): _cell(one, shares[0]) for one in found}
+    for game in experiment.games:
+        names = [variant.name for variant in experiment.variants_of(game)]
+        rows = [[row, *(cells.get((game, row, column), "") for column in names)] for row in names]
+        if any(any(row[1:]) for row in rows):
+            yield markdown_table([f"`{game}`", *names], rows)
+
+
+def _curves(points: Points, game: str, variant: str, rival: str) -> NDArray[np.float64]:
+    """Points of the variant's networks against the rival's final ones, [repetitions, stages]; NaN: have not met."""
+    experiment = points.plan.experiment
+    stages = range(1, experiment.protocol.stages + 1)
+    return np.array(
+        [
+            [points.share(game, Entrant(variant, r, stage), Entrant(rival, r, stages[-1])) for stage in stages]
+            for r in range(1, experiment.repetitions + 1)
+        ]
+    )
+
+
+def _reached(experiment: Experiment, game: str, variant: str, rival: str, curves: NDArray[np.float64]) -> Reached:
+    protocol = experiment.protocol
+    rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", "reached", game, variant, rival))
+    weights = draws(rng, len(curves), protocol.resamples) / len(curves)
+    moments = crossings(weights @ curves, protocol.shares())
+    tail = (1 - protocol.confidence) / 2
+    resamples = np.sort(moments[1:])
+    low, high = (resamples[round(place * (len(resamples) - 1))] for place in (tail, 1 - tail))
+    if resamples[0] == resamples[-1]:
+        low = high = math.nan
+    return Reached(game, variant, rival, float(moments[0]), float(low), float(high))
+
+
+def _cell(one: Reached, first: float) -> str:
+    told = _told(one.share, first)
+    return told if math.isnan(one.low) else f"{told} ({_told(one.low, first)} to {_told(one.high, first)})"
+
+
+def _told(share: float, first: float) -> str:
+    if math.isinf(share):
+        return "never"
+    return f"{'≤ ' if share <= first else ''}{100 * share:.3g} %"

@@ -1,0 +1,112 @@
+"""How soon a variant is as strong as another one at its end, against hand calculations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from experiment_runs import TINY
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.experiments import ExperimentFile
+from athenan_spiel.experiments.plan import Plan
+from athenan_spiel.experiments.reaching import Reached, crossings, reached, reaching_tables
+from athenan_spiel.experiments.report import Results
+from athenan_spiel.experiments.settings import ProtocolConfig
+from athenan_spiel.experiments.statistics import Points
+
+GAME = "tic_tac_toe"
+SHARES = (0.25, 0.5, 1.0)
+
+
+def plan_of() -> Plan:
+    text = TINY.replace("stages = 2", 'stages = 3\nspacing = "doubling"').replace("resamples = 200", "resamples = 2000")
+    return Plan(ExperimentFile(text, "tiny.toml").experiment)
+
+
+def rows_of(variant: str, rival: str, curves: list[list[float]]) -> list[dict[str, Any]]:
+    """What each stage of the variant has scored against the rival's last one, repetition by repetition."""
+    return [
+        {
+            "game": GAME,
+            "variant_a": variant,
+            "repetition_a": repetition,
+            "stage_a": stage,
+            "variant_b": rival,
+            "repetition_b": repetition,
+            "stage_b": 3,
+            "points_a": points,
+        }
+        for repetition, curve in enumerate(curves, 1)
+        for stage, points in enumerate(curve, 1)
+    ]
+
+
+def test_stages_double_and_end_at_the_end() -> None:
+    assert ProtocolConfig(stages=3, spacing="doubling").shares() == SHARES
+    assert ProtocolConfig(stages=4).shares() == (0.25, 0.5, 0.75, 1.0)
+    with pytest.raises(ConfigError, match="stages must be at most 20, got 21"):
+        ProtocolConfig(stages=21, spacing="doubling")
+
+
+@pytest.mark.parametrize(
+    ("curve", "expected"),
+    [
+        ([0.25, 0.75, 1.0], math.sqrt(0.25 * 0.5)),
+        ([0.2, 0.3, 0.5], 1.0),
+        ([0.2, 0.4, 0.8], math.exp(0.75 * math.log(0.5))),
+        ([0.5, 0.1, 0.1], 0.25),
+        ([0.9, 0.9, 0.9], 0.25),
+        ([0.0, 0.5, 0.0], 0.5),
+        ([0.0, 0.4, 0.49], math.inf),
+        ([0.4, 0.6, 0.3], math.exp((math.log(0.25) + math.log(0.5)) / 2)),
+    ],
+)
+def test_the_first_time_with_half_of_the_points(curve: list[float], expected: float) -> None:
+    """Between 1/4 and 1/2 half way is sqrt(1/8); 0.4 to 0.8 passes a half after a quarter of the way from 1/2 to 1."""
+    assert crossings(np.array([curve]), SHARES)[0] == pytest.approx(expected)
+
+
+def test_it_is_of_the_mean_over_repetitions() -> None:
+    rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0], [0.5, 1.0, 1.0]]) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
+    ahead, behind = reached(Points(plan_of(), rows))
+    assert (ahead.game, ahead.variant, ahead.rival) == (GAME, "descent", "ubfm")
+    assert ahead.share == pytest.approx(math.sqrt(0.25 * 0.5))
+    assert (ahead.low, ahead.high) == pytest.approx((0.25, 0.5)), "of either repetition drawn twice"
+    assert (behind.variant, behind.share) == ("ubfm", math.inf)
+    assert math.isnan(behind.low), "without a spread there is no interval"
+
+
+def test_who_has_not_met_at_all_stages_is_left_out() -> None:
+    rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0], [0.5, 1.0, 1.0]])
+    assert [one.variant for one in reached(Points(plan_of(), rows[:-1]))] == []
+
+
+def test_the_table_says_when_at_the_latest_and_never() -> None:
+    nan = math.nan
+    found = [Reached(GAME, "descent", "ubfm", 0.25, 0.25, 0.354), Reached(GAME, "ubfm", "descent", math.inf, nan, nan)]
+    (table,) = reaching_tables(plan_of().experiment, found)
+    assert "| descent |  | ≤ 25 % (≤ 25 % to 35.4 %) |" in table
+    assert "| ubfm | never |  |" in table
+
+
+def test_the_report_has_it_as_a_table_and_for_programs() -> None:
+    rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
+    results = Results.of(Points(plan_of(), rows), [], complete=False)
+    assert "## When as strong as at the end" in results.markdown()
+    first, second = results.to_json()["reached"]
+    assert first == {"game": GAME, "variant": "descent", "rival": "ubfm", "share": 0.5, "low": None, "high": None}
+    assert second["share"] is None
+    assert results.files()["reached.csv"].splitlines()[0] == "game,variant,rival,share,low,high"
+
+
+def test_curves_of_doubling_stages_are_drawn_by_their_logarithm() -> None:
+    pytest.importorskip("matplotlib")
+    from athenan_spiel.experiments.plots import curves_figure
+
+    rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
+    axis = curves_figure(Results.of(Points(plan_of(), rows), [], complete=False)).axes[1]
+    assert axis.get_xscale() == "log"
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "2", "4"]
