@@ -84,7 +84,7 @@ def test_they_are_where_the_file_has_no_such_table() -> None:
         ({"pairing_matches": 3}, "pairing_matches=3: protocol.matches must be even and at least 2, got 3"),
         (
             {"games": ("tic_tac",)},
-            "games=('tic_tac',): games must be different ones of the file, got 'tic_tac', did you",
+            "games=('tic_tac',): games must be different ones of the file, got 'tic_tac': did you mean",
         ),
         (
             {"games": ("tic_tac_toe",) * 2},
