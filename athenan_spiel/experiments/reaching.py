@@ -1,10 +1,11 @@
 """How soon a variant is as strong as another one is at the end: the measure of *Minimax Strikes Back* (2023).
 
-Each stage's networks meet the final ones of all variants, of the same repetition. A variant has reached another one
-when its networks of a stage have half of the points against the other's final ones, mean over repetitions. Between two
-stages the share of the training is interpolated, its logarithm linearly in the points.
+Among networks: each stage's meet the final ones of all variants, of the same repetition. A variant has reached another
+one when its networks of a stage have half of the points against the other's final ones, mean over repetitions. Against
+an opponent of [fixed], which is the paper's way: when they have the points that the other's final ones have there.
+Between two stages the share of the training is interpolated, its logarithm linearly in the points.
 
-1. Where the first stage has half of the points, the moment was there or before: `share` is that of the first stage.
+1. Where the first stage has these points, the moment was there or before: `share` is that of the first stage.
 2. Where no stage has, it is infinite.
 3. The curve may go down again; the first time counts.
 4. The interval is the percentile bootstrap's over repetitions, each with its networks on both sides; its ends may be
@@ -13,8 +14,9 @@ stages the share of the training is interpolated, its logarithm linearly in the 
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +24,14 @@ from numpy.typing import NDArray
 
 from athenan_spiel.arena.bootstrap import draws
 from athenan_spiel.arena.tables import markdown_table
-from athenan_spiel.experiments.plan import Entrant, seed_of
+from athenan_spiel.experiments.folder import Row, fixed_pairing_of
+from athenan_spiel.experiments.plan import Entrant, FixedPairing, Plan, seed_of
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import Points
 
 ENOUGH = 0.5
 """Of the points: as strong as the other."""
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class Reached:
     """When a variant came to the strength that a rival's training ended with.
 
     Attributes:
+        opponent: of [fixed], against whom; empty: in matches between the two.
         share: of the training; that of the first stage: then or before; infinite: never.
         low, high: ends of its interval; NaN where there is none.
     """
@@ -42,6 +47,7 @@ class Reached:
     game: str
     variant: str
     rival: str
+    opponent: str
     share: float
     low: float
     high: float
@@ -57,32 +63,57 @@ def reached(points: Points) -> list[Reached]:
             for rival in names:
                 curves = _curves(points, game, variant, rival)
                 if variant != rival and not np.isnan(curves).any():
-                    found.append(_reached(experiment, game, variant, rival, curves))
+                    goals = np.full(len(curves), ENOUGH)
+                    found.append(_reached(experiment, (game, variant, rival, ""), curves, goals))
     return found
 
 
-def crossings(curves: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
-    """The share of the training at which each curve, [B, stages], first has half of the points: [B]."""
-    above = curves >= ENOUGH
+def reached_against_fixed(plan: Plan, rows: Iterable[Row]) -> list[Reached]:
+    """The same by points against the opponents of [fixed], where all stages have met them."""
+    experiment = plan.experiment
+    pool = experiment.fixed
+    if pool is None or pool.config.stages == "last":
+        return []
+    points: dict[FixedPairing, list[float]] = {}
+    for row in rows:
+        points.setdefault(fixed_pairing_of(row), []).append(row["points_a"])
+    found = []
+    for opponent in pool.opponents:
+        for game in opponent.games:
+            curves = {
+                name: _fixed_curves(experiment, points, game, name, opponent.name)
+                for name in opponent.variants
+                if game in plan.variant(name).games
+            }
+            whole = {name: curve for name, curve in curves.items() if not np.isnan(curve).any()}
+            for variant, rival in itertools.permutations(whole, 2):
+                who = game, variant, rival, opponent.name
+                found.append(_reached(experiment, who, whole[variant], whole[rival][:, -1]))
+    return found
+
+
+def crossings(curves: NDArray[np.float64], goals: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
+    """The share of the training at which each curve, [B, stages], first comes to its goal, [B]: [B]."""
+    goals = goals - ROUNDING
+    above = curves >= goals[:, np.newaxis]
     first = above.argmax(axis=1)
     rows, before = np.arange(len(curves)), np.maximum(first - 1, 0)
     low, high = curves[rows, before], curves[rows, first]
     logarithms = np.log(shares)
-    part = np.where(first > 0, (ENOUGH - low) / np.where(high > low, high - low, 1.0), 1.0)
+    part = np.where(first > 0, (goals - low) / np.where(high > low, high - low, 1.0), 1.0)
     moments = np.exp(logarithms[before] + part * (logarithms[first] - logarithms[before]))
     there: NDArray[np.float64] = np.where(above.any(axis=1), moments, math.inf)
     return there
 
 
 def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterator[str]:
-    """A table for each game: the row's variant has reached the column's final strength after this much of its time."""
+    """A table for each game and opponent: the row has the column's final strength after this much of its training."""
     shares = experiment.protocol.shares()
-    cells = {(one.game, one.variant, one.rival): _cell(one, shares[0]) for one in found}
-    for game in experiment.games:
+    cells = {(one.game, one.opponent, one.variant, one.rival): _cell(one, shares[0]) for one in found}
+    for game, opponent in dict.fromkeys((one.game, one.opponent) for one in found):
         names = [variant.name for variant in experiment.variants_of(game)]
-        rows = [[row, *(cells.get((game, row, column), "") for column in names)] for row in names]
-        if any(any(row[1:]) for row in rows):
-            yield markdown_table([f"`{game}`", *names], rows)
+        rows = [[row, *(cells.get((game, opponent, row, column), "") for column in names)] for row in names]
+        yield markdown_table([f"`{game}`" + (f", by points against {opponent}" if opponent else ""), *names], rows)
 
 
 def _curves(points: Points, game: str, variant: str, rival: str) -> NDArray[np.float64]:
@@ -97,22 +128,38 @@ def _curves(points: Points, game: str, variant: str, rival: str) -> NDArray[np.f
     )
 
 
-def _reached(experiment: Experiment, game: str, variant: str, rival: str, curves: NDArray[np.float64]) -> Reached:
+def _fixed_curves(
+    experiment: Experiment, points: Mapping[FixedPairing, Sequence[float]], game: str, variant: str, opponent: str
+) -> NDArray[np.float64]:
+    """As `_curves`, against an opponent of [fixed]."""
+    stages, repetitions = range(1, experiment.protocol.stages + 1), range(1, experiment.repetitions + 1)
+    met = [
+        [points.get(FixedPairing(game, Entrant(variant, r, stage), opponent), [math.nan]) for stage in stages]
+        for r in repetitions
+    ]
+    return np.array([[sum(cell) / len(cell) for cell in row] for row in met])
+
+
+def _reached(
+    experiment: Experiment, who: tuple[str, str, str, str], curves: NDArray[np.float64], goals: NDArray[np.float64]
+) -> Reached:
+    """When `who` (game, variant, rival, opponent) comes to the goals, [repetitions], mean over repetitions."""
     protocol = experiment.protocol
-    rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", "reached", game, variant, rival))
+    rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", "reached", *who))
     weights = draws(rng, len(curves), protocol.resamples) / len(curves)
-    moments = crossings(weights @ curves, protocol.shares())
+    moments = crossings(weights @ curves, weights @ goals, protocol.shares())
     tail = (1 - protocol.confidence) / 2
     resamples = np.sort(moments[1:])
     low, high = (resamples[round(place * (len(resamples) - 1))] for place in (tail, 1 - tail))
     if resamples[0] == resamples[-1]:
         low = high = math.nan
-    return Reached(game, variant, rival, float(moments[0]), float(low), float(high))
+    return Reached(*who, float(moments[0]), float(low), float(high))
 
 
 def _cell(one: Reached, first: float) -> str:
     told = _told(one.share, first)
-    return told if math.isnan(one.low) else f"{told} ({_told(one.low, first)} to {_told(one.high, first)})"
+    low, high = ("" if math.isnan(end) else _told(end, first) for end in (one.low, one.high))
+    return told if low == high else f"{told} ({low} to {high})"
 
 
 def _told(share: float, first: float) -> str:

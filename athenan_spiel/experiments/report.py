@@ -64,8 +64,19 @@ class Results:
     complete: bool
 
     @classmethod
-    def of(cls, points: Points, efforts: Sequence[Effort], complete: bool, fixed: Sequence[FixedShare] = ()) -> Results:
-        """What the points say."""
+    def of(
+        cls,
+        points: Points,
+        efforts: Sequence[Effort],
+        complete: bool,
+        fixed: Sequence[FixedShare] = (),
+        reached_fixed: Sequence[Reached] = (),
+    ) -> Results:
+        """What the points say.
+
+        Args:
+            fixed, reached_fixed: what was found of the opponents of [fixed].
+        """
         met = points.plan.experiment.protocol.opponents != "none"
         return cls(
             experiment=points.plan.experiment,
@@ -73,7 +84,7 @@ class Results:
             differences=final_differences(points) if met else [],
             curves=curve_shares(points) if met else [],
             duels=head_to_head(points) if met else {},
-            reached=reached(points) if met else [],
+            reached=[*(reached(points) if met else []), *reached_fixed],
             efforts=list(efforts),
             fixed=list(fixed),
             complete=complete,
@@ -204,7 +215,8 @@ _HEAD_TO_HEAD = "The row's share of the points against the column, mean over the
 
 _REACHED = (
     "After this share of its training the row's networks have half of the points against the final networks of the "
-    "column, of their own repetition; ≤: at the first stage already; never: not even at the end."
+    "column, of their own repetition, or as many points against a fixed opponent as those have; ≤: at the first stage "
+    "already; never: not even at the end."
 )
 _REACHED_BETWEEN = " In parentheses: the interval by the bootstrap over repetitions."
 
@@ -282,4 +294,4 @@ def _reached_json(one: Reached) -> dict[str, Any]:
     """As JSON values; what is infinite or not there is None."""
     numbers = {"share": one.share, "low": one.low, "high": one.high}
     told = {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
-    return {"game": one.game, "variant": one.variant, "rival": one.rival, **told}
+    return {"game": one.game, "variant": one.variant, "rival": one.rival, "opponent": one.opponent, **told}

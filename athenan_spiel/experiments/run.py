@@ -28,6 +28,7 @@ from athenan_spiel.experiments.folder import ExperimentFolder, Row, fixed_pairin
 from athenan_spiel.experiments.matches import MatchesTask, MatchUp
 from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan, Training
 from athenan_spiel.experiments.plots import plot_files
+from athenan_spiel.experiments.reaching import reached_against_fixed
 from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
@@ -134,7 +135,8 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     complete = len({pairing_of(row) for row in rows}) == plan.pairing_count()
     if (pool := plan.experiment.fixed) is not None:
         complete &= len(fixed) == plan.fixed_count() * pool.config.matches
-    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete, fixed_shares(plan, fixed))
+    found = fixed_shares(plan, fixed), reached_against_fixed(plan, fixed)
+    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete, *found)
     for name, content in (results.files() | plot_files(results)).items():
         folder.write(name, content)
     return results

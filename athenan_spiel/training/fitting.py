@@ -131,10 +131,11 @@ def fitted(config: TrainingConfig, measured: Measured, names: Collection[str] = 
         whole = max(measured.length / 2 * measured.branching, whole)
     a_move = max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
     weight = SLOWNESS if measured.slow else 1
-    cost = weight * measured.length * a_move / SHORT
+    searched = 1.0 if config.self_play.method == "apprentice" else measured.length  # of a match's states
+    cost = weight * searched * a_move / SHORT
     if cost <= 1 or search.seconds is not None:
         return config
-    room = SLOWNESS * PER_MATCH / weight / measured.length
+    room = SLOWNESS * PER_MATCH / weight / searched
     evaluations = max(LEAST, _rounded(room))
     evaluations = min(search.evaluations or evaluations, evaluations)
     at_once = max(FEWEST, 1 << int(math.log2(max(1.0, AT_ONCE / cost))))

@@ -12,7 +12,7 @@ from experiment_runs import TINY
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.experiments.plan import Plan
-from athenan_spiel.experiments.reaching import Reached, crossings, reached, reaching_tables
+from athenan_spiel.experiments.reaching import Reached, crossings, reached, reached_against_fixed, reaching_tables
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import ProtocolConfig
 from athenan_spiel.experiments.statistics import Points
@@ -66,7 +66,7 @@ def test_stages_double_and_end_at_the_end() -> None:
 )
 def test_the_first_time_with_half_of_the_points(curve: list[float], expected: float) -> None:
     """Between 1/4 and 1/2 half way is sqrt(1/8); 0.4 to 0.8 passes a half after a quarter of the way from 1/2 to 1."""
-    assert crossings(np.array([curve]), SHARES)[0] == pytest.approx(expected)
+    assert crossings(np.array([curve]), np.array([0.5]), SHARES)[0] == pytest.approx(expected)
 
 
 def test_it_is_of_the_mean_over_repetitions() -> None:
@@ -86,7 +86,8 @@ def test_who_has_not_met_at_all_stages_is_left_out() -> None:
 
 def test_the_table_says_when_at_the_latest_and_never() -> None:
     nan = math.nan
-    found = [Reached(GAME, "descent", "ubfm", 0.25, 0.25, 0.354), Reached(GAME, "ubfm", "descent", math.inf, nan, nan)]
+    ahead, behind = ("descent", "ubfm", ""), ("ubfm", "descent", "")
+    found = [Reached(GAME, *ahead, 0.25, 0.25, 0.354), Reached(GAME, *behind, math.inf, nan, nan)]
     (table,) = reaching_tables(plan_of().experiment, found)
     assert "| descent |  | ≤ 25 % (≤ 25 % to 35.4 %) |" in table
     assert "| ubfm | never |  |" in table
@@ -97,9 +98,10 @@ def test_the_report_has_it_as_a_table_and_for_programs() -> None:
     results = Results.of(Points(plan_of(), rows), [], complete=False)
     assert "## When as strong as at the end" in results.markdown()
     first, second = results.to_json()["reached"]
-    assert first == {"game": GAME, "variant": "descent", "rival": "ubfm", "share": 0.5, "low": None, "high": None}
+    none = {"low": None, "high": None}
+    assert first == {"game": GAME, "variant": "descent", "rival": "ubfm", "opponent": "", "share": 0.5} | none
     assert second["share"] is None
-    assert results.files()["reached.csv"].splitlines()[0] == "game,variant,rival,share,low,high"
+    assert results.files()["reached.csv"].splitlines()[0] == "game,variant,rival,opponent,share,low,high"
 
 
 def test_curves_of_doubling_stages_are_drawn_by_their_logarithm() -> None:
@@ -110,3 +112,29 @@ def test_curves_of_doubling_stages_are_drawn_by_their_logarithm() -> None:
     axis = curves_figure(Results.of(Points(plan_of(), rows), [], complete=False)).axes[1]
     assert axis.get_xscale() == "log"
     assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "2", "4"]
+
+
+def test_against_a_fixed_opponent_the_goal_is_what_the_rival_has_there_in_the_end() -> None:
+    text = TINY.replace("stages = 2", 'stages = 3\nspacing = "doubling"').replace("resamples = 200", "resamples = 500")
+    plan = Plan(ExperimentFile(text + '[fixed]\nopponents = ["mcts:2"]\nmatches = 2\n', "tiny.toml").experiment)
+    curves = {"descent": [[0.5, 0.5, 1.0], [0.0, 1.0, 1.0]], "ubfm": [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5]]}
+    rows = [
+        {
+            "game": GAME,
+            "variant_a": variant,
+            "repetition_a": repetition,
+            "stage_a": stage,
+            "opponent": "mcts:2",
+            "points_a": points,
+        }
+        for variant, of in curves.items()
+        for repetition, curve in enumerate(of, 1)
+        for stage, points in enumerate(curve, 1)
+    ]
+    ahead, behind = reached_against_fixed(plan, rows)
+    assert (ahead.game, ahead.variant, ahead.rival, ahead.opponent) == (GAME, "descent", "ubfm", "mcts:2")
+    assert ahead.share == pytest.approx(math.sqrt(0.25 * 0.5)), "from 0.25 to 0.75, the goal being a half"
+    assert (behind.variant, behind.share) == ("ubfm", math.inf)
+    assert reached_against_fixed(plan, rows[1:]) == [], "one has not met it at each stage"
+    (table,) = reaching_tables(plan.experiment, [ahead, behind])
+    assert table.startswith("| `tic_tac_toe`, by points against mcts:2 |")

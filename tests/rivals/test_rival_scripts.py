@@ -17,7 +17,14 @@ import pytest
 from clocks import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ("pgx_gumbel", "open_spiel_alphazero", "gtp_server", "connect_four_positions", "solved_share")
+SCRIPTS = (
+    "pgx_gumbel",
+    "open_spiel_alphazero",
+    "gtp_server",
+    "connect_four_positions",
+    "solved_share",
+    "learning_data",
+)
 
 
 def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -76,6 +83,7 @@ def test_the_readmes_commands_have_these_options() -> None:
         ("pgx_gumbel", "--minutes nan --folder x", "--minutes"),
         ("open_spiel_alphazero", "--simulations 0 --folder x", "--simulations"),
         ("open_spiel_alphazero", "conect_four --folder x", "expected a game of OpenSpiel, got 'conect_four'"),
+        ("learning_data", "nowhere", "expected the folder of an experiment with trainings, got 'nowhere'"),
         ("gtp_server", "--folder nowhere", "expected the folder of a rival"),
         ("gtp_server", "--folder {folder}", "expected one of pgx_gumbel"),
         ("connect_four_positions", "--count 0", "--count"),
@@ -186,3 +194,19 @@ def test_the_engine_does_not_move_when_the_match_has_ended() -> None:
     moves = [f"play {colour} {column}" for colour, column in zip("bwbwbwb", "ABABABA", strict=True)]
     said, _ = answers("connect_four", *moves, "genmove w")
     assert said[-1] == "? illegal move: that colour is not to move"
+
+
+def test_what_trainings_made_of_their_time_is_a_table(tmp_path: Path) -> None:
+    """Two variants: one match in 2 s, of 30 states to learn, and two matches in 4 s, of 5 states each."""
+    for variant, matches, seconds, states in (("Athénan", 1, 2.0, 30), ("AlphaZero", 2, 4.0, 5)):
+        folder = tmp_path / "trainings" / "hex" / variant / "1"
+        folder.mkdir(parents=True)
+        lines: list[dict[str, object]] = [{"event": "match_finished", "targets": states}] * matches
+        counted = {"states_learned": 8, "evaluations": 100, "network_calls": 20}
+        lines.append({"event": "round_finished", "matches": matches, "seconds": seconds, **counted})
+        (folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done = run("learning_data", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "| Athénan | 0.5 | 15.0 | 4.0 | 50.0 | 10.0 |" in done.stdout
+    assert "| AlphaZero | 0.5 | 2.5 | 2.0 | 25.0 | 5.0 |" in done.stdout
+    assert "| Athénan | 1.00 | 6.00 | 2.00 | 2.00 | 2.00 |" in done.stdout

@@ -15,7 +15,7 @@ from training_runs import TINY
 
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
-from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.config import SearchConfig, SelfPlayConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.outcomes import AdditiveDepth, Gain, MultiplicativeDepth, Sample, Score, sample_matches
 from athenan_spiel.search import UBFM, Descent
@@ -96,6 +96,13 @@ def test_a_search_by_time_stays_and_other_searches_have_no_descent() -> None:
     assert fitted(timed, XIANGQI) == timed
     ubfm = dataclasses.replace(QUICK, search=SearchConfig(algorithm="ubfm", iterations=2000))
     assert numbers(fitted(ubfm, XIANGQI)) == (2, 200, None, 20)
+
+
+def test_of_a_match_of_an_apprentice_one_state_is_searched() -> None:
+    exit_, seen = preset("exit"), Measured(length=300.0, branching=50.0, slow=True)
+    assert fitted(exit_, seen) == exit_
+    searched = dataclasses.replace(exit_, self_play=SelfPlayConfig())
+    assert fitted(searched, seen).matches_at_once < exit_.matches_at_once
 
 
 @pytest.mark.parametrize("name", FITTED[:4])
