@@ -119,7 +119,8 @@ class ExperimentFile(Tables):
                 hint = nearest(game, experiment.games) or f": expected some of {', '.join(experiment.games)}"
                 raise self.error(("games",), f"games must be different ones of the file, got {shown(game)}{hint}")
         part = experiment.at(games)
-        if not games or (len(part.variants) < 2 and part.fixed is None):
+        met = len(part.variants) > 1 and part.protocol.opponents != "none"
+        if not games or not (met or part.fixed is not None):
             raise self.error(("games",), f"games must leave something to compare, got {shown(games)}")
         return part
 

@@ -238,7 +238,8 @@ class Experiment:
                 dataclasses.replace(o, games=_common(o.games, games), variants=_common(o.variants, names))
                 for o in fixed.opponents
             ]
-            fixed = dataclasses.replace(fixed, opponents=tuple(o for o in met if o.games and o.variants))
+            opponents = tuple(o for o in met if o.games and o.variants)
+            fixed = dataclasses.replace(fixed, opponents=opponents) if opponents else None
         return dataclasses.replace(self, games=games, variants=left, fixed=fixed)
 
     def to_json(self) -> dict[str, Any]:

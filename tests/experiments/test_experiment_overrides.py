@@ -47,6 +47,17 @@ def test_some_of_the_files_games_have_the_trainings_of_the_whole() -> None:
     assert set(Plan(part).trainings()) < set(Plan(whole).trainings())
 
 
+def test_some_of_the_games_must_leave_something_to_play() -> None:
+    """The one opponent does not play the game that is left, and networks meet no others."""
+    pool = '[fixed]\nopponents = [{word = "random", games = ["mnk(m=3,n=4,k=3)"]}]\n'
+    text = TINY.replace("opening_plies = 1", 'opening_plies = 1\nopponents = "none"') + pool
+    assert ExperimentFile(text, "tiny.toml", Overrides(games=("mnk(m=3,n=4,k=3)",))).experiment.fixed is not None
+    with pytest.raises(ConfigError, match=r"games must leave something to compare, got \('tic_tac_toe',\)"):
+        ExperimentFile(text, "tiny.toml", Overrides(games=("tic_tac_toe",)))
+    among = text.replace('opponents = "none"\n', "")
+    assert ExperimentFile(among, "tiny.toml", Overrides(games=("tic_tac_toe",))).experiment.fixed is None
+
+
 def test_the_length_is_that_of_every_training_and_one_limit_drops_the_other(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(OTHER_LENGTHS)
