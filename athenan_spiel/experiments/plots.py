@@ -90,8 +90,7 @@ def curves_figure(results: Results) -> Figure:
         axis.tick_params(labelbottom=True, labelsize=9)
     _label(axes, unit, "points in %")
     figure.suptitle(f"{text_of(results.experiment.name)}: against the final networks of all variants", fontsize=11)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=9, frameon=False)
+    _legend(figure, *axes[0].get_legend_handles_labels())
     return figure
 
 
@@ -127,8 +126,17 @@ def fixed_figure(results: Results) -> Figure:
     drawn = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     labels = [style["label"] for style in styles.values() if style["label"] in drawn]
     handles = [drawn[label] for label in labels]
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=9, frameon=False)
+    _legend(figure, handles, labels)
     return figure
+
+
+def _legend(figure: Figure, handles: list[Any], labels: list[str]) -> None:
+    """Names below the panels, in as many columns as the figure is wide for."""
+    for columns in range(min(4, len(labels)), 0, -1):
+        legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _draw_curve(

@@ -296,6 +296,17 @@ def test_names_are_shown_as_they_are_in_plots() -> None:
     assert [text.get_text().strip() for text in legend.get_texts()] == ["descent", r"_\$\frac\$"]
 
 
+def test_the_names_below_a_plot_are_as_wide_as_it_at_most() -> None:
+    pytest.importorskip("matplotlib")
+    others = "".join(f"[variants.'a variant with a long name, {n}']\nlearner.learning_rate = 1e-{n}\n" for n in "3456")
+    plan = plan_of("[variants.ubfm]", f"{others}[variants.ubfm]", stages=2)
+    results = Results.of(Points(plan, [row(GAME, D1, U1, 0.75, n, 2) for n in (1, 2)]), [], complete=False)
+    figure = curves_figure(results)
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 6
+    assert legend.get_window_extent().width <= figure.bbox.width
+
+
 def test_no_style_of_the_current_folder_changes_a_plot() -> None:
     import matplotlib
 
