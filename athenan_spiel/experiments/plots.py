@@ -81,7 +81,8 @@ def curves_figure(results: Results) -> Figure:
     for axis, game in zip(axes, panels, strict=True):
         for name, style in styles.items():
             line = sorted((s for s in results.curves if (s.game, s.variant) == (game, name)), key=lambda s: s.stage)
-            _draw_curve(axis, [x_of[share.stage - 1] for share in line], line, style)
+            x = [x_of[-1] * moment for moment in results.moments.mean(game, name)]
+            _draw_curve(axis, [x[share.stage - 1] for share in line], line, style)
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(ylim=(0, 100))
         _scale(axis, x_of, results.experiment)
@@ -111,7 +112,8 @@ def fixed_figure(results: Results) -> Figure:
             of_panel = [s for s in results.fixed if (s.opponent, s.game, s.variant) == (opponent, game, name)]
             line = sorted(of_panel, key=lambda share: share.stage)
             if is_curve:
-                _draw_curve(axis, [x_of[share.stage - 1] for share in line], line, style)
+                x = [x_of[-1] * moment for moment in results.moments.mean(game, name)]
+                _draw_curve(axis, [x[share.stage - 1] for share in line], line, style)
             for share in () if is_curve else line:
                 axis.errorbar(place, 100 * share.estimate, yerr=_reach(share), capsize=3, markersize=6, **style)
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)

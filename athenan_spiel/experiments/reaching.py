@@ -3,7 +3,8 @@
 Among networks: each stage's meet the final ones of all variants, of the same repetition. A variant has reached another
 one when its networks of a stage have half of the points against the other's final ones, mean over repetitions. Against
 an opponent of [fixed], which is the paper's way: when they have the points that the other's final ones have there.
-Between two stages the share of the training is interpolated, its logarithm linearly in the points.
+Between two stages the share of the training is interpolated, its logarithm linearly in the points. It is that which
+really lay behind the networks, mean over repetitions (`Moments`).
 
 1. Where the first stage has these points, the moment was there or before: `share` is that of the first stage.
 2. Where no stage has, it is infinite.
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from athenan_spiel.arena.bootstrap import draws
 from athenan_spiel.arena.tables import markdown_table
 from athenan_spiel.experiments.folder import Row, fixed_pairing_of
+from athenan_spiel.experiments.moments import Moments
 from athenan_spiel.experiments.plan import Entrant, FixedPairing, Plan, seed_of
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import Points
@@ -42,6 +44,7 @@ class Reached:
         opponent: of [fixed], against whom; empty: in matches between the two.
         share: of the training; that of the first stage: then or before; infinite: never.
         low, high: ends of its interval; NaN where there is none.
+        first: the share of the first stage.
     """
 
     game: str
@@ -51,9 +54,10 @@ class Reached:
     share: float
     low: float
     high: float
+    first: float
 
 
-def reached(points: Points) -> list[Reached]:
+def reached(points: Points, moments: Moments) -> list[Reached]:
     """For each game and each two variants at it when the one has reached the other; without those that have not met."""
     experiment = points.plan.experiment
     found = []
@@ -64,11 +68,11 @@ def reached(points: Points) -> list[Reached]:
                 curves = _curves(points, game, variant, rival)
                 if variant != rival and not np.isnan(curves).any():
                     goals = np.full(len(curves), ENOUGH)
-                    found.append(_reached(experiment, (game, variant, rival, ""), curves, goals))
+                    found.append(_reached(experiment, moments, (game, variant, rival, ""), curves, goals))
     return found
 
 
-def reached_against_fixed(plan: Plan, rows: Iterable[Row]) -> list[Reached]:
+def reached_against_fixed(plan: Plan, rows: Iterable[Row], moments: Moments) -> list[Reached]:
     """The same by points against the opponents of [fixed], where all stages have met them."""
     experiment = plan.experiment
     pool = experiment.fixed
@@ -88,12 +92,23 @@ def reached_against_fixed(plan: Plan, rows: Iterable[Row]) -> list[Reached]:
             whole = {name: curve for name, curve in curves.items() if not np.isnan(curve).any()}
             for variant, rival in itertools.permutations(whole, 2):
                 who = game, variant, rival, opponent.name
-                found.append(_reached(experiment, who, whole[variant], whole[rival][:, -1]))
+                found.append(_reached(experiment, moments, who, whole[variant], whole[rival][:, -1]))
     return found
 
 
-def crossings(curves: NDArray[np.float64], goals: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
-    """The share of the training at which each curve, [B, stages], first comes to its goal, [B]: [B]."""
+def crossings(
+    curves: NDArray[np.float64], goals: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The share of the training at which each curve first comes to its goal.
+
+    Args:
+        curves: points, [B, stages].
+        goals: [B].
+        shares: of the training at each stage, [B, stages].
+
+    Returns:
+        [B]; infinite: never.
+    """
     goals = goals - ROUNDING
     above = curves >= goals[:, np.newaxis]
     first = above.argmax(axis=1)
@@ -101,15 +116,15 @@ def crossings(curves: NDArray[np.float64], goals: NDArray[np.float64], shares: S
     low, high = curves[rows, before], curves[rows, first]
     logarithms = np.log(shares)
     part = np.where(first > 0, (goals - low) / np.where(high > low, high - low, 1.0), 1.0)
-    moments = np.exp(logarithms[before] + part * (logarithms[first] - logarithms[before]))
+    start, end = logarithms[rows, before], logarithms[rows, first]
+    moments = np.exp(start + part * (end - start))
     there: NDArray[np.float64] = np.where(above.any(axis=1), moments, math.inf)
     return there
 
 
 def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterator[str]:
     """A table for each game and opponent: the row has the column's final strength after this much of its training."""
-    shares = experiment.protocol.shares()
-    cells = {(one.game, one.opponent, one.variant, one.rival): _cell(one, shares[0]) for one in found}
+    cells = {(one.game, one.opponent, one.variant, one.rival): _cell(one) for one in found}
     for game, opponent in dict.fromkeys((one.game, one.opponent) for one in found):
         names = [variant.name for variant in experiment.variants_of(game)]
         rows = [[row, *(cells.get((game, opponent, row, column), "") for column in names)] for row in names]
@@ -141,28 +156,33 @@ def _fixed_curves(
 
 
 def _reached(
-    experiment: Experiment, who: tuple[str, str, str, str], curves: NDArray[np.float64], goals: NDArray[np.float64]
+    experiment: Experiment,
+    moments: Moments,
+    who: tuple[str, str, str, str],
+    curves: NDArray[np.float64],
+    goals: NDArray[np.float64],
 ) -> Reached:
     """When `who` (game, variant, rival, opponent) comes to the goals, [repetitions], mean over repetitions."""
     protocol = experiment.protocol
+    shares = moments.of(*who[:2])
     rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", "reached", *who))
     weights = draws(rng, len(curves), protocol.resamples) / len(curves)
-    moments = crossings(weights @ curves, weights @ goals, protocol.shares())
+    found = crossings(weights @ curves, weights @ goals, weights @ shares)
     tail = (1 - protocol.confidence) / 2
-    resamples = np.sort(moments[1:])
+    resamples = np.sort(found[1:])
     low, high = (resamples[round(place * (len(resamples) - 1))] for place in (tail, 1 - tail))
     if resamples[0] == resamples[-1]:
         low = high = math.nan
-    return Reached(*who, float(moments[0]), float(low), float(high))
+    return Reached(*who, float(found[0]), float(low), float(high), float(shares[:, 0].mean()))
 
 
-def _cell(one: Reached, first: float) -> str:
-    told = _told(one.share, first)
-    low, high = ("" if math.isnan(end) else _told(end, first) for end in (one.low, one.high))
+def _cell(one: Reached) -> str:
+    told = _told(one.share, one.first)
+    low, high = ("" if math.isnan(end) else _told(end, one.first) for end in (one.low, one.high))
     return told if low == high else f"{told} ({low} to {high})"
 
 
 def _told(share: float, first: float) -> str:
     if math.isinf(share):
         return "never"
-    return f"{'≤ ' if share <= first else ''}{100 * share:.3g} %"
+    return f"{'≤ ' if share <= first + ROUNDING else ''}{100 * share:.3g} %"

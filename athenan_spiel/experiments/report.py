@@ -12,6 +12,7 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.fixed_report import fixed_json, fixed_parts, fixed_tables
 from athenan_spiel.experiments.fixed_statistics import FixedShare
 from athenan_spiel.experiments.markdown import ends
+from athenan_spiel.experiments.moments import Moments
 from athenan_spiel.experiments.reaching import Reached, reached, reaching_tables
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import (
@@ -48,6 +49,7 @@ class Results:
         curves: points of each stage's networks, the last stage included.
         duels: (row, column) → the row's share against the column, mean over games.
         reached: how soon a variant is as strong as another one is at the end.
+        moments: when the networks of each stage were saved.
         efforts: of the trainings.
         fixed: points against the opponents of [fixed], of each stage's networks.
         complete: whether all trainings and matches are done.
@@ -59,6 +61,7 @@ class Results:
     curves: list[Share]
     duels: dict[tuple[str, str], float]
     reached: list[Reached]
+    moments: Moments
     efforts: list[Effort]
     fixed: list[FixedShare]
     complete: bool
@@ -69,22 +72,26 @@ class Results:
         points: Points,
         efforts: Sequence[Effort],
         complete: bool,
+        moments: Moments | None = None,
         fixed: Sequence[FixedShare] = (),
         reached_fixed: Sequence[Reached] = (),
     ) -> Results:
         """What the points say.
 
         Args:
+            moments: when networks were saved; none: as it was planned.
             fixed, reached_fixed: what was found of the opponents of [fixed].
         """
         met = points.plan.experiment.protocol.opponents != "none"
+        moments = moments or Moments(points.plan)
         return cls(
             experiment=points.plan.experiment,
             final=final_shares(points) if met else [],
             differences=final_differences(points) if met else [],
             curves=curve_shares(points) if met else [],
             duels=head_to_head(points) if met else {},
-            reached=[*(reached(points) if met else []), *reached_fixed],
+            reached=[*(reached(points, moments) if met else []), *reached_fixed],
+            moments=moments,
             efforts=list(efforts),
             fixed=list(fixed),
             complete=complete,
@@ -109,6 +116,7 @@ class Results:
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
             "reached": [_reached_json(one) for one in self.reached],
+            "stages": [vars(moment) for moment in self.moments.all()],
             "training": [vars(effort) for effort in self.efforts],
             **({"fixed": [fixed_json(share) for share in self.fixed]} if self.experiment.fixed is not None else {}),
         }
@@ -121,6 +129,7 @@ class Results:
             "curves.csv": csv_text([_share_json(share) for share in self.curves]),
             "head_to_head.csv": csv_text(self.to_json()["head_to_head"]),
             "reached.csv": csv_text(self.to_json()["reached"]),
+            "stages.csv": csv_text(self.to_json()["stages"]),
             "training.csv": csv_text(self.to_json()["training"]),
             **({"fixed.csv": csv_text(self.to_json()["fixed"])} if self.experiment.fixed is not None else {}),
         }
@@ -216,7 +225,8 @@ _HEAD_TO_HEAD = "The row's share of the points against the column, mean over the
 _REACHED = (
     "After this share of its training the row's networks have half of the points against the final networks of the "
     "column, of their own repetition, or as many points against a fixed opponent as those have; ≤: at the first stage "
-    "already; never: not even at the end."
+    "already; never: not even at the end. A network of a stage is that after the first round which has come so far; "
+    "shares are those that really lay behind, mean over repetitions (stages.csv)."
 )
 _REACHED_BETWEEN = " In parentheses: the interval by the bootstrap over repetitions."
 

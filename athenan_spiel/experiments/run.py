@@ -26,6 +26,7 @@ from athenan_spiel.experiments.fixed_matches import FixedMatchesTask, FixedMatch
 from athenan_spiel.experiments.fixed_statistics import fixed_shares
 from athenan_spiel.experiments.folder import ExperimentFolder, Row, fixed_pairing_of, pairing_of
 from athenan_spiel.experiments.matches import MatchesTask, MatchUp
+from athenan_spiel.experiments.moments import Moments
 from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan, Training
 from athenan_spiel.experiments.plots import plot_files
 from athenan_spiel.experiments.reaching import reached_against_fixed
@@ -35,6 +36,7 @@ from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.workers import do_tasks
 from athenan_spiel.training.checkpoints import read_header
+from athenan_spiel.training.limits import fraction_done
 
 MOST_PROCESSES = 256
 """Or the cores there are, if they are more."""
@@ -135,8 +137,9 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     complete = len({pairing_of(row) for row in rows}) == plan.pairing_count()
     if (pool := plan.experiment.fixed) is not None:
         complete &= len(fixed) == plan.fixed_count() * pool.config.matches
-    found = fixed_shares(plan, fixed), reached_against_fixed(plan, fixed)
-    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete, *found)
+    moments = Moments(plan, _moments(plan, folder))
+    found = fixed_shares(plan, fixed), reached_against_fixed(plan, fixed, moments)
+    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete, moments, *found)
     for name, content in (results.files() | plot_files(results)).items():
         folder.write(name, content)
     return results
@@ -260,6 +263,19 @@ def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
         engine=dataclasses.replace(engine, threads=engine.threads or threads),
         warm_up=dataclasses.replace(warm_up, processes=warm_up.processes or share),
     )
+
+
+def _moments(plan: Plan, folder: ExperimentFolder) -> dict[tuple[str, str, int], list[float]]:
+    """Of finished trainings the share that lay behind at each stage, as `Moments` takes them."""
+    stages = plan.experiment.protocol.stages
+    found = {}
+    for training in plan.trainings():
+        path = folder.inside(training.folder)
+        if is_finished(path, stages):
+            counted = [read_header(stage_path(path, stage)).counters for stage in range(1, stages + 1)]
+            shares = [fraction_done(training.config, c.matches, c.seconds) for c in counted]
+            found[training.game, training.name, training.repetition] = shares
+    return found
 
 
 def _efforts(plan: Plan, folder: ExperimentFolder) -> Iterator[Effort]:

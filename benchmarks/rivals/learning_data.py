@@ -33,8 +33,11 @@ def main() -> None:
         print(_table({name: [f"{value:,.1f}" for value in row] for name, row in rates.items()}))
         if (rival := rates.get(arguments.rival)) is not None:
             print(f"\nas a multiple of {arguments.rival}\n")
-            ratios = {name: [f"{v / r:.2f}" for v, r in zip(row, rival, strict=True)] for name, row in rates.items()}
-            print(_table(ratios))
+            print(_table({name: list(map(_ratio, row, rival)) for name, row in rates.items()}))
+
+
+def _ratio(value: float, other: float) -> str:
+    return f"{value / other:.2f}" if other else ""
 
 
 def _rates(trainings: Path) -> dict[str, dict[str, list[float]]]:
@@ -52,8 +55,8 @@ def _means(variant: Path) -> list[float]:
 def _of_run(path: Path) -> Iterator[float]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     rounds = [line for line in lines if line["event"] == "round_finished"]
-    seconds = rounds[-1]["seconds"]
-    yield rounds[-1]["matches"] / seconds
+    seconds = (rounds or lines)[-1]["seconds"]  # of a training that learned nothing its last line says them
+    yield (rounds[-1]["matches"] if rounds else 0) / seconds
     yield sum(line["targets"] for line in lines if line["event"] == "match_finished") / seconds
     for name in ("states_learned", "evaluations", "network_calls"):
         yield sum(line[name] for line in rounds) / seconds

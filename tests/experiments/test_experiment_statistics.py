@@ -298,7 +298,7 @@ def test_names_are_shown_as_they_are_in_plots() -> None:
 
 def test_the_names_below_a_plot_are_as_wide_as_it_at_most() -> None:
     pytest.importorskip("matplotlib")
-    others = "".join(f"[variants.'a variant with a long name, {n}']\nlearner.learning_rate = 1e-{n}\n" for n in "3456")
+    others = "".join(f"[variants.'a variant with a long name, {n}']\nlearner.learning_rate = 1e-{n}\n" for n in "4567")
     plan = plan_of("[variants.ubfm]", f"{others}[variants.ubfm]", stages=2)
     results = Results.of(Points(plan, [row(GAME, D1, U1, 0.75, n, 2) for n in (1, 2)]), [], complete=False)
     figure = curves_figure(results)

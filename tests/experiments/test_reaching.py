@@ -11,6 +11,7 @@ from experiment_runs import TINY
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.experiments import ExperimentFile
+from athenan_spiel.experiments.moments import Moments
 from athenan_spiel.experiments.plan import Plan
 from athenan_spiel.experiments.reaching import Reached, crossings, reached, reached_against_fixed, reaching_tables
 from athenan_spiel.experiments.report import Results
@@ -66,12 +67,12 @@ def test_stages_double_and_end_at_the_end() -> None:
 )
 def test_the_first_time_with_half_of_the_points(curve: list[float], expected: float) -> None:
     """Between 1/4 and 1/2 half way is sqrt(1/8); 0.4 to 0.8 passes a half after a quarter of the way from 1/2 to 1."""
-    assert crossings(np.array([curve]), np.array([0.5]), SHARES)[0] == pytest.approx(expected)
+    assert crossings(np.array([curve]), np.array([0.5]), np.array([SHARES]))[0] == pytest.approx(expected)
 
 
 def test_it_is_of_the_mean_over_repetitions() -> None:
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0], [0.5, 1.0, 1.0]]) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
-    ahead, behind = reached(Points(plan_of(), rows))
+    ahead, behind = reached(Points(plan_of(), rows), Moments(plan_of()))
     assert (ahead.game, ahead.variant, ahead.rival) == (GAME, "descent", "ubfm")
     assert ahead.share == pytest.approx(math.sqrt(0.25 * 0.5))
     assert (ahead.low, ahead.high) == pytest.approx((0.25, 0.5)), "of either repetition drawn twice"
@@ -81,13 +82,13 @@ def test_it_is_of_the_mean_over_repetitions() -> None:
 
 def test_who_has_not_met_at_all_stages_is_left_out() -> None:
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0], [0.5, 1.0, 1.0]])
-    assert [one.variant for one in reached(Points(plan_of(), rows[:-1]))] == []
+    assert [one.variant for one in reached(Points(plan_of(), rows[:-1]), Moments(plan_of()))] == []
 
 
 def test_the_table_says_when_at_the_latest_and_never() -> None:
     nan = math.nan
     ahead, behind = ("descent", "ubfm", ""), ("ubfm", "descent", "")
-    found = [Reached(GAME, *ahead, 0.25, 0.25, 0.354), Reached(GAME, *behind, math.inf, nan, nan)]
+    found = [Reached(GAME, *ahead, 0.25, 0.25, 0.354, 0.25), Reached(GAME, *behind, math.inf, nan, nan, 0.25)]
     (table,) = reaching_tables(plan_of().experiment, found)
     assert "| descent |  | ≤ 25 % (≤ 25 % to 35.4 %) |" in table
     assert "| ubfm | never |  |" in table
@@ -131,10 +132,43 @@ def test_against_a_fixed_opponent_the_goal_is_what_the_rival_has_there_in_the_en
         for repetition, curve in enumerate(of, 1)
         for stage, points in enumerate(curve, 1)
     ]
-    ahead, behind = reached_against_fixed(plan, rows)
+    ahead, behind = reached_against_fixed(plan, rows, Moments(plan))
     assert (ahead.game, ahead.variant, ahead.rival, ahead.opponent) == (GAME, "descent", "ubfm", "mcts:2")
     assert ahead.share == pytest.approx(math.sqrt(0.25 * 0.5)), "from 0.25 to 0.75, the goal being a half"
     assert (behind.variant, behind.share) == ("ubfm", math.inf)
-    assert reached_against_fixed(plan, rows[1:]) == [], "one has not met it at each stage"
+    assert reached_against_fixed(plan, rows[1:], Moments(plan)) == [], "one has not met it at each stage"
     (table,) = reaching_tables(plan.experiment, [ahead, behind])
     assert table.startswith("| `tic_tac_toe`, by points against mcts:2 |")
+
+
+def test_what_counts_is_when_the_networks_really_were_saved() -> None:
+    """The first round of the first repetition ended after 0.4 of its training, that of the second after 0.8: the first
+    and the second stage have the same network there."""
+    found = {(GAME, "descent", 1): [0.4, 0.6, 1.01], (GAME, "descent", 2): [0.8, 0.8, 1.0]}
+    moments = Moments(plan_of(), found)
+    assert moments.mean(GAME, "descent") == pytest.approx([0.6, 0.7, 1.0])
+    assert moments.mean(GAME, "ubfm") == list(SHARES), "of these nothing is known"
+    assert moments.of(GAME, "descent").max() == 1.0
+    points = Points(
+        plan_of(), rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
+    )
+    ahead, _ = reached(points, moments)
+    assert (ahead.share, ahead.first) == pytest.approx((0.7, 0.6))
+    assert (ahead.low, ahead.high) == pytest.approx((0.6, 0.8)), "of either repetition drawn twice"
+    results = Results.of(points, [], complete=False, moments=moments)
+    assert results.files()["stages.csv"].splitlines()[:2] == [
+        "game,variant,stage,planned,share",
+        f"{GAME},descent,1,0.25,{moments.mean(GAME, 'descent')[0]}",
+    ]
+
+
+def test_curves_stand_where_the_networks_were_saved() -> None:
+    pytest.importorskip("matplotlib")
+    from athenan_spiel.experiments.plots import curves_figure
+
+    moments = Moments(plan_of(), {(GAME, "descent", r): [0.5, 0.75, 1.0] for r in (1, 2)})
+    rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
+    rows += rows_of("descent", "descent", [[0.5, 0.5]] * 2) + rows_of("ubfm", "ubfm", [[0.5, 0.5]] * 2)
+    axis = curves_figure(Results.of(Points(plan_of(), rows), [], complete=False, moments=moments)).axes[1]
+    drawn = {line.get_label(): list(line.get_xdata()) for line in axis.get_lines()}
+    assert (drawn["descent"], drawn["ubfm"]) == ([2.0, 3.0, 4.0], [1.0, 2.0, 4.0])

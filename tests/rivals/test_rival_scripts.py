@@ -197,16 +197,19 @@ def test_the_engine_does_not_move_when_the_match_has_ended() -> None:
 
 
 def test_what_trainings_made_of_their_time_is_a_table(tmp_path: Path) -> None:
-    """Two variants: one match in 2 s, of 30 states to learn, and two matches in 4 s, of 5 states each."""
-    for variant, matches, seconds, states in (("Athénan", 1, 2.0, 30), ("AlphaZero", 2, 4.0, 5)):
+    """One match in 2 s, of 30 states to learn; two matches in 4 s, of 5 states each; and none."""
+    for variant, matches, seconds, states in (("Athénan", 1, 2.0, 30), ("AlphaZero", 2, 4.0, 5), ("ExIt", 0, 3.0, 0)):
         folder = tmp_path / "trainings" / "hex" / variant / "1"
         folder.mkdir(parents=True)
         lines: list[dict[str, object]] = [{"event": "match_finished", "targets": states}] * matches
         counted = {"states_learned": 8, "evaluations": 100, "network_calls": 20}
-        lines.append({"event": "round_finished", "matches": matches, "seconds": seconds, **counted})
+        if matches:
+            lines.append({"event": "round_finished", "matches": matches, "seconds": seconds, **counted})
+        lines.append({"event": "run_finished", "matches": matches, "seconds": seconds + 1})
         (folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
     done = run("learning_data", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "| Athénan | 0.5 | 15.0 | 4.0 | 50.0 | 10.0 |" in done.stdout
     assert "| AlphaZero | 0.5 | 2.5 | 2.0 | 25.0 | 5.0 |" in done.stdout
+    assert "| ExIt | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 |" in done.stdout
     assert "| Athénan | 1.00 | 6.00 | 2.00 | 2.00 | 2.00 |" in done.stdout
