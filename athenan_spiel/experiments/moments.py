@@ -44,7 +44,8 @@ class Moments:
         planned, name = self._plan.experiment.protocol.shares(), self._plan.trained_as(variant)
         repetitions = range(1, self._plan.experiment.repetitions + 1)
         shares = np.array([self._found.get((game, name, r), planned) for r in repetitions])
-        return np.clip(shares, planned, 1.0)
+        clipped: NDArray[np.float64] = np.clip(shares, planned, 1.0)
+        return clipped
 
     def mean(self, game: str, variant: str) -> list[float]:
         """At each stage the mean over repetitions, and over games where `game` is their mean."""
