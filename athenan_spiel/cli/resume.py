@@ -13,6 +13,7 @@ from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.train import follow, starting
+from athenan_spiel.cli.workers import Workers, worker_count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,10 @@ class ResumeArguments:
     """Train so much longer, such as 90s, 3m or 1h30m."""
     matches: int | None = None
     """Train this number of matches more."""
+    start: Annotated[int | None, tyro.conf.arg(name="from", metavar="MATCHES")] = None
+    """The checkpoint to go on from, by its number, in place of the newest; those after it are put aside."""
+    workers: Workers = None
+    """Processes that play from now on: a number, or auto for one for each core; 0: this one plays and learns."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
     """Say nothing but what goes wrong."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -54,6 +59,8 @@ def run(words: Sequence[str]) -> int:
             arguments.run,
             more_matches=arguments.matches,
             more_seconds=more_seconds,
+            checkpoint=arguments.start,
+            workers=None if arguments.workers is None else worker_count(arguments.workers),
             outcome=code,
             allow_programs=arguments.allow_program,
             listeners=listeners,

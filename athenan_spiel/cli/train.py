@@ -17,6 +17,7 @@ from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import option_value, parse
+from athenan_spiel.cli.workers import Workers, worker_count
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
@@ -43,6 +44,9 @@ class TrainArguments:
     """A TOML file of settings to start from instead, such as another run's config.toml (its game does not count)."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
+    workers: Workers = None
+    """Processes that play matches while this one learns: a number, or auto for one for each core. 0: this process plays
+    and learns in turn, reproducible to the bit."""
     folder: str | None = None
     """The run folder; by default runs/ and the name of the game."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -65,6 +69,10 @@ def run(words: Sequence[str]) -> int:
     default = TrainArguments(game=tyro.MISSING, settings=_start(words))
     arguments = parse(TrainArguments, words, "athenan train", default)
     config = _limited(arguments.settings, words)
+    if arguments.workers is not None:
+        config = dataclasses.replace(
+            config, workers=dataclasses.replace(config.workers, count=worker_count(arguments.workers))
+        )
     _require_allowed(config.outcome, arguments.allow_code, option_value(words, "--outcome"))
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called

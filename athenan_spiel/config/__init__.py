@@ -30,6 +30,7 @@ from athenan_spiel.config.search import Distribution, ExplorationConfig, Explora
 from athenan_spiel.config.self_play import SelfPlayConfig, SelfPlayName
 from athenan_spiel.config.settings import NONE, Settings
 from athenan_spiel.config.training import EvaluationConfig, TrainingConfig
+from athenan_spiel.config.workers import WorkersConfig
 
 __all__ = [
     "NONE",
@@ -58,4 +59,5 @@ __all__ = [
     "TrainingConfig",
     "ValueLossName",
     "WarmUpConfig",
+    "WorkersConfig",
 ]

@@ -17,6 +17,7 @@ from athenan_spiel.config.search import (
 )
 from athenan_spiel.config.self_play import SelfPlayConfig
 from athenan_spiel.config.settings import LONGEST, MOST_OPENING_PLIES, Settings
+from athenan_spiel.config.workers import WorkersConfig
 from athenan_spiel.errors import ConfigError, shown
 
 MOST_EVALUATION_MATCHES = 100_000
@@ -129,6 +130,7 @@ class TrainingConfig(Settings):
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    workers: WorkersConfig = field(default_factory=WorkersConfig)
 
     def check(self) -> None:
         """Numbers are within their bounds, and a run with an annealed schedule, or with phases, has a limit."""
@@ -139,6 +141,13 @@ class TrainingConfig(Settings):
         self.require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more")
         self.require_at_most(LONGEST, "checkpoint_seconds")
         self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
+        least = 2 * self.workers.count * self.matches_at_once
+        if self.workers.max_staleness is not None and self.workers.max_staleness < least:
+            raise ConfigError.at(
+                "workers.max_staleness",
+                f"must be at least {least}, twice the matches that {self.workers.count} workers play at once, "
+                f"got {self.workers.max_staleness!r}",
+            )
         self._check_policy()
         self._check_self_play()
         if self.exploration.schedule == "annealed" and self.matches is None and self.seconds is None:

@@ -48,6 +48,7 @@ def without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+GROUPS = 2
 NOTHING = Evaluation([])
 """The answer to an empty question."""
 
@@ -141,12 +142,22 @@ class _Batch:
         return self._seconds * count / len(self.states)
 
 
+UNASKED = -1
+"""In place of a number of states: the match was not asked for anything yet."""
+
+
 class _Group(Generic[T]):
     """Some of the matches, each with the batch in which its question is (none if it was empty), and its states."""
 
     def __init__(self, matches: Sequence[tuple[int, Playable[T]]]) -> None:
-        self.running: list[tuple[int, Playable[T], _Batch | None, int]] = [(i, m, None, 0) for i, m in matches]
+        self.running: list[tuple[int, Playable[T], _Batch | None, int]] = []
         self.batches: dict[int, _Batch] = {}
+        for index, match in matches:
+            self.add(index, match)
+
+    def add(self, index: int, match: Playable[T]) -> None:
+        """Let a match take part from the next `advance` on."""
+        self.running.append((index, match, None, UNASKED))
 
     def wait(self) -> int:
         """Have all answers; the number of states that were valued."""
@@ -156,8 +167,8 @@ class _Group(Generic[T]):
             valued += len(batch.answers.values)
         return valued
 
-    def advance(self, submits: dict[int, Submit], ended: dict[int, T], *, first: bool = False) -> None:
-        """Send each match its answer, the first time none, and ask together what they ask then.
+    def advance(self, submits: dict[int, Submit], ended: dict[int, T]) -> None:
+        """Send each match its answer, a new one none, and ask together what they ask then.
 
         Args:
             submits: how evaluators are asked, by their `id`.
@@ -168,8 +179,8 @@ class _Group(Generic[T]):
         last: Evaluator | None = None  # most matches ask the same one
         for index, match, batch, count in running:
             try:
-                if first or batch is None or batch.error is not None or match.watch is not None:
-                    question = _asked_next(match, batch, count, first=first)
+                if batch is None or batch.error is not None or match.watch is not None:
+                    question = _asked_next(match, batch, count)
                 else:
                     question = match.questions.send(batch.next_part(count))
             except StopIteration as end:
@@ -197,15 +208,15 @@ class _Group(Generic[T]):
         return batch
 
 
-def _asked_next(match: Playable[T], batch: _Batch | None, count: int, *, first: bool) -> Sequence[pyspiel.State]:
-    """What a match asks when it is sent the answer to what it asked last."""
+def _asked_next(match: Playable[T], batch: _Batch | None, count: int) -> Sequence[pyspiel.State]:
+    """What a match asks when it is sent the answer to what it asked last, if it has asked."""
     watch = match.watch
     if watch is not None:
         if batch is not None:
             watch.add(batch.share(count))
         watch.go()
     try:
-        if first:
+        if count == UNASKED:
             return next(match.questions)
         if batch is None:
             return match.questions.send(NOTHING)
@@ -231,15 +242,28 @@ class Driver(Generic[T]):
         self._waiting: deque[_Group[T]] = deque()
         numbered = list(enumerate(matches))
         for part in (numbered[0::2], numbered[1::2]):
-            group = _Group(part)
-            group.advance(self._submits, self._ended, first=True)
-            if group.running:
-                self._waiting.append(group)
+            self._begin(_Group(part))
 
     @property
     def alive(self) -> int:
         """Number of matches that have not ended."""
         return sum(len(group.running) for group in self._waiting)
+
+    def add(self, index: int, match: Playable[T]) -> None:
+        """Let a further match take part, in the group that has fewer.
+
+        Args:
+            index: that no other match has.
+        """
+        if len(self._waiting) < GROUPS:
+            self._begin(_Group([(index, match)]))
+        else:
+            min(self._waiting, key=lambda group: len(group.running)).add(index, match)
+
+    def _begin(self, group: _Group[T]) -> None:
+        group.advance(self._submits, self._ended)
+        if group.running:
+            self._waiting.append(group)
 
     def advance(self) -> bool:
         """Answer the group that has waited longest and let it ask again; False once every match has ended.

@@ -128,13 +128,35 @@ class Round(Driver[Match]):
         play: Callable[..., Questions[Match]] = self_play,
     ) -> None:
         self._next = 0
-        matches = []
-        for seed in seeds:
-            store = new_store(seed) if new_store else None
-            watch = Stopwatch() if budget.timed else None
-            questions = play(game, search, decision, budget, seed, store, watch)
-            matches.append(_Playing(questions, evaluator, watch))
-        super().__init__(matches)
+        self._game = game
+        self._evaluator = evaluator
+        self._new_store = new_store
+        self._begun = len(seeds)
+        super().__init__([self._match(search, decision, budget, seed, play) for seed in seeds])
+
+    def begin(
+        self,
+        search: Search,
+        decision: Callable[[Any, random.Random], int],
+        budget: Budget,
+        seed: int,
+        play: Callable[..., Questions[Match]] = self_play,
+    ) -> None:
+        """Begin a further match beside those in progress; arguments as of the class."""
+        self.add(self._begun, self._match(search, decision, budget, seed, play))
+        self._begun += 1
+
+    def _match(
+        self,
+        search: Search,
+        decision: Callable[[Any, random.Random], int],
+        budget: Budget,
+        seed: int,
+        play: Callable[..., Questions[Match]],
+    ) -> _Playing:
+        store = self._new_store(seed) if self._new_store else None
+        watch = Stopwatch() if budget.timed else None
+        return _Playing(play(self._game, search, decision, budget, seed, store, watch), self._evaluator, watch)
 
     def take(self) -> Match | None:
         """The match whose turn it is by the order of the seeds, if it has ended; the round lets go of it."""

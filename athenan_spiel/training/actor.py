@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.config.search import LIMITS
+from athenan_spiel.engines import Engine
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning import Targets, TargetsMethod, make_targets
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.apprentice import TEMPERATURE, apprentice_match, sharpened
 from athenan_spiel.play.self_play import Match, Round, self_play
-from athenan_spiel.search import make_search
+from athenan_spiel.search import Budget, Search, make_search
 from athenan_spiel.search.algorithms import ALGORITHMS, budget_of
 from athenan_spiel.search.choice import make_decision
 from athenan_spiel.search.proven_states import Known, proofs_to_arrays
+from athenan_spiel.search.walk import Questions
 from athenan_spiel.training.model import Weights, make_model
 
 WARM_START = SearchConfig(algorithm="mcts", completion=False, exploration_constant=0.25, rollouts=True)
@@ -74,18 +76,22 @@ class Actor:
     Args:
         game, config: what is played, and how.
         outcome: what the ends of matches are worth.
+        engine: what computes; by default one of the settings' own.
 
     Raises:
         ConfigError: the network does not fit the game or the memory, or the engine this machine.
     """
 
-    def __init__(self, game: pyspiel.Game, config: TrainingConfig, outcome: Outcome) -> None:
+    def __init__(
+        self, game: pyspiel.Game, config: TrainingConfig, outcome: Outcome, engine: Engine | None = None
+    ) -> None:
         self._config = config
-        self._model = make_model(game, config, outcome)
+        self._model = make_model(game, config, outcome, engine=engine)
         policies = config.network.policy != "none"
         self._model.evaluator.priors = policies
         self._targets = make_targets(config.targets, self._model.encoder, outcome, policies=policies)
         self._version: int | None = None
+        self._search: tuple[SearchConfig, Known | None, Search] | None = None
 
     @property
     def evaluator(self) -> NetworkEvaluator:
@@ -110,25 +116,38 @@ class Actor:
             progress: how much of the run lies behind, in [0, 1], for annealed exploration and the phases of ExIt.
         """
         self.load(published)
-        model, config = self._model, self._config
+        counter, way = _Counter(), self._way(proven, progress)
+        matches = Round(
+            self._model.game,
+            way.search,
+            self._model.evaluator,
+            counter.counting(way.decision),
+            way.budget,
+            seeds,
+            new_store=self._targets.new_store,
+            play=way.play,
+        )
+        return RoundInPlay(
+            matches,
+            counter,
+            self._targets,
+            lambda progress: self._way(proven, progress),
+            keep_proofs=proven is not None,
+        )
+
+    def _way(self, proven: Known | None, progress: float) -> _Way:
+        """How matches are played when so much of the run lies behind."""
+        config, outcome = self._config, self._model.outcome
         search, of_apprentice = search_at(config, progress)
         if of_apprentice:
             temperature = config.self_play.temperature
-            decision = _Counted(sharpened(TEMPERATURE if temperature is None else temperature))
+            decision = sharpened(TEMPERATURE if temperature is None else temperature)
         else:
             own = ALGORITHMS[search.algorithm].decision
-            decision = _Counted(make_decision(config.exploration, progress, model.outcome.scale, own))
-        matches = Round(
-            model.game,
-            make_search(model.game, search, model.outcome, proven),
-            model.evaluator,
-            decision,
-            budget_of(search),
-            seeds,
-            new_store=self._targets.new_store,
-            play=apprentice_match if of_apprentice else self_play,
-        )
-        return RoundInPlay(matches, decision, self._targets, keep_proofs=proven is not None)
+            decision = make_decision(config.exploration, progress, outcome.scale, own)
+        if self._search is None or self._search[:2] != (search, proven):
+            self._search = search, proven, make_search(self._model.game, search, outcome, proven)
+        return _Way(self._search[2], decision, budget_of(search), apprentice_match if of_apprentice else self_play)
 
 
 def search_at(config: TrainingConfig, progress: float) -> tuple[SearchConfig, bool]:
@@ -141,31 +160,57 @@ def search_at(config: TrainingConfig, progress: float) -> tuple[SearchConfig, bo
     return search, own.method == "apprentice"
 
 
-class _Counted:
-    """A decision that counts how often it was made, once for each action played."""
+_Decide = Callable[[Any, random.Random], int]
 
-    def __init__(self, decision: Callable[[Any, random.Random], int]) -> None:
+
+@dataclass(frozen=True)
+class _Way:
+    """How a match is played."""
+
+    search: Search
+    decision: _Decide
+    budget: Budget
+    play: Callable[..., Questions[Match]]
+
+
+class _Counter:
+    """How often some decisions were made, once for each action played."""
+
+    def __init__(self) -> None:
         self.count = 0
-        self._decision = decision
 
-    def __call__(self, node: Any, rng: random.Random) -> int:
-        self.count += 1
-        return self._decision(node, rng)
+    def counting(self, decision: _Decide) -> _Decide:
+        """The decision, counted."""
+
+        def decide(node: Any, rng: random.Random) -> int:
+            self.count += 1
+            return decision(node, rng)
+
+        return decide
 
 
 class RoundInPlay:
     """The matches of a round in progress: `advance`, and `take` the records of those that have ended."""
 
-    def __init__(self, matches: Round, decision: _Counted, targets: TargetsMethod, *, keep_proofs: bool) -> None:
+    def __init__(
+        self,
+        matches: Round,
+        counter: _Counter,
+        targets: TargetsMethod,
+        way_at: Callable[[float], _Way],
+        *,
+        keep_proofs: bool,
+    ) -> None:
         self._round = matches
-        self._decision = decision
+        self._counter = counter
         self._targets = targets
+        self._way_at = way_at
         self._keep_proofs = keep_proofs
 
     @property
     def plies(self) -> int:
         """Actions played so far."""
-        return self._decision.count
+        return self._counter.count
 
     @property
     def alive(self) -> int:
@@ -194,6 +239,15 @@ class RoundInPlay:
         """The record of the match whose turn it is by the order of the seeds, if it has ended; it is given once."""
         match = self._round.take()
         return None if match is None else self._record(match)
+
+    def begin(self, seed: int, progress: float) -> None:
+        """Begin a further match beside those in progress; then `take_any` gives the records, and not `take`."""
+        way = self._way_at(progress)
+        self._round.begin(way.search, self._counter.counting(way.decision), way.budget, seed, way.play)
+
+    def take_any(self) -> list[MatchRecord]:
+        """The records of those that have ended, in whatever order; each is given once."""
+        return [self._record(match) for _, match in self._round.take_all()]
 
     def rest(self) -> Iterator[MatchRecord]:
         """The records of those that have ended out of turn, in the order of their seeds: the others end no more."""

@@ -122,6 +122,11 @@ class MatchFinished:
     """Questions in which the match has asked for them; those of several matches are one call of the network."""
     targets: int
     """States of the match's tree that join the replay, images by symmetries included, each with the value to learn."""
+    staleness: int | None = None
+    """Learning phases between the weights with which its last move was searched and its own; None where a run plays
+    and learns in one process."""
+    worker: int | None = None
+    """The process that played it, from 0; None likewise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +173,18 @@ class RoundFinished:
     """What they take."""
     resolved_states: int | None = None
     """Resolved states kept from match to match; None where none are kept."""
+    staleness: float | None = None
+    """Mean over the matches of the round; None, as all that follows, where a run plays and learns in one process."""
+    most_staleness: int | None = None
+    """The greatest."""
+    workers_busy: float | None = None
+    """Processor time that the workers took, divided by the round's time: the number of cores that they kept busy."""
+    workers_waited: float | None = None
+    """Time in which workers waited for the learner, summed over them and divided by the round's."""
+    queued: int | None = None
+    """Matches that have ended and are not learned, at the end of the round."""
+    workers_lost: int | None = None
+    """Workers that ended by themselves, or hung, in this session; others have taken their places."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork
-from athenan_spiel.outcomes import Kind, Outcome, make_outcome, outcome_from_parameters
+from athenan_spiel.outcomes import Kind, Outcome, is_code, kind_called, make_outcome, outcome_from_parameters
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.training.actor import MatchRecord, PublishedWeights
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
@@ -47,6 +47,7 @@ class LearnerSide:
         kind: what the outcome is made of, where it is code of one's own and a checkpoint alone names it.
 
     Attributes:
+        kind: what the outcome is made of, where it is code of one's own.
         counters: how far the run has come; of `seconds` the loop is told, and tells it here when it saves.
         policy: the actions that the network tells a policy of; None where it tells none.
         proven: the states proven in earlier matches; None where they are not kept.
@@ -65,12 +66,13 @@ class LearnerSide:
     ) -> None:
         self.game = game
         self.config = config
+        self.kind = kind_called(config.outcome) if kind is None and is_code(config.outcome) else kind
         self._random = Randomness(config.seed)
         self.outcome: Outcome
         if checkpoint is None:
-            self.outcome = make_outcome(config.outcome, game, self._random.outcome, kind)
+            self.outcome = make_outcome(config.outcome, game, self._random.outcome, self.kind)
         else:
-            self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome, kind)
+            self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome, self.kind)
         require_suited(config, game, self.outcome)
         self.encoder = Encoder(game, edges=config.encoding.edges)
         self.policy = policy_shape(game, self.encoder, config.network)
@@ -135,18 +137,24 @@ class LearnerSide:
         self._count(warm_up_states=self.counters.warm_up_states + len(batch.labels))
         return loss
 
-    def new_round(self, progress: float = 0.0) -> list[int]:
+    def new_round(self, progress: float = 0.0, matches: int | None = None) -> list[int]:
         """Begin the next round; returns the seeds of its matches.
 
         Args:
             progress: how much of the run lies behind, in [0, 1]: by the settings values may be learned later on alone.
+            matches: how many seeds; none: as many as are played at once, and not more than the run has left.
         """
         self._with_values = self.config.self_play.has_values(progress)
-        matches, limit = self.config.matches_at_once, self.config.matches
-        if limit is not None:
-            matches = min(matches, limit - self.counters.matches)
+        if matches is None:
+            matches, limit = self.config.matches_at_once, self.config.matches
+            if limit is not None:
+                matches = min(matches, limit - self.counters.matches)
         self._before_round = self._state()
-        seeds: list[int] = self._random.generators["matches"].integers(2**64, size=matches, dtype=np.uint64).tolist()
+        return self.seeds(matches)
+
+    def seeds(self, count: int) -> list[int]:
+        """Seeds of further matches."""
+        seeds: list[int] = self._random.generators["matches"].integers(2**64, size=count, dtype=np.uint64).tolist()
         return seeds
 
     def learn(self, record: MatchRecord, on_batch: Callable[[], None]) -> tuple[MatchFinished, LearningFinished]:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import pyspiel
 
-from athenan_spiel.arguments import is_number, require_callable, require_kind
+from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, shown
@@ -113,18 +113,23 @@ def resume(
     *,
     more_matches: int | None = None,
     more_seconds: float | None = None,
+    workers: int | None = None,
+    checkpoint: int | None = None,
     outcome: Given = None,
     allow_programs: Collection[str] = (),
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
 ) -> Run:
-    """Go on with the run in `folder` exactly where its newest checkpoint was written.
+    """Go on with the run in `folder` exactly where its newest checkpoint was written, or another one.
 
     The settings are those of `config.toml`, where all may have been edited but those in `FIXED`.
 
     Args:
         more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
+        workers: in place of `workers.count`, from now on.
+        checkpoint: that after so many matches, in place of the newest. Those after it are put aside in the folder, and
+            what `metrics.jsonl` tells of later matches is cut off.
         outcome: where the run's is one of your own, "module:name", that name again (or a tuple of names that are
             allowed), or the function or class itself: a name that stands in a file imports nothing.
         allow_programs: commands of engines that `config.toml` may name as opponents of evaluations: none of them is
@@ -144,22 +149,28 @@ def resume(
             raise ConfigError(f"{name} must be more than zero, got {shown(more)}")
         if more is not None and more > most:
             raise ConfigError(f"{name} must be at most {most:,}, got {shown(more)}")
+    if checkpoint is not None:
+        require_whole("checkpoint", checkpoint, ConfigError)
     run_folder = RunFolder(given_folder(folder)).require_run()
     with run_folder.locked():
         spec, config = run_folder.settings()
-        checkpoint = run_folder.load()
-        if checkpoint is not None:
-            _require_same(run_folder, spec, config, checkpoint)
+        begun = run_folder.load(checkpoint)
+        if begun is not None:
+            _require_same(run_folder, spec, config, begun)
         kind = allowed_kind(config.outcome, outcome)
         if kind is None and is_code(config.outcome):
             raise not_allowed(config.outcome)
-        extended = _extended(config, checkpoint, more_matches, more_seconds)
+        extended = _extended(config, begun, more_matches, more_seconds)
+        if workers is not None:
+            extended = dataclasses.replace(extended, workers=dataclasses.replace(extended.workers, count=workers))
         if config.evaluation.asked:
             require_opponents(spec, config, allow_programs)
-        learner = LearnerSide(load_game(spec), extended, checkpoint, kind)
+        learner = LearnerSide(load_game(spec), extended, begun, kind)
         actor = Actor(learner.game, extended, learner.outcome)
         if extended != config:
             run_folder.write_settings(spec, extended)
+        if checkpoint is not None:
+            run_folder.put_aside(checkpoint)
         newest = run_folder.newest()
         return Session(run_folder, learner, actor, newest, listeners, stop, milestones, allow_programs).run()
 

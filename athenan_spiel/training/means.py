@@ -18,7 +18,19 @@ from athenan_spiel.learning.learner import uses_bfloat16
 from athenan_spiel.networks import PolicyShape, learning_bytes, require_memory
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.search.algorithms import parse_search
-from athenan_spiel.system.machine import memory
+from athenan_spiel.system.machine import cores, free_memory, memory
+
+WORKER_BYTES = 700_000_000
+"""Of memory that a process takes which plays, with torch and a small network."""
+
+
+def fitting_workers() -> int:
+    """How many processes may well play beside one that learns: one for each core, as far as memory goes.
+
+    The one that learns has less to do than they do, and takes its time from all of them.
+    """
+    free = free_memory()
+    return max(1, cores() if free is None else min(cores(), free // WORKER_BYTES))
 
 
 def learning_device(config: EngineConfig) -> str:

@@ -15,7 +15,7 @@ import torch
 from athenan_spiel.config import EngineConfig, NetworkConfig, TrainingConfig
 from athenan_spiel.encoding.action_planes import find_action_planes
 from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.engines import make_engine
+from athenan_spiel.engines import Engine, make_engine
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games import require_fixed_actions
@@ -59,13 +59,13 @@ def make_model(
     outcome: Outcome,
     weights: Weights | None = None,
     *,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
 ) -> Model:
     """The model of a training of `game` with the settings `config`.
 
     Args:
         weights: of the network; none: the evaluator answers nothing before `Model.load`.
-        engine: what computes, in place of the settings'.
+        engine: what computes, in place of the settings', or its settings.
 
     Raises:
         CheckpointError: the weights are those of a network of another shape.
@@ -73,7 +73,9 @@ def make_model(
             machine.
     """
     encoder = Encoder(game, edges=config.encoding.edges)
-    evaluator = NetworkEvaluator(encoder, make_engine(engine or config.engine, encoder.shape))
+    if engine is None or isinstance(engine, EngineConfig):
+        engine = make_engine(engine or config.engine, encoder.shape)
+    evaluator = NetworkEvaluator(encoder, engine)
     policy = policy_shape(game, encoder, config.network)
     model = Model(game, outcome, encoder, new_network(encoder, config, outcome, policy), evaluator)
     if weights is not None:

@@ -59,7 +59,7 @@ class Rounds:
         playing = self._actor.play(learner.published(), learner.proven, learner.new_round(done), done)
         going = True
         while going and not self._limits.time_is_up():
-            with self._stops.droppable(), self._telling_what_spoils_weights():
+            with self._stops.droppable(), telling_what_spoils_weights(learner):
                 going = playing.advance()
                 self._limits.break_off_if_stopped()
             learning_seconds += self._learn(iter(playing.take, None), playing)
@@ -96,6 +96,9 @@ class Rounds:
             )
         )
 
+    def close(self) -> None:
+        """End what was begun for the rounds: nothing."""
+
     def _learn(self, records: Iterator[MatchRecord], playing: RoundInPlay) -> float:
         """Learn these in order, as far as the time limit lets; the matches in play go on with the new weights.
 
@@ -120,18 +123,6 @@ class Rounds:
             self._actor.load(self._learner.published())
         return now() - start
 
-    @contextlib.contextmanager
-    def _telling_what_spoils_weights(self) -> Iterator[None]:
-        """Values that are not finite come of weights that learning has spoilt, whose loss before that was fine."""
-        try:
-            yield
-        except EvaluatorError as error:
-            counters = self._learner.counters
-            if counters.matches == counters.warm_up_states == 0:
-                raise
-            rate = self._learner.config.learner.learning_rate
-            raise EvaluatorError(f"{error}: lower learner.learning_rate, now {rate!r}") from error
-
     def _tell_if_late(self, playing: RoundInPlay) -> None:
         """Tell once if the first match of the run will hardly end within the time limit.
 
@@ -146,3 +137,16 @@ class Rounds:
         expected = seconds * moves / playing.plies if playing.plies else None
         if expected is None or expected > limit:
             self._emit(LearningIsLate(matches=0, seconds=seconds, expected_seconds=expected))
+
+
+@contextlib.contextmanager
+def telling_what_spoils_weights(learner: LearnerSide) -> Iterator[None]:
+    """Values that are not finite come of weights that learning has spoilt, whose loss before that was fine."""
+    try:
+        yield
+    except EvaluatorError as error:
+        counters = learner.counters
+        if counters.matches == counters.warm_up_states == 0:
+            raise
+        rate = learner.config.learner.learning_rate
+        raise EvaluatorError(f"{error}: lower learner.learning_rate, now {rate!r}") from error

@@ -10,6 +10,7 @@ The folder itself may be a link, as the user has named it; nothing below it is f
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -49,6 +50,8 @@ EVALUATING = "evaluating"
 """The folder of the network that is being evaluated, while the process trains that has written it."""
 _NUMBER = re.compile(r"[0-9]{6,18}")
 """A checkpoint's name: after how many matches it was written."""
+ASIDE = "aside-"
+"""What the name of a checkpoint begins with from which a run does not go on any more."""
 LISTED = 10
 """So many checkpoints are named where another one is asked for."""
 
@@ -190,14 +193,20 @@ class RunFolder:
         """The newest checkpoint."""
         return next(reversed(self.checkpoints()), None)
 
-    def load(self) -> Checkpoint | None:
+    def load(self, matches: int | None = None) -> Checkpoint | None:
         """The newest checkpoint, or None where the run has none yet.
 
         A damaged one is never passed over in silence: the error names the older one that is whole, if there is one.
 
+        Args:
+            matches: that after so many matches instead.
+
         Raises:
-            CheckpointError: the newest checkpoint is damaged, foreign or of a newer format.
+            CheckpointError: the checkpoint is damaged, foreign or of a newer format, or there is none after just so
+                many matches.
         """
+        if matches is not None:
+            return _numbered(self.checkpoint(matches))
         paths = self.checkpoints()
         if not paths:
             return None
@@ -207,7 +216,7 @@ class RunFolder:
             whole = next(filter(_is_whole, reversed(paths[:-1])), None)
             if whole is None:
                 raise
-            problem = f"{error}\n{whole} is whole: remove {paths[-1].name} to go on from there"
+            problem = f"{error}\n{whole} is whole: go on from there with athenan resume --from {int(whole.name)}"
             raise CheckpointError(problem, path=paths[-1]) from None
 
     def checkpoint(self, matches: int | Literal["best"] | None = None) -> Path:
@@ -235,6 +244,19 @@ class RunFolder:
                 path=self.path,
             )
         return found[matches]
+
+    def put_aside(self, matches: int) -> None:
+        """Let the checkpoint after so many matches be the newest: those after it get names that no checkpoint has.
+
+        Raises:
+            CheckpointError: it cannot be done.
+        """
+        try:
+            for path in self.checkpoints():
+                if int(path.name) > matches:
+                    path.rename(_new_name(path.with_name(f"{ASIDE}{path.name}")))
+        except OSError as error:
+            raise self._not_usable(error) from None
 
     def save(self, checkpoint: Checkpoint) -> Path:
         """Write a checkpoint, then remove what its settings do not keep; returns its path.
@@ -307,6 +329,12 @@ def _numbered(path: Path) -> Checkpoint:
     if (matches := checkpoint.header.counters.matches) != int(path.name):
         raise damaged(path, f"it was written after {matches} matches, and its name says {int(path.name)}")
     return checkpoint
+
+
+def _new_name(path: Path) -> Path:
+    """`path`, or with the first number behind it that no file has."""
+    names = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(name for name in itertools.chain([path], names) if not os.path.lexists(name))
 
 
 def _is_whole(path: Path) -> bool:

@@ -17,6 +17,7 @@ from athenan_spiel.training.clock import RunClock
 from athenan_spiel.training.evaluating import Evaluating
 from athenan_spiel.training.evaluation import Programs
 from athenan_spiel.training.events import EndReason, Listener, RunFinished, RunStarted
+from athenan_spiel.training.fleet import Fleet, FleetRounds
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
@@ -101,7 +102,11 @@ class Session:
         self._saving = Saving(folder, learner, clock, limits, milestones, newest)
         self._evaluating = Evaluating(folder.path, learner, clock, emit, programs)
         length = None if beginning is None else beginning.length
-        self._rounds = Rounds(learner, actor, clock, limits, stops, emit, length)
+        self._rounds: Rounds | FleetRounds
+        if learner.config.workers.count:
+            self._rounds = FleetRounds(learner, self._fleet, clock, limits, stops, emit)
+        else:
+            self._rounds = Rounds(learner, actor, clock, limits, stops, emit, length)
 
     def run(self) -> Run:
         """Play and learn until the end, save, and say why it ended."""
@@ -112,6 +117,7 @@ class Session:
                 self._saving.save(self._emit)
                 is_warm = warm_up(self._learner, self._clock, self._saving, self._stops, self._emit)
                 reason = self._play() if is_warm else "stopped"
+                self._rounds.close()
                 self._end(reason)
         except BaseException:
             if self._emit.broken:
@@ -119,6 +125,7 @@ class Session:
             self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
             raise
         finally:
+            self._rounds.close()
             self._evaluating.close()
         self._emit(self._finished(reason))
         assert self._saving.newest is not None
@@ -131,6 +138,12 @@ class Session:
             reason=reason,
             checkpoint=self._saving.newest,
         )
+
+    def _fleet(self) -> Fleet:
+        learner = self._learner
+        network = learner.network
+        row = network.shape, 1 if network.policy is None else 1 + network.actions
+        return Fleet(str(learner.game), learner.config, learner.outcome, learner.kind, learner.published().weights, row)
 
     def _play(self) -> EndReason:
         """Play and learn round after round; returns why the run ends."""

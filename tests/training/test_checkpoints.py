@@ -67,7 +67,7 @@ def test_a_truncated_file_is_noticed_and_the_older_checkpoint_named(folder: RunF
     assert "000008 is damaged" in first
     assert f"{name} (" in first
     assert "does not match its checksum" in first
-    assert second.endswith("000004 is whole: remove 000008 to go on from there")
+    assert second.endswith("000004 is whole: go on from there with athenan resume --from 4")
     shutil.rmtree(newest(folder))
     read = folder.load()
     assert read is not None

@@ -1,0 +1,213 @@
+"""What runs in the process of an actor: it plays match after match, side by side, until the learner is gone.
+
+1. As soon as a match has ended, its record is sent and the next seed begun; there are no rounds.
+2. Between two batches of states it takes the newest weights, if there are newer ones, `LOAD_SECONDS` after the last:
+   an engine takes some milliseconds for them, and a large fleet makes new ones all the time.
+3. It plays on while fewer than `ActorTask.pending` of its records wait to be learned; else it waits.
+4. It ends when the learner says so or is gone, whatever it is doing then.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from numpy.typing import NDArray
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import AthenanError, EvaluatorError
+from athenan_spiel.games import load_game
+from athenan_spiel.outcomes import Kind, outcome_from_parameters
+from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay
+from athenan_spiel.training.fleet.board import ActorState, Board, BoardPlan
+from athenan_spiel.training.fleet.inference import DeskPlan, RemoteEngine, ServerGoneError
+
+COLLECT_SECONDS = 60.0
+"""Between two collections of garbage that is in cycles: there is little, and looking for it walks over all trees."""
+WITHOUT_SERVER = 3
+"""The exit code of an actor whose states nobody values any more."""
+LOAD_SECONDS = 0.05
+WAIT_SECONDS = 0.002
+"""Between two looks of an actor that waits for the learner."""
+
+
+@dataclass(frozen=True)
+class ActorTask:
+    """What an actor is told when it begins; may be sent to another process.
+
+    Attributes:
+        number: its place on the board.
+        pending: the most of its records that wait to be learned while it plays on.
+        outcome: the parameters of the run's outcome.
+        kind: what the outcome is made of, where it is code of one's own.
+        desk: where states are valued; None: here.
+    """
+
+    number: int
+    game: str
+    config: TrainingConfig
+    outcome: Mapping[str, Any]
+    kind: Kind | None
+    board: BoardPlan
+    desk: DeskPlan | None
+    pending: int
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Order: matches to begin, as soon as others have ended."""
+
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """Order: states proven in matches that are learned, to be known from now on; None: forget all that are known."""
+
+    arrays: Mapping[str, NDArray[Any]] | None
+
+
+@dataclass(frozen=True)
+class Played:
+    """Report: a match has ended.
+
+    Attributes:
+        version: of the weights with which its last move was searched.
+    """
+
+    record: MatchRecord
+    version: int
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Report, the last: the actor cannot go on."""
+
+    error: AthenanError
+
+
+Order = Seeds | Proofs
+Report = Played | Failed
+
+
+def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
+    """Play until `orders` has ended; the process ends then."""
+    heard: queue.SimpleQueue[Order] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(orders, heard), name="orders", daemon=True).start()
+    try:
+        with without_garbage_collection():
+            _Playing(task, heard, reports).play()
+    except ServerGoneError:
+        os._exit(WITHOUT_SERVER)  # so another actor takes this one's place, and another server that one's
+    except AthenanError as error:
+        reports.send(Failed(error))
+    except MemoryError:
+        reports.send(Failed(EvaluatorError("memory ran out in a worker: take fewer --workers, or a smaller network")))
+
+
+def _listen(orders: Connection, heard: queue.SimpleQueue[Order]) -> None:
+    """Take in orders at any time, so that who gives them never waits; end with who gives them."""
+    try:
+        while True:
+            heard.put(orders.recv())
+    except (EOFError, OSError):
+        os._exit(0)  # the learner is gone, and with it whoever wanted what is under way
+
+
+class _Playing:
+    """An actor at work."""
+
+    def __init__(self, task: ActorTask, heard: queue.SimpleQueue[Order], reports: Connection) -> None:
+        self._task = task
+        self._heard = heard
+        self._reports = reports
+        self._board = Board(task.board)
+        game = load_game(task.game)
+        outcome = outcome_from_parameters(task.config.outcome, task.outcome, task.kind)
+        self._remote = None if task.desk is None else RemoteEngine(task.desk, task.number, task.config.engine)
+        self._actor = Actor(game, task.config, outcome, self._remote)
+        self._proven = ResolvedStates() if task.config.search.resolved_hours is not None else None
+        self._seeds: deque[int] = deque()
+        self._sent = 0
+        self._version = 0
+        self._loaded = 0.0
+        self._waited = 0.0
+
+    def play(self) -> None:
+        """Play on for ever."""
+        board, number = self._board, self._task.number
+        while not board.version:
+            time.sleep(WAIT_SECONDS)
+        self._version, weights = board.read()
+        playing = self._actor.play(PublishedWeights(self._version, weights), self._proven, [], board.progress)
+        collected = time.monotonic()
+        while True:
+            if time.monotonic() - collected > COLLECT_SECONDS:
+                gc.collect()
+                collected = time.monotonic()
+            self._obey()
+            while self._seeds and playing.alive < self._task.config.matches_at_once:
+                playing.begin(self._seeds.popleft(), board.progress)
+            self._load()
+            if playing.alive and self._sent - board.learned(number) < self._task.pending:
+                playing.advance()
+                self._send(playing)
+            else:
+                self._wait()
+            self._tell(playing)
+
+    def _obey(self) -> None:
+        while not self._heard.empty():
+            order = self._heard.get()
+            if isinstance(order, Seeds):
+                self._seeds.extend(order.seeds)
+            elif self._proven is not None and order.arrays is None:
+                self._proven.clear()
+            elif self._proven is not None and order.arrays is not None:
+                self._proven.add_arrays(order.arrays)
+
+    def _load(self) -> None:
+        if self._remote is not None:  # whose weights are loaded elsewhere
+            self._version = max(self._version, self._remote.version)
+        elif self._board.version != self._version and time.monotonic() - self._loaded > LOAD_SECONDS:
+            self._loaded = time.monotonic()
+            self._version, weights = self._board.read()
+            self._actor.load(PublishedWeights(self._version, weights))
+
+    def _send(self, playing: RoundInPlay) -> None:
+        for record in playing.take_any():
+            self._sent += 1
+            start = time.monotonic()
+            version = self._version if self._remote is None else self._remote.version
+            self._reports.send(Played(record, version))
+            self._waited += time.monotonic() - start
+
+    def _wait(self) -> None:
+        start = time.monotonic()
+        time.sleep(WAIT_SECONDS)
+        self._waited += time.monotonic() - start
+
+    def _tell(self, playing: RoundInPlay) -> None:
+        self._board.tell(
+            self._task.number,
+            ActorState(
+                beat=time.monotonic(),
+                version=self._version,
+                alive=playing.alive,
+                plies=playing.plies,
+                evaluations=playing.evaluations,
+                calls=playing.calls,
+                busy=time.process_time(),
+                waited=self._waited,
+            ),
+        )

@@ -1,0 +1,189 @@
+"""The rounds of a run whose matches are played by a fleet: what was learned within about a second is a round.
+
+Nothing is the same twice here, so nothing of a round has to be taken back for the next one to be the same: a stop
+request or the time limit ends it with what is learned of it, and matches in play are lost.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+
+from athenan_spiel.system.stopping import StopRequests
+from athenan_spiel.training.broadcast import Broadcast
+from athenan_spiel.training.clock import Pace, RunClock, now
+from athenan_spiel.training.events import RoundFinished, RoundProgress
+from athenan_spiel.training.fleet.board import ActorState
+from athenan_spiel.training.fleet.fleet import Arrival, Fleet
+from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.limits import BrokenOffError, Limits, OutOfTimeError
+from athenan_spiel.training.rounds import telling_what_spoils_weights
+
+ROUND_SECONDS = 1.0
+LOOK_SECONDS = 0.05
+"""Between two looks at whether a stop request came, where a match is waited for."""
+LAG_SECONDS = 0.002
+"""Between two looks at whether an actor has newer weights by now."""
+
+
+class FleetRounds:
+    """Learns what a fleet plays, and tells of it; `close` ends the fleet.
+
+    Args:
+        make_fleet: called once, before the first round.
+    """
+
+    def __init__(
+        self,
+        learner: LearnerSide,
+        make_fleet: Callable[[], Fleet],
+        clock: RunClock,
+        limits: Limits,
+        stops: StopRequests,
+        emit: Broadcast,
+    ) -> None:
+        self._learner = learner
+        self._make_fleet = make_fleet
+        self._clock = clock
+        self._limits = limits
+        self._stops = stops
+        self._emit = emit
+        self._pace = Pace()
+        self._fleet: Fleet | None = None
+        self._phases = 1
+        self._forgotten_at = learner.counters.resolved_since
+
+    def play(self) -> None:
+        """Learn matches as they come, for a second, or until there is one.
+
+        Raises:
+            BrokenOffError: a stop request or the time limit came before any was learned.
+            AthenanError: what ended an actor, or too many of them.
+        """
+        learner, fleet = self._learner, self._running()
+        before, start, totals = learner.counters, now(), fleet.totals()
+        learner.new_round(self._limits.done(), matches=0)
+        learning_seconds, staleness = 0.0, []
+        while self._goes_on(before.matches, start):
+            arrival = self._next(fleet)
+            self._tell(fleet, start, totals)
+            if arrival is None:
+                continue
+            began = now()
+            stale = self._learn(fleet, arrival)
+            learning_seconds += now() - began
+            if stale is None:
+                break
+            staleness.append(stale)
+        if not staleness:
+            raise BrokenOffError
+        learner.end_round(self._clock.seconds())
+        self._forget()
+        seconds, after = now() - start, fleet.totals()
+        self._emit(
+            RoundFinished(
+                matches=learner.counters.matches,
+                seconds=self._clock.seconds(),
+                rounds=learner.counters.rounds,
+                evaluations=round(after.evaluations - totals.evaluations),
+                network_calls=round(after.calls - totals.calls),
+                states_learned=learner.counters.states_learned - before.states_learned,
+                search_seconds=seconds,
+                learning_seconds=learning_seconds,
+                replay_states=learner.replay.states(),
+                replay_bytes=learner.replay.nbytes,
+                resolved_states=None if learner.proven is None else len(learner.proven),
+                staleness=sum(staleness) / len(staleness),
+                most_staleness=max(staleness),
+                workers_busy=(after.busy - totals.busy) / seconds,
+                workers_waited=(after.waited - totals.waited) / seconds,
+                queued=fleet.queued,
+                workers_lost=fleet.losses,
+            )
+        )
+
+    def close(self) -> None:
+        """End the fleet, if it was begun."""
+        if self._fleet is not None:
+            self._fleet.close()
+            self._fleet = None
+
+    def _running(self) -> Fleet:
+        if self._fleet is None:
+            self._fleet = self._make_fleet()
+            self._publish(self._fleet)
+            self._fleet.start(self._seeds, self._learner.proven)
+        return self._fleet
+
+    def _seeds(self, count: int) -> Sequence[int]:
+        """Seeds of further matches, no more than the run has matches to play."""
+        limit = self._learner.config.matches
+        if limit is not None:
+            assert self._fleet is not None
+            left = limit - self._learner.counters.matches - self._fleet.outstanding
+            count = max(0, min(count, left))
+        return self._learner.seeds(count)
+
+    def _goes_on(self, matches: int, start: float) -> bool:
+        if self._stops.requested or self._limits.time_is_up():
+            return False
+        learned = self._learner.counters.matches
+        if learned == self._learner.config.matches:
+            return False
+        return learned == matches or now() - start < ROUND_SECONDS
+
+    def _next(self, fleet: Fleet) -> Arrival | None:
+        """The next match, as soon as it may be learned; None: not yet."""
+        if fleet.lagging(self._phases):
+            time.sleep(LAG_SECONDS)
+            fleet.listen(0.0)
+            return None
+        with telling_what_spoils_weights(self._learner):
+            return fleet.next(LOOK_SECONDS)
+
+    def _tell(self, fleet: Fleet, start: float, before: ActorState) -> None:
+        """Tell how the round goes that began with these totals, if it is time to."""
+        moment = now()
+        if self._pace.is_due(moment):
+            state = fleet.totals()
+            evaluations = round(state.evaluations - before.evaluations)
+            self._emit(
+                RoundProgress(
+                    matches=self._learner.counters.matches,
+                    seconds=self._clock.seconds(),
+                    alive=round(state.alive),
+                    plies=round(state.plies - before.plies),
+                    evaluations=evaluations,
+                    evaluations_per_second=evaluations / max(moment - start, LOOK_SECONDS),
+                )
+            )
+
+    def _learn(self, fleet: Fleet, arrival: Arrival) -> int | None:
+        """Learn a match; its staleness, or None where learning was broken off and nothing of it counts."""
+        learner, played = self._learner, arrival.played
+        try:
+            finished, learned = learner.learn(played.record, lambda: self._limits.break_off_learning(in_play=True))
+        except (OutOfTimeError, BrokenOffError):
+            learner.drop_phase()
+            return None
+        finally:
+            fleet.count_learned(arrival)
+        staleness = self._phases - played.version
+        self._phases += 1
+        self._publish(fleet)
+        if played.record.proofs is not None:
+            fleet.tell_proofs(played.record.proofs)
+        self._emit(dataclasses.replace(finished, staleness=staleness, worker=arrival.worker.number))
+        self._emit(learned)
+        return staleness
+
+    def _publish(self, fleet: Fleet) -> None:
+        fleet.publish(self._phases, self._learner.published().weights, self._limits.done())
+
+    def _forget(self) -> None:
+        """Let the actors forget what they know of proven states when the learner has."""
+        since = self._learner.counters.resolved_since
+        if since != self._forgotten_at and self._fleet is not None:
+            self._forgotten_at = since
+            self._fleet.tell_proofs(None)

@@ -1,0 +1,100 @@
+"""The process that values states for all actors, as the fleet sees it: begun when it is needed, again if it is lost."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import LearningError
+from athenan_spiel.outcomes import Kind
+from athenan_spiel.system.processes import begin, context
+from athenan_spiel.system.stopping import SIGNALS
+from athenan_spiel.training.fleet.board import BoardPlan
+from athenan_spiel.training.fleet.inference import Desk, DeskPlan, ServerTask, serve
+from athenan_spiel.training.means import learning_device
+
+
+def is_shared(config: TrainingConfig) -> bool:
+    """Whether one process values the states of all actors."""
+    how = config.workers.inference
+    return how == "shared" or (how == "auto" and learning_device(config.engine) == "cuda")
+
+
+class Server:
+    """The process; `running` begins it.
+
+    Args:
+        row: the shape of an encoded state, and how many numbers a network answers to one.
+
+    Raises:
+        OSError: there is no memory for what the processes share.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        config: TrainingConfig,
+        outcome: Mapping[str, Any],
+        kind: Kind | None,
+        board: BoardPlan,
+        row: tuple[tuple[int, ...], int],
+    ) -> None:
+        shape, width = row
+        self._folder = tempfile.TemporaryDirectory(prefix="athenan-")  # of a socket that others cannot reach
+        memory = Desk.memory(config.workers.count, shape, width)
+        key = secrets.token_bytes(32)
+        plan = DeskPlan(memory.name, config.workers.count, shape, width, "", key)
+        self._desk = Desk(plan, memory)
+        self._task = ServerTask(game, config, dict(outcome), kind, board, plan)
+        self._begun = 0
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+
+    def running(self) -> DeskPlan:
+        """Where the places are of a process that answers; it is begun if there is none.
+
+        Raises:
+            LearningError: it could not be begun.
+        """
+        if self._process is None or not self._process.is_alive():
+            self._end()
+            self._begin()
+        return self._task.desk
+
+    def close(self) -> None:
+        """End the process, and drop what it shares."""
+        self._end()
+        self._desk.close()
+        self._folder.cleanup()
+
+    def _begin(self) -> None:
+        self._begun += 1
+        address = str(Path(self._folder.name) / f"desk-{self._begun}")
+        desk = DeskPlan(**{**vars(self._task.desk), "address": address})
+        self._task = ServerTask(**{**vars(self._task), "desk": desk})
+        self._pipe, theirs = context().Pipe()
+        try:
+            self._process = begin(serve, self._task, theirs, daemon=True, deaf_to=SIGNALS)
+        except OSError as error:
+            raise LearningError(f"the process that values states could not be started: {error.strerror}") from None
+        finally:
+            theirs.close()
+        try:
+            self._pipe.recv()
+        except EOFError:
+            raise LearningError("the process that values states for the workers ended as it began") from None
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None

@@ -1,0 +1,82 @@
+"""States learned a second, and cores kept busy, with workers beside the learner and without.
+
+    python benchmarks/workers.py connect_four --workers 0 2 --seconds 60 --pairs 2
+
+Each training is a process of its own, with the preset `quick` or the options after `--`; they run in turn. Cores busy
+are the processor time of the process and its workers divided by the time from its start to its end, in which Python
+starts, too. States learned a second are those of the run's own time, which begins later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one training came to."""
+
+    learned: float
+    matches: float
+    cores: float
+    staleness: float | None
+
+
+def main() -> None:
+    """Train in turn, and print a line each and the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("game")
+    parser.add_argument("--workers", nargs="+", default=["0", "auto"], help="numbers to compare, the first the base")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--pairs", type=int, default=2, help="trainings with each number")
+    parser.add_argument("options", nargs="*", help="of athenan train, after --")
+    arguments = parser.parse_args()
+    found: dict[str, list[Figures]] = {workers: [] for workers in arguments.workers}
+    for seed in range(arguments.pairs):
+        for workers in arguments.workers:
+            words = [arguments.game, "--workers", workers, "--seconds", f"{arguments.seconds:g}", "--seed", f"{seed}"]
+            found[workers].append(measured([*words, *arguments.options]))
+            f = found[workers][-1]
+            stale = "" if f.staleness is None else f", staleness {f.staleness:.1f}"
+            print(
+                f"--workers {workers:4}  {f.learned:9,.0f} states learned a second, {f.matches:6.2f} matches a second, "
+                f"{f.cores:.2f} cores busy{stale}",
+                flush=True,
+            )
+    base = statistics.median(f.learned for f in found[arguments.workers[0]])
+    for workers in arguments.workers[1:]:
+        learned = statistics.median(f.learned for f in found[workers])
+        print(f"--workers {workers} ÷ {arguments.workers[0]}: {learned / base:.2f} states learned a second (medians)")
+
+
+def measured(words: list[str]) -> Figures:
+    """Train with these words of `athenan train`, and say what it came to."""
+    with tempfile.TemporaryDirectory() as folder:
+        before, start = _processor(), time.perf_counter()
+        command = [sys.executable, "-m", "athenan_spiel", "train", *words, "--quiet", "--folder", f"{folder}/run"]
+        subprocess.run(command, check=True)
+        cores = (_processor() - before) / (time.perf_counter() - start)
+        lines = [json.loads(line) for line in (Path(folder) / "run" / "metrics.jsonl").read_text().splitlines()]
+    rounds = [line for line in lines if line["event"] == "round_finished"]
+    seconds, states = rounds[-1]["seconds"], sum(line["states_learned"] for line in rounds)
+    stale = [line["staleness"] for line in lines if line["event"] == "match_finished" and "staleness" in line]
+    return Figures(states / seconds, rounds[-1]["matches"] / seconds, cores, statistics.fmean(stale) if stale else None)
+
+
+def _processor() -> float:
+    """Processor time of all processes that this one has begun and that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()

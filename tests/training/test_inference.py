@@ -1,0 +1,137 @@
+"""One process that values states for all actors: its answers, what it merges, and a run that loses it."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_fleet import FLEET, OnMatch, lines
+from training_runs import TIC_TAC_TOE, TINY
+
+from athenan_spiel.config import NetworkConfig, SearchConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.outcomes import make_outcome
+from athenan_spiel.training import train
+from athenan_spiel.training.fleet.board import Board
+from athenan_spiel.training.fleet.inference import ROWS, RemoteEngine, ServerGoneError
+from athenan_spiel.training.fleet.server import Server, is_shared
+from athenan_spiel.training.model import make_model
+
+SHARED = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="shared"))
+WITH_POLICY = dataclasses.replace(
+    SHARED,
+    outcome="gain",
+    search=SearchConfig(algorithm="puct", completion=False, iterations=4),
+    targets=dataclasses.replace(TINY.targets, method="terminal"),
+    network=NetworkConfig(architecture="mlp", layers=1, neurons=8, policy="auto"),
+)
+
+
+class Served:
+    """A server at a desk for two actors, and the network that it answers by."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        outcome = make_outcome(config.outcome, TIC_TAC_TOE, random.Random(0))
+        model = make_model(TIC_TAC_TOE, config, outcome)
+        self.network = model.network
+        model.evaluator.load(self.network)
+        self.engine = model.evaluator.engine
+        self.board = Board.new(2, self.network.state_dict())
+        self.board.publish(1, self.network.state_dict(), 0.0)
+        width = 1 if self.network.policy is None else 1 + self.network.actions
+        row = self.network.shape, width
+        self.server = Server(str(TIC_TAC_TOE), config, outcome.parameters, None, self.board.plan, row)
+
+    def close(self) -> None:
+        self.server.close()
+        self.board.close()
+
+
+@pytest.fixture(params=["values", "and a policy"])
+def served(request: pytest.FixtureRequest) -> Iterator[Served]:
+    found = Served(SHARED if request.param == "values" else WITH_POLICY)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def batch_of(served: Served, rows: int) -> Any:
+    return np.random.default_rng(rows).random((rows, *served.network.shape)).astype(np.float32)
+
+
+def test_answers_are_those_of_the_network(served: Served) -> None:
+    engine = RemoteEngine(served.server.running(), 0, SHARED.engine)
+    for rows in (1, 7, ROWS, ROWS + 1, 3 * ROWS - 5):
+        batch = batch_of(served, rows)
+        np.testing.assert_allclose(engine.infer(batch), served.engine.infer(batch), rtol=1e-5, atol=1e-6)
+    assert engine.infer(batch_of(served, 0)).shape == served.engine.infer(batch_of(served, 0)).shape
+    assert engine.version == 1
+    with pytest.raises(EvaluatorError, match="expected rows of shape"):
+        engine.infer(np.zeros((2, 5), np.float32))
+
+
+def test_questions_under_way_may_be_taken_in_any_order(served: Served) -> None:
+    plan = served.server.running()
+    engines = [RemoteEngine(plan, actor, SHARED.engine) for actor in (0, 1)]
+    asked = [(engine, batch_of(served, rows)) for rows in (5, 6, 7) for engine in engines]
+    pending = [(engine.start(batch), batch) for engine, batch in asked]
+    for answer, batch in reversed(pending):
+        np.testing.assert_allclose(answer.result(), served.engine.infer(batch), rtol=1e-5, atol=1e-6)
+
+
+def test_the_newest_weights_answer(served: Served) -> None:
+    engine = RemoteEngine(served.server.running(), 1, SHARED.engine)
+    batch = batch_of(served, 3)
+    before = engine.infer(batch)
+    served.board.publish(2, {name: 0.5 * tensor for name, tensor in served.network.state_dict().items()}, 0.0)
+    assert not np.allclose(engine.infer(batch), before)
+    assert engine.version == 2
+
+
+def test_who_asks_a_server_that_is_gone_is_told(served: Served) -> None:
+    engine = RemoteEngine(served.server.running(), 0, SHARED.engine)
+    (process,) = multiprocessing.active_children()
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    with pytest.raises(ServerGoneError):
+        engine.infer(batch_of(served, 3))
+    again = RemoteEngine(served.server.running(), 0, SHARED.engine)
+    assert len(again.infer(batch_of(served, 3))) == 3, "another one was begun"
+
+
+@pytest.mark.parametrize("config", [SHARED, WITH_POLICY], ids=["values", "and a policy"])
+def test_a_run_whose_states_are_valued_by_one_process(config: TrainingConfig, tmp_path: Path) -> None:
+    run = train(TIC_TAC_TOE, dataclasses.replace(config, matches=20), tmp_path / "run")
+    assert run.matches == 20
+    matches = lines(run.folder, "match_finished")
+    assert {line["worker"] for line in matches} == {0, 1}
+    assert all(0 <= line["staleness"] <= 24 for line in matches)
+    assert not multiprocessing.active_children()
+
+
+def test_a_run_goes_on_where_that_process_is_killed(tmp_path: Path) -> None:
+    def kill_server() -> None:
+        server = min(process.pid or 0 for process in multiprocessing.active_children())  # it is begun first
+        os.kill(server, signal.SIGKILL)
+
+    config = dataclasses.replace(SHARED, matches=300)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[OnMatch(5, kill_server)])
+    assert (run.matches, run.reason) == (300, "matches")
+    assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 301))
+
+
+def test_it_is_the_way_of_cuda_alone_unless_it_is_said() -> None:
+    assert not is_shared(FLEET)
+    assert is_shared(SHARED)
+    own = dataclasses.replace(FLEET, workers=WorkersConfig(count=2, inference="own"))
+    assert not is_shared(own)
