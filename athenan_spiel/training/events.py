@@ -177,10 +177,14 @@ class RoundFinished:
     """Mean over the matches of the round; None, as all that follows, where a run plays and learns in one process."""
     most_staleness: int | None = None
     """The greatest."""
-    workers_busy: float | None = None
-    """Processor time that the workers took, divided by the round's time: the number of cores that they kept busy."""
-    workers_waited: float | None = None
-    """Time in which workers waited for the learner, summed over them and divided by the round's."""
+    learner_busy: float | None = None
+    """Processor time that the process which learns took, divided by the round's time: how many cores it kept busy."""
+    workers_busy: tuple[float, ...] | None = None
+    """The same of each worker."""
+    workers_waited: tuple[float, ...] | None = None
+    """Time in which each worker waited for the learner, divided by the round's."""
+    inference_busy: float | None = None
+    """As `learner_busy`, of the process that values states for all workers; None where there is none."""
     queued: int | None = None
     """Matches that have ended and are not learned, at the end of the round."""
     workers_lost: int | None = None

@@ -44,11 +44,11 @@ class Served:
         self.network = model.network
         model.evaluator.load(self.network)
         self.engine = model.evaluator.engine
-        self.board = Board.new(2, self.network.state_dict())
+        self.board = Board.new(3, self.network.state_dict())
         self.board.publish(1, self.network.state_dict(), 0.0)
         width = 1 if self.network.policy is None else 1 + self.network.actions
         row = self.network.shape, width
-        self.server = Server(str(TIC_TAC_TOE), config, outcome.parameters, None, self.board.plan, row)
+        self.server = Server(str(TIC_TAC_TOE), config, outcome.parameters, None, self.board, row)
 
     def close(self) -> None:
         self.server.close()

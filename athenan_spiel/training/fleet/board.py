@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from multiprocessing.shared_memory import SharedMemory
 
@@ -26,7 +27,7 @@ _MARKS = 16
 
 @dataclass(frozen=True)
 class ActorState:
-    """What an actor has told on the board.
+    """What an actor has told on the board, or the process that values states for all of them.
 
     Attributes:
         beat: when it was last at work, as `time.monotonic` says; 0: never.
@@ -43,6 +44,17 @@ class ActorState:
     calls: float = 0.0
     busy: float = 0.0
     waited: float = 0.0
+
+
+def total(states: Iterable[ActorState]) -> ActorState:
+    """The sums of all that these have told."""
+    found = list(states)
+    return ActorState(*(sum(getattr(state, field.name) for state in found) for field in fields(ActorState)))
+
+
+def difference(state: ActorState, before: ActorState) -> ActorState:
+    """What was told between the two."""
+    return ActorState(*(getattr(state, field.name) - getattr(before, field.name) for field in fields(ActorState)))
 
 
 @dataclass(frozen=True)

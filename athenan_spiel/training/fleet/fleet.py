@@ -17,7 +17,7 @@ import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -31,7 +31,7 @@ from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.processes import begin, context
 from athenan_spiel.system.stopping import SIGNALS
-from athenan_spiel.training.fleet.board import ActorState, Board
+from athenan_spiel.training.fleet.board import ActorState, Board, total
 from athenan_spiel.training.fleet.playing import ActorTask, Failed, Order, Played, Proofs, Seeds, play_on
 from athenan_spiel.training.fleet.server import Server, is_shared
 from athenan_spiel.training.model import Weights
@@ -102,16 +102,16 @@ class Fleet:
         self._pending = half // workers.count - config.matches_at_once + 1
         self._slack = half
         self._listened = self._awake = time.monotonic()
-        self._board = Board.new(workers.count, weights)
+        self._board = Board.new(workers.count + 1, weights)  # the last place is the server's
         threads = config.engine.threads or max(1, cores() // workers.count)
         own = replace(config, engine=replace(config.engine, threads=threads))
         parameters = dict(outcome.parameters)
         self._server: Server | None = None
         if is_shared(config):
-            self._server = Server(game, config, parameters, kind, self._board.plan, row)
+            self._server = Server(game, config, parameters, kind, self._board, row)
         self._task = ActorTask(0, game, own, parameters, kind, self._board.plan, None, self._pending)
         self._workers: list[Worker] = []
-        self._gone = ActorState()
+        self._gone = [ActorState()] * workers.count
         self._arrived: deque[Arrival] = deque()
         self._lost: deque[float] = deque()
         self._seeds: Callable[[int], Sequence[int]] = lambda count: []
@@ -170,9 +170,13 @@ class Fleet:
         found = [self._board.state(worker.number) for worker in self._workers]
         return [state for state in found if state.beat]
 
-    def totals(self) -> ActorState:
-        """The sums of what all have told, also of those that are gone."""
-        return _sum([self._gone, *self.states()])
+    def each(self) -> list[ActorState]:
+        """For each worker the sums of what it and those before it in its place have told."""
+        return [total([gone, self._board.state(number)]) for number, gone in enumerate(self._gone)]
+
+    def inference(self) -> ActorState | None:
+        """The same of the process that values states for all; None where each values its own."""
+        return None if self._server is None else self._server.told()
 
     @property
     def queued(self) -> int:
@@ -274,13 +278,9 @@ class Fleet:
             )
         _log.warning("worker %d %s: another one takes its place, %d matches are lost", worker.number, what, worker.owed)
         worker.owed = 0
-        state = self._board.state(worker.number)
-        self._gone = _sum([self._gone, replace(state, alive=0.0)])
+        told = replace(self._board.state(worker.number), alive=0.0)
+        self._gone[worker.number] = total([self._gone[worker.number], told])
         self._workers[worker.number] = self._begun(worker.number)
-
-
-def _sum(states: Sequence[ActorState]) -> ActorState:
-    return ActorState(*(sum(getattr(state, field.name) for state in states) for field in fields(ActorState)))
 
 
 def _end(worker: Worker) -> None:

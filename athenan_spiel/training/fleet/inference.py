@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from athenan_spiel.engines.base import Answers, Deferred, Pending, check_rows
 from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Kind, Outcome, outcome_from_parameters
-from athenan_spiel.training.fleet.board import Board, BoardPlan
+from athenan_spiel.training.fleet.board import ActorState, Board, BoardPlan
 from athenan_spiel.training.model import load_weights, make_model
 
 if TYPE_CHECKING:
@@ -107,6 +108,14 @@ class ServerGoneError(EvaluatorError):
         super().__init__("the process that values states for the workers is gone")
 
 
+@dataclass(eq=False)
+class _Question:
+    """One that was asked from a place, and its answer once it has left that."""
+
+    place: int
+    answers: Answers | None = None
+
+
 class RemoteEngine:
     """An engine whose network is in the process that serves a desk; `Engine` numbers what it promises.
 
@@ -131,6 +140,7 @@ class RemoteEngine:
         self._desk = Desk(plan)
         self._actor = actor
         self._free = deque(range(PLACES))
+        self._asked: list[_Question] = []
         self._answered: set[int] = set()
         try:
             self._socket = Client(plan.address, FAMILY, authkey=plan.key)
@@ -155,14 +165,14 @@ class RemoteEngine:
         check_rows(self.name, self._shape, batch)
         if not len(batch) or not self._free:
             return Deferred(lambda: self._in_parts(batch))
-        place = self._ask(batch[:ROWS])
-        return Deferred(lambda: self._finished(place, batch))
+        first = self._ask(batch[:ROWS])
+        return Deferred(lambda: self._finished(first, batch))
 
-    def _finished(self, place: int, batch: NDArray[np.float32]) -> Answers:
-        first = self._taken(place)
+    def _finished(self, first: _Question, batch: NDArray[np.float32]) -> Answers:
+        answers = self._taken(first)
         if len(batch) <= ROWS:
-            return first
-        return np.concatenate([first, self._in_parts(batch[ROWS:])])
+            return answers
+        return np.concatenate([answers, self._in_parts(batch[ROWS:])])
 
     def _in_parts(self, batch: NDArray[np.float32]) -> Answers:
         """The answers to parts of a batch, one after the other."""
@@ -170,18 +180,25 @@ class RemoteEngine:
         found = [self._taken(self._ask(part)) for part in parts]
         return np.concatenate(found) if found else self._shaped(np.empty((0, self._desk.answers.shape[-1]), np.float32))
 
-    def _ask(self, rows: NDArray[np.float32]) -> int:
-        place = self._free.popleft()
-        self._desk.questions[self._actor, place, : len(rows)] = rows
-        self._desk.marks[self._actor, place, 0] = len(rows)
+    def _ask(self, rows: NDArray[np.float32]) -> _Question:
+        """Ask from a place that is free; if none is, the question that was asked first leaves its own."""
+        if not self._free:
+            self._taken(self._asked[0])
+        question = _Question(self._free.popleft())
+        self._desk.questions[self._actor, question.place, : len(rows)] = rows
+        self._desk.marks[self._actor, question.place, 0] = len(rows)
         try:
-            self._socket.send_bytes(bytes([place]))
+            self._socket.send_bytes(bytes([question.place]))
         except OSError as error:
             raise ServerGoneError from error
-        return place
+        self._asked.append(question)
+        return question
 
-    def _taken(self, place: int) -> Answers:
-        """The answer in a place, waited for, which is free then."""
+    def _taken(self, question: _Question) -> Answers:
+        """The answer to a question, waited for; its place is free then."""
+        if question.answers is not None:
+            return question.answers
+        place = question.place
         try:
             while place not in self._answered:
                 self._answered.add(self._socket.recv_bytes()[0])
@@ -189,9 +206,10 @@ class RemoteEngine:
             raise ServerGoneError from error
         self._answered.remove(place)
         count, self.version = self._desk.marks[self._actor, place].tolist()
-        answers = self._desk.answers[self._actor, place, :count].copy()
+        question.answers = self._shaped(self._desk.answers[self._actor, place, :count].copy())
+        self._asked.remove(question)
         self._free.append(place)
-        return self._shaped(answers)
+        return question.answers
 
     def _shaped(self, answers: NDArray[np.float32]) -> Answers:
         return answers[:, 0] if answers.shape[1] == 1 else answers
@@ -230,6 +248,8 @@ class _Server:
         self._board = Board(task.board)
         self._desk = Desk(task.desk)
         self._version = 0
+        self._place = task.config.workers.count
+        self._evaluations = self._calls = 0
         self._parent = parent
         self._actors: dict[Connection, int] = {}
         self._come: deque[tuple[Connection, int]] = deque()
@@ -276,6 +296,9 @@ class _Server:
         questions = [self._desk.questions[place][: self._desk.marks[place][0]] for place in asked]
         batch = questions[0] if len(questions) == 1 else np.concatenate(questions)
         answers = self._model.evaluator.engine.infer(batch).reshape(len(batch), -1)
+        self._evaluations += len(batch)
+        self._calls += 1
+        self._tell()
         sockets = {actor: socket for socket, actor in self._actors.items()}
         start = 0
         for (actor, place), question in zip(asked, questions, strict=True):
@@ -285,6 +308,16 @@ class _Server:
             start = end
             with contextlib.suppress(OSError, KeyError):
                 sockets[actor].send_bytes(bytes([place]))
+
+    def _tell(self) -> None:
+        state = ActorState(
+            beat=time.monotonic(),
+            version=self._version,
+            evaluations=self._evaluations,
+            calls=self._calls,
+            busy=time.process_time(),
+        )
+        self._board.tell(self._place, state)
 
     def _load(self) -> None:
         if self._board.version != self._version:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import Pace, RunClock, now
 from athenan_spiel.training.events import RoundFinished, RoundProgress
-from athenan_spiel.training.fleet.board import ActorState
+from athenan_spiel.training.fleet.board import ActorState, difference, total
 from athenan_spiel.training.fleet.fleet import Arrival, Fleet
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits, OutOfTimeError
@@ -25,6 +26,34 @@ LOOK_SECONDS = 0.05
 """Between two looks at whether a stop request came, where a match is waited for."""
 LAG_SECONDS = 0.002
 """Between two looks at whether an actor has newer weights by now."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What all processes have told until a moment, or between two.
+
+    Attributes:
+        workers: of each.
+        inference: of the process that values states for all; None where each worker values its own.
+        learner: seconds of processor time of this process.
+    """
+
+    workers: list[ActorState]
+    inference: ActorState | None
+    learner: float
+
+    @classmethod
+    def by(cls, fleet: Fleet) -> _Told:
+        """What is told by now."""
+        return cls(fleet.each(), fleet.inference(), time.process_time())
+
+    def since(self, before: _Told) -> _Told:
+        """What was told since then."""
+        workers = [difference(state, old) for state, old in zip(self.workers, before.workers, strict=True)]
+        inference = None
+        if self.inference is not None and before.inference is not None:
+            inference = difference(self.inference, before.inference)
+        return _Told(workers, inference, self.learner - before.learner)
 
 
 class FleetRounds:
@@ -62,12 +91,12 @@ class FleetRounds:
             AthenanError: what ended an actor, or too many of them.
         """
         learner, fleet = self._learner, self._running()
-        before, start, totals = learner.counters, now(), fleet.totals()
+        before, start, told = learner.counters, now(), _Told.by(fleet)
         learner.new_round(self._limits.done(), matches=0)
         learning_seconds, staleness = 0.0, []
         while self._goes_on(before.matches, start):
             arrival = self._next(fleet)
-            self._tell(fleet, start, totals)
+            self._tell(fleet, start, told)
             if arrival is None:
                 continue
             began = now()
@@ -80,14 +109,15 @@ class FleetRounds:
             raise BrokenOffError
         learner.end_round(self._clock.seconds())
         self._forget()
-        seconds, after = now() - start, fleet.totals()
+        seconds, since = now() - start, _Told.by(fleet).since(told)
+        of_workers = total(since.workers)
         self._emit(
             RoundFinished(
                 matches=learner.counters.matches,
                 seconds=self._clock.seconds(),
                 rounds=learner.counters.rounds,
-                evaluations=round(after.evaluations - totals.evaluations),
-                network_calls=round(after.calls - totals.calls),
+                evaluations=round(of_workers.evaluations),
+                network_calls=round((since.inference or of_workers).calls),
                 states_learned=learner.counters.states_learned - before.states_learned,
                 search_seconds=seconds,
                 learning_seconds=learning_seconds,
@@ -96,8 +126,10 @@ class FleetRounds:
                 resolved_states=None if learner.proven is None else len(learner.proven),
                 staleness=sum(staleness) / len(staleness),
                 most_staleness=max(staleness),
-                workers_busy=(after.busy - totals.busy) / seconds,
-                workers_waited=(after.waited - totals.waited) / seconds,
+                learner_busy=since.learner / seconds,
+                workers_busy=tuple(worker.busy / seconds for worker in since.workers),
+                workers_waited=tuple(worker.waited / seconds for worker in since.workers),
+                inference_busy=None if since.inference is None else since.inference.busy / seconds,
                 queued=fleet.queued,
                 workers_lost=fleet.losses,
             )
@@ -142,18 +174,18 @@ class FleetRounds:
         with telling_what_spoils_weights(self._learner):
             return fleet.next(LOOK_SECONDS)
 
-    def _tell(self, fleet: Fleet, start: float, before: ActorState) -> None:
-        """Tell how the round goes that began with these totals, if it is time to."""
+    def _tell(self, fleet: Fleet, start: float, before: _Told) -> None:
+        """Tell how the round goes before which this was told, if it is time to."""
         moment = now()
         if self._pace.is_due(moment):
-            state = fleet.totals()
-            evaluations = round(state.evaluations - before.evaluations)
+            told = total(_Told.by(fleet).since(before).workers)
+            evaluations = round(told.evaluations)
             self._emit(
                 RoundProgress(
                     matches=self._learner.counters.matches,
                     seconds=self._clock.seconds(),
-                    alive=round(state.alive),
-                    plies=round(state.plies - before.plies),
+                    alive=round(total(fleet.states()).alive),
+                    plies=round(told.plies),
                     evaluations=evaluations,
                     evaluations_per_second=evaluations / max(moment - start, LOOK_SECONDS),
                 )

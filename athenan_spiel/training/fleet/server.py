@@ -15,7 +15,7 @@ from athenan_spiel.errors import LearningError
 from athenan_spiel.outcomes import Kind
 from athenan_spiel.system.processes import begin, context
 from athenan_spiel.system.stopping import SIGNALS
-from athenan_spiel.training.fleet.board import BoardPlan
+from athenan_spiel.training.fleet.board import ActorState, Board, total
 from athenan_spiel.training.fleet.inference import Desk, DeskPlan, ServerTask, serve
 from athenan_spiel.training.means import learning_device
 
@@ -30,6 +30,7 @@ class Server:
     """The process; `running` begins it.
 
     Args:
+        board: of the actors, with one place more than there are of them.
         row: the shape of an encoded state, and how many numbers a network answers to one.
 
     Raises:
@@ -42,7 +43,7 @@ class Server:
         config: TrainingConfig,
         outcome: Mapping[str, Any],
         kind: Kind | None,
-        board: BoardPlan,
+        board: Board,
         row: tuple[tuple[int, ...], int],
     ) -> None:
         shape, width = row
@@ -51,7 +52,9 @@ class Server:
         key = secrets.token_bytes(32)
         plan = DeskPlan(memory.name, config.workers.count, shape, width, "", key)
         self._desk = Desk(plan, memory)
-        self._task = ServerTask(game, config, dict(outcome), kind, board, plan)
+        self._task = ServerTask(game, config, dict(outcome), kind, board.plan, plan)
+        self._board = board
+        self._gone = ActorState()
         self._begun = 0
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
@@ -67,6 +70,10 @@ class Server:
             self._begin()
         return self._task.desk
 
+    def told(self) -> ActorState:
+        """The sums of what the process and those before it have told."""
+        return total([self._gone, self._board.state(self._task.config.workers.count)])
+
     def close(self) -> None:
         """End the process, and drop what it shares."""
         self._end()
@@ -75,6 +82,8 @@ class Server:
 
     def _begin(self) -> None:
         self._begun += 1
+        self._gone = self.told()
+        self._board.forget(self._task.config.workers.count)
         address = str(Path(self._folder.name) / f"desk-{self._begun}")
         desk = DeskPlan(**{**vars(self._task.desk), "address": address})
         self._task = ServerTask(**{**vars(self._task), "desk": desk})

@@ -117,7 +117,10 @@ def started_text(event: RunStarted) -> str:
     symmetries = f"; with images by {', '.join(event.symmetries)}" if event.symmetries else ""
     folder = printable(str(event.folder))
     choice = f"\n{event.choice}" if event.choice is not None else ""
-    return f"{verb}: {event.game} in {folder}; {event.network}; {event.engine}; {event.outcome}{symmetries}{choice}"
+    count = event.config.workers.count
+    workers = f"; {count} worker{'s' * (count > 1)}" if count else ""
+    setup = f"{event.network}; {event.engine}{workers}; {event.outcome}{symmetries}"
+    return f"{verb}: {event.game} in {folder}; {setup}{choice}"
 
 
 def late_text(event: LearningIsLate) -> str:

@@ -104,6 +104,8 @@ class LiveView:
             rows.append(("states valued", f"{s.speed:,.0f} a second"))
         if s.loss_text is not None:
             rows.append(("loss", s.loss_text))
+        if s.workers_text is not None:
+            rows.append(("workers", s.workers_text))
         if s.last_round is not None:
             r = s.last_round
             rows.append(("learning", f"{r.states_learned:,} states in {r.learning_seconds:.1f} s a round"))

@@ -131,6 +131,16 @@ class RunSummary:
         return f"{self.warm_up.warm_up_states:,} of {self.started.config.warm_up.states:,} random terminal states"
 
     @property
+    def workers_text(self) -> str | None:
+        """How busy the processes that play are, and how old the weights that they play with, where there are any."""
+        if self.started is None or self.last_round is None or self.last_round.workers_busy is None:
+            return None
+        r, count = self.last_round, self.started.config.workers.count
+        busy = sum(self.last_round.workers_busy) / count
+        lost = f", {r.workers_lost} lost" if r.workers_lost else ""
+        return f"{count}, busy {busy:.0%} of the time, weights {r.staleness:.1f} phases old{lost}"
+
+    @property
     def mean_length(self) -> float | None:
         """Mean length of the recent matches."""
         return sum(self.lengths) / len(self.lengths) if self.lengths else None

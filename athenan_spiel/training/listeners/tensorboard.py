@@ -110,6 +110,14 @@ def _scalars(event: Event) -> list[tuple[str, float | None]]:
             ("speed/learning_seconds", event.learning_seconds),
             ("replay/states", event.replay_states),
             ("search/resolved_states_kept", event.resolved_states),
+            ("workers/staleness", event.staleness),
+            ("workers/most_staleness", event.most_staleness),
+            ("workers/learner_busy", event.learner_busy),
+            ("workers/busy", None if event.workers_busy is None else sum(event.workers_busy)),
+            ("workers/waited", None if event.workers_waited is None else sum(event.workers_waited)),
+            ("workers/inference_busy", event.inference_busy),
+            ("workers/queued", event.queued),
+            ("workers/lost", event.workers_lost),
         ]
     if isinstance(event, WarmUpFinished):
         return [("warm_up/loss", event.loss)]
