@@ -28,7 +28,7 @@ from run_events import (
 )
 
 from athenan_spiel.cli.console import progress as standard_error
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import TrainingConfig, WorkersConfig
 from athenan_spiel.training.events import (
     BestReplaced,
     EvaluationFailed,
@@ -350,3 +350,17 @@ def test_lines_speak_of_a_single_players_scores() -> None:
     alone = MatchFinished(matches=1, length=9, returns=(24.0,), iterations=1, evaluations=1, questions=1, targets=1)
     tell(LinePrinter(stream), [started(), alone, round_(1, seconds=11.0)])
     assert "score 24 on average; the best of this session is 24" in stream.getvalue()
+
+
+def test_workers_are_told_of_where_there_are_some() -> None:
+    limits = dataclasses.replace(MINUTE, workers=WorkersConfig(count=2))
+    told = dataclasses.replace(round_(2), staleness=1.5, most_staleness=3, workers_busy=(0.5, 0.75), workers_lost=1)
+    stream, console = io.StringIO(), terminal()
+    live = LiveView(console)
+    try:
+        for listener in (LinePrinter(stream), live):
+            tell(listener, [started(limits=limits), match(1), match(2), told])
+        assert "; openvino; 2 workers; " in stream.getvalue()
+        assert "2, busy 62% of the time, weights 1.5 phases old, 1 lost" in text_of(console, live)
+    finally:
+        live(finished(2))
