@@ -13,7 +13,7 @@ from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.train import follow, starting
-from athenan_spiel.cli.workers import Workers, worker_count
+from athenan_spiel.cli.workers import Workers, parse_workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ def run(words: Sequence[str]) -> int:
             more_matches=arguments.matches,
             more_seconds=more_seconds,
             checkpoint=arguments.start,
-            workers=None if arguments.workers is None else worker_count(arguments.workers),
+            workers=None if arguments.workers is None else parse_workers(arguments.workers),
             outcome=code,
             allow_programs=arguments.allow_program,
             listeners=listeners,

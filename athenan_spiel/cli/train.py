@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import tyro
 
@@ -17,7 +17,7 @@ from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import option_value, parse
-from athenan_spiel.cli.workers import Workers, worker_count
+from athenan_spiel.cli.workers import Workers, parse_workers, usual_workers
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
@@ -45,8 +45,8 @@ class TrainArguments:
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
     workers: Workers = None
-    """Processes that play matches while this one learns: a number, or auto for one for each core. 0: this process plays
-    and learns in turn, reproducible to the bit."""
+    """Processes that play matches while this one learns: a number, or auto for one for each core; 0: this process plays
+    and learns in turn, reproducible to the bit. By default auto with the preset quick and a minute or more, else 0."""
     folder: str | None = None
     """The run folder; by default runs/ and the name of the game."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -69,10 +69,11 @@ def run(words: Sequence[str]) -> int:
     default = TrainArguments(game=tyro.MISSING, settings=_start(words))
     arguments = parse(TrainArguments, words, "athenan train", default)
     config = _limited(arguments.settings, words)
-    if arguments.workers is not None:
-        config = dataclasses.replace(
-            config, workers=dataclasses.replace(config.workers, count=worker_count(arguments.workers))
-        )
+    workers = arguments.workers
+    if workers is None and _is_quick(arguments) and option_value(words, "--workers.count") is None:
+        workers = usual_workers(config)
+    if workers is not None:
+        config = _with_workers(config, parse_workers(workers), arguments.game)
     _require_allowed(config.outcome, arguments.allow_code, option_value(words, "--outcome"))
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
@@ -185,12 +186,22 @@ def _list_presets() -> None:
         print(f"{name:{width}}  {preset.about}")
 
 
+def _with_workers(config: TrainingConfig, count: int | Literal["auto"], game: str) -> TrainingConfig:
+    from athenan_spiel.training.means import worker_count
+
+    return dataclasses.replace(config, workers=dataclasses.replace(config.workers, count=worker_count(count, game)))
+
+
+def _is_quick(arguments: TrainArguments) -> bool:
+    return arguments.config is None and arguments.preset == "quick"
+
+
 def _to_fit(words: Sequence[str], arguments: TrainArguments) -> list[str]:
     """What is made to fit the game: with the preset `quick`, all that no word says."""
     from athenan_spiel.games.spec import read_spec
     from athenan_spiel.training.fitting import FITTED
 
-    if arguments.config is not None or arguments.preset != "quick":
+    if not _is_quick(arguments):
         return []
     written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # either is understood
     said = {name for name in FITTED if option_value(written, f"--{name}") is not None}

@@ -22,6 +22,7 @@ import functools
 import operator
 import os
 from collections.abc import Callable, Collection, Sequence
+from typing import Literal
 
 import pyspiel
 
@@ -38,7 +39,7 @@ from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import fit_names, fit_to, measure
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.means import require_other_player
+from athenan_spiel.training.means import require_other_player, worker_count
 from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
@@ -113,7 +114,7 @@ def resume(
     *,
     more_matches: int | None = None,
     more_seconds: float | None = None,
-    workers: int | None = None,
+    workers: int | Literal["auto"] | None = None,
     checkpoint: int | None = None,
     outcome: Given = None,
     allow_programs: Collection[str] = (),
@@ -127,7 +128,7 @@ def resume(
 
     Args:
         more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
-        workers: in place of `workers.count`, from now on.
+        workers: in place of `workers.count`, from now on; `auto`: as many as this machine has cores for.
         checkpoint: that after so many matches, in place of the newest. Those after it are put aside in the folder, and
             what `metrics.jsonl` tells of later matches is cut off.
         outcome: where the run's is one of your own, "module:name", that name again (or a tuple of names that are
@@ -162,7 +163,8 @@ def resume(
             raise not_allowed(config.outcome)
         extended = _extended(config, begun, more_matches, more_seconds)
         if workers is not None:
-            extended = dataclasses.replace(extended, workers=dataclasses.replace(extended.workers, count=workers))
+            count = worker_count(workers, spec)
+            extended = dataclasses.replace(extended, workers=dataclasses.replace(extended.workers, count=count))
         if config.evaluation.asked:
             require_opponents(spec, config, allow_programs)
         learner = LearnerSide(load_game(spec), extended, begun, kind)

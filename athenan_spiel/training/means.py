@@ -7,6 +7,7 @@ them as long as its network fits; training refuses them, with the setting's name
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pyspiel
 import torch
@@ -22,15 +23,21 @@ from athenan_spiel.system.machine import cores, free_memory, memory
 
 WORKER_BYTES = 700_000_000
 """Of memory that a process takes which plays, with torch and a small network."""
+JAVA_BYTES = 2_000_000_000
+"""The most that Java's objects take in one that plays a game of Ludii's, unless a user says otherwise."""
 
 
-def fitting_workers() -> int:
-    """How many processes may well play beside one that learns: one for each core, as far as memory goes.
+def worker_count(workers: int | Literal["auto"], game: str) -> int:
+    """How many processes are to play this game beside one that learns.
 
-    The one that learns has less to do than they do, and takes its time from all of them.
+    `auto` is one for each core, as far as memory goes: the one that learns has less to do than they do, and takes its
+    time from all of them.
     """
+    if workers != "auto":
+        return workers
+    each = WORKER_BYTES + (JAVA_BYTES if game.strip().startswith("ludii") else 0)
     free = free_memory()
-    return max(1, cores() if free is None else min(cores(), free // WORKER_BYTES))
+    return max(1, cores() if free is None else min(cores(), free // each))
 
 
 def learning_device(config: EngineConfig) -> str:
