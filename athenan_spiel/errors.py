@@ -94,6 +94,10 @@ class EvaluatorError(AthenanError, ValueError):
     """An evaluator answered with the wrong number of values, or with values that are not finite."""
 
 
+class NotFiniteError(EvaluatorError):
+    """An evaluator answered with values or probabilities that are infinite or NaN."""
+
+
 class CheckpointError(AthenanError):
     """A run folder or a checkpoint is missing, damaged, foreign, or of a newer format.
 
@@ -139,7 +143,11 @@ class SearchError(AthenanError, ValueError):
 
 
 class LearningError(AthenanError, ValueError):
-    """What was to be learned is incomplete, or learning it made the loss infinite or NaN."""
+    """What was to be learned is incomplete, or cannot be learned."""
+
+
+class DivergedError(LearningError, EvaluatorError):
+    """Learning has made the loss, the weights or the values of states infinite or NaN."""
 
 
 class ArenaError(AthenanError):

@@ -317,6 +317,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "listeners": NO_OBJECT | {"None": None, "texts": ["x"]},
             "stop": NO_FUNCTION,
             "milestones": NO_OBJECT | {"None": None, "one": [1.0], "texts": ["x"], "nan": [math.nan]},
+            "set_backs": NO_WHOLE_NUMBER | {"None": None},
         },
     ),
     "load_agent": (
@@ -347,6 +348,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "listeners": NO_OBJECT | {"None": None},
             "stop": NO_FUNCTION,
             "milestones": NO_OBJECT | {"None": None},
+            "set_backs": NO_WHOLE_NUMBER | {"None": None},
         },
     ),
     "LinePrinter": (

@@ -15,7 +15,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.engines.base import Deferred, Pending
-from athenan_spiel.errors import EvaluatorError, shown
+from athenan_spiel.errors import EvaluatorError, NotFiniteError, shown
 
 SUM_TOLERANCE = 1e-3
 """By which the probabilities of a state may miss 1; those of a network in bfloat16 do not add up exactly."""
@@ -71,8 +71,9 @@ def checked(answer: Answer, states: Sequence[pyspiel.State]) -> Evaluation:
     """What an evaluator answered of `states`, as a search is sent it.
 
     Raises:
-        EvaluatorError: there is not one value for each state, or one is not a number, or not finite; or there are
-            priors, and not of each state one probability for each of its legal actions.
+        EvaluatorError: there is not one value for each state, or one is not a number; or there are priors, and not of
+            each state one probability for each of its legal actions.
+        NotFiniteError: a value or a probability is infinite or NaN.
     """
     values, priors = answer if isinstance(answer, Evaluation) else (answer, None)
     return Evaluation(_values(values, len(states)), None if priors is None else _priors(priors, states))
@@ -85,7 +86,7 @@ def _values(given: Sequence[float] | NDArray[np.floating], expected: int) -> lis
             f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}"
         )
     if not np.isfinite(values).all():
-        raise EvaluatorError(
+        raise NotFiniteError(
             f"the evaluator must answer finite values, got {values[~np.isfinite(values)][0]!r} among {expected}"
         )
     answer: list[float] = values.tolist()
@@ -121,7 +122,8 @@ def _prior(given: Sequence[float], expected: int) -> list[float]:
             f"the evaluator must answer one prior for each of {expected} legal actions, got shape {prior.shape!r}"
         )
     if not (prior >= 0).all() or not abs(prior.sum() - 1) <= SUM_TOLERANCE:
-        raise EvaluatorError(f"the evaluator's priors of a state must be zero or more, of sum 1, got {shown(prior)}")
+        kind = EvaluatorError if np.isfinite(prior).all() else NotFiniteError
+        raise kind(f"the evaluator's priors of a state must be zero or more, of sum 1, got {shown(prior)}")
     answer: list[float] = prior.tolist()
     return answer
 

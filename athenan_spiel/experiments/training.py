@@ -98,6 +98,7 @@ class TrainingTask:
                 listeners=[listener],
                 stop=stop,
                 milestones=self.stages[:-1],
+                set_backs=0,  # the learning rate is the variant's
             )
         else:
             run = train(
@@ -108,6 +109,7 @@ class TrainingTask:
                 listeners=[listener],
                 stop=stop,
                 milestones=self.stages[:-1],
+                set_backs=0,
             )
         if run.reason == "stopped":
             return False

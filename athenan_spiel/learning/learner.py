@@ -23,7 +23,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.engines import half_of_the_cores, torch_threads
-from athenan_spiel.errors import CheckpointError, LearningError, shown
+from athenan_spiel.errors import CheckpointError, DivergedError, shown
 from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
 from athenan_spiel.learning.replay import Batch
 
@@ -107,7 +107,8 @@ class Learner:
             values: they are learned; else policies alone, and minibatches without any change nothing.
 
         Raises:
-            LearningError: the loss became NaN or infinite; the weights are then of no use.
+            DivergedError: the loss, a weight or one of Adam's moments became infinite or NaN; the weights are then of
+                no use.
         """
         self.network.train()
         try:
@@ -131,10 +132,19 @@ class Learner:
         loss, of_policies = values.mean(), policies.mean()
         for mean in (loss, of_policies):
             if mean is not None and not math.isfinite(mean):
-                rate = self._config.learning_rate
-                raise LearningError(f"expected a finite loss, got {mean!r}: lower learner.learning_rate, now {rate!r}")
+                raise self._diverged(f"a finite loss, got {mean!r}")
+        if count and not _are_finite([*self.network.state_dict().values(), *self._moments()]):
+            raise self._diverged("finite weights and moments of Adam's after learning, got others")
         seconds = time.perf_counter() - started
         return LearningReport(loss=loss, policy_loss=of_policies, states=states, batches=count, seconds=seconds)
+
+    def _moments(self) -> list[torch.Tensor]:
+        """Adam's, of all weights."""
+        return [kept[name] for kept in self._optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+
+    def _diverged(self, expected: str) -> DivergedError:
+        rate = self._config.learning_rate
+        return DivergedError(f"expected {expected}: lower learner.learning_rate, now {rate!r}")
 
     def _step(self, batch: Batch, with_values: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Take one step of Adam; the losses before it, scalars still on their way on a GPU: values', policies'."""
@@ -188,6 +198,11 @@ class Learner:
         self._optimizer.load_state_dict(copy.deepcopy({"state": moments, "param_groups": groups}))
 
 
+def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether no number in them is infinite or NaN: then neither is a sum of theirs, in float64."""
+    return bool(torch.stack([tensor.sum(dtype=torch.float64) for tensor in tensors]).isfinite().all())
+
+
 def _require_moments(kept: Any, shape: torch.Size) -> None:
     """Raise `CheckpointError` unless `kept` is what Adam keeps for a weight of this shape, in memory of that size."""
     if not isinstance(kept, dict) or kept.keys() != {"step", "exp_avg", "exp_avg_sq"}:
@@ -200,6 +215,8 @@ def _require_moments(kept: Any, shape: torch.Size) -> None:
             )
         if tensor.layout != torch.strided or tensor.untyped_storage().nbytes() < 4 * tensor.numel():
             raise CheckpointError(f"expected Adam's moments each in its own place, got {_kind(tensor)} in less")
+        if not _are_finite([tensor]):
+            raise CheckpointError(f"expected Adam's moments to be finite, got {_kind(tensor)} with others among them")
 
 
 def _count(moments: object) -> str:

@@ -7,7 +7,8 @@
    then it is renamed. A kill at any moment leaves either no such folder or a whole one.
 2. What is damaged, foreign or of a newer format is noticed before any of it is used. A single flipped bit is, in
    whichever file.
-3. Nothing is unpickled, imported or followed out of the folder, and nothing is read beyond the bounds below. Checksums
+3. Weights that are infinite or NaN are damage, wherever they come from: none are written (see `Learner`).
+4. Nothing is unpickled, imported or followed out of the folder, and nothing is read beyond the bounds below. Checksums
    say that a file is what was written, not that it was written here: content is checked as if none of them held.
 """
 
@@ -288,7 +289,11 @@ def _header(path: Path, state: dict[str, Any]) -> Header:
 
 def _weights(path: Path, state: dict[str, Any]) -> dict[str, torch.Tensor]:
     with _understood(path, state, WEIGHTS, MOST_WEIGHTS) as file:
-        return safetensors.torch.load(file.read())
+        weights = safetensors.torch.load(file.read())
+        finite = all(bool(torch.isfinite(tensor).all()) for tensor in weights.values())
+    if not finite:
+        raise damaged(path, f"{WEIGHTS} holds numbers that are infinite or NaN")
+    return weights
 
 
 def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:

@@ -94,6 +94,12 @@ class Evaluating:
             late = f"it has not ended within the {limit:g} s of evaluation.final_seconds"
             self._give_up("the run was asked to stop" if stopped() else late)
 
+    def drop(self, problem: str) -> None:
+        """End the one under way, if there is one, for this reason."""
+        if self._command is not None:
+            self._give_up(problem)
+        self.close()
+
     def close(self) -> None:
         """End the process, if there is one, and leave nothing of it in the folder."""
         if self._command is not None:

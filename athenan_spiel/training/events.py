@@ -9,8 +9,9 @@ have ended, `MatchFinished` and `LearningFinished`; then `RoundFinished`; betwee
 perhaps `CheckpointWritten` and `EvaluationStarted`, and some rounds later an `EvaluationFinished` for each opponent and
 perhaps `BestReplaced`, or `EvaluationFailed`; in the end `RunFinished`, also when an error ends the run. A round that a
 stop request breaks off leaves the `MatchFinished` of matches that are played again when the run is resumed, so
-`RunFinished` may count fewer. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed` once, when
-the last matches of a round are learned. What a listener raises ends the run, which is saved first.
+`RunFinished` may count fewer. A `SetBack`, at any time, takes back what came after its checkpoint: what is counted goes
+on from there, while the time runs on. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed`
+once, when the last matches of a round are learned. What a listener raises ends the run, which is saved first.
 
 A name means one thing in all events. `matches` is the number of matches learned since the run began, resumptions
 included: until now, but where an evaluation is told of, by the network that was evaluated. `seconds` is the time of the
@@ -259,6 +260,24 @@ class CheckpointWritten:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SetBack:
+    """Learning has diverged, so the run goes on from its last good checkpoint, after `matches` matches.
+
+    It learns slower from there. The matches in play are lost.
+    """
+
+    matches: int
+    seconds: float
+    dropped: int
+    """Matches that were learned since, and count no more."""
+    problem: str
+    """How it was noticed."""
+    learning_rate: float
+    """From now on: half of what it was, as `config.toml` says, too."""
+    checkpoint: Path
+
+
+@dataclass(frozen=True, kw_only=True)
 class StopNoticed:
     """The run was asked to stop while it learns the last matches of a round, of which none is in play any more.
 
@@ -294,6 +313,7 @@ Event = (
     | EvaluationFailed
     | BestReplaced
     | CheckpointWritten
+    | SetBack
     | StopNoticed
     | RunFinished
 )

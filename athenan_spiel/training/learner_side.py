@@ -3,7 +3,8 @@
 Seeds and weights go out to an actor, match records come in. A round begins with its seeds (`new_round`); each record is
 learned (`learn`) when it and those before it are there; `end_round` is for what is done once a round. Between two
 rounds `checkpoint` is the whole truth: one who is restored from it goes on as this one would. Until a round has ended
-`drop_round` takes back all that it has changed, and `drop_phase` what the last match has.
+`drop_round` takes back all that it has changed, and `drop_phase` what the last match has. `go_back` takes back what
+came after a checkpoint.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class LearnerSide:
         """Learn the next minibatch of the warm-up; returns its loss.
 
         Raises:
-            LearningError: the loss is not finite; the weights are then of no use.
+            DivergedError: the loss or the weights are not finite any more.
         """
         self._version += 1
         loss = self._learner.learn([batch]).loss
@@ -164,7 +165,7 @@ class LearnerSide:
             on_batch: called before each minibatch; what it raises breaks the phase off, which `drop_phase` takes back.
 
         Raises:
-            LearningError: the loss is not finite; the weights are then of no use.
+            DivergedError: the loss or the weights are not finite any more.
         """
         assert self._before_round is not None, "a round is in progress"
         if self.counters.matches == self._before_round.counters.matches:  # but for its seeds nothing has changed
@@ -214,6 +215,22 @@ class LearnerSide:
         if self._before_round is not None:
             self._go_back_to(self._before_round)
             self._before_round = self._before_match = None
+
+    def go_back(self, checkpoint: Checkpoint, config: TrainingConfig) -> None:
+        """Be what one is who is restored from a checkpoint of this run.
+
+        Args:
+            config: the run's settings from now on, of which those of the learner may differ.
+
+        Raises:
+            CheckpointError: it does not fit this run.
+        """
+        self.config = config
+        self._version += 1
+        self._new_proofs = []
+        self._before_round = self._before_match = None
+        self._learner = Learner(self.network, config.learner, learning_device(config.engine))
+        self._restore(checkpoint)
 
     def end_round(self, seconds: float) -> None:
         """What of the round is to be learned is learned.
@@ -313,8 +330,9 @@ class LearnerSide:
                 f"not of {self.encoder.size}"
             )
         self.counters = checkpoint.header.counters
-        if self.proven is not None and checkpoint.resolved is not None:
-            self.proven = ResolvedStates.from_arrays(checkpoint.resolved)
+        if self.proven is not None:
+            kept = checkpoint.resolved
+            self.proven = ResolvedStates() if kept is None else ResolvedStates.from_arrays(kept)
 
     def _require_known_actions(self, actions: NDArray[Any] | None) -> None:
         """Raise `CheckpointError` unless the network has a logit for each of the actions in a replay's policies."""

@@ -10,9 +10,12 @@ Their promises:
    run that goes on from there plays others.
 3. A run that was stopped or killed and resumed, however often, ends with the same weights as one that was not,
    where search is limited by iterations or evaluations and the run by matches.
-4. What goes wrong (NaN from an evaluator, a full disk) ends the run with the last checkpoint as it was. An error that a
-   listener raises is passed on as it is, after the state before the round was saved.
+4. What goes wrong, such as a full disk, ends the run with the last checkpoint as it was. An error that a listener
+   raises is passed on as it is, after the state before the round was saved.
 5. A run whose folder is moved or deleted ends with the round, and makes no part of the folder anew.
+6. Where learning diverges (a loss, weights or values that are not finite) the run goes on from its last good checkpoint
+   with half the learning rate (`set_backs`). In one process it diverges at the same match each time; which checkpoint
+   is the last then depends on when they were written, and with it all that follows, promise 3 included.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Beginning, Run, Session
+from athenan_spiel.training.set_backs import SET_BACKS
 from athenan_spiel.training.settings_file import config_to_dict
 
 FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
@@ -60,6 +64,7 @@ def train(
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
+    set_backs: int = SET_BACKS,
 ) -> Run:
     """Train from the beginning, in a new folder, until a limit of `config` or a request to stop.
 
@@ -76,19 +81,23 @@ def train(
         stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
             main thread.
         milestones: shares of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
+        set_backs: how often at most, where learning has diverged, the run goes back to its last good checkpoint with
+            half the learning rate, which `config.toml` says then.
 
     Raises:
         UnsupportedGameError: the game is outside what the algorithms assume.
         ConfigError: the game has no such outcome, a setting does not suit this machine, an opponent of evaluations
             cannot be met, or an argument is not of its kind.
         CheckpointError: the folder is in use, holds something already, cannot be written, or is gone.
-        EvaluatorError, LearningError: values or the loss are not finite; the last checkpoint stays.
+        DivergedError: learning has diverged, also after all set-backs; the last checkpoint stays.
+        EvaluatorError: values are not finite before anything was learned.
+        LearningError: processes that play cannot be started, or end again and again; the last checkpoint stays.
         KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
         Exception: what a listener has raised, once the run is saved.
     """
     said, game = game, given_game(game)
     require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
-    _require_hooks(listeners, stop, milestones)
+    _require_hooks(listeners, stop, milestones, set_backs)
     names = fit_names(fit, said, config is not None)
     config = QUICK if config is None else config
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
@@ -106,7 +115,8 @@ def train(
         run_folder.require_new()
         run_folder.write_settings(str(game), config)
         beginning = Beginning(start, measured.length, choice)
-        return Session(run_folder, learner, actor, beginning, listeners, stop, milestones, allow_programs).run()
+        hooks = listeners, stop, milestones, allow_programs, set_backs
+        return Session(run_folder, learner, actor, beginning, *hooks).run()
 
 
 def resume(
@@ -121,6 +131,7 @@ def resume(
     listeners: Sequence[Listener] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
+    set_backs: int = SET_BACKS,
 ) -> Run:
     """Go on with the run in `folder` exactly where its newest checkpoint was written, or another one.
 
@@ -135,16 +146,16 @@ def resume(
             allowed), or the function or class itself: a name that stands in a file imports nothing.
         allow_programs: commands of engines that `config.toml` may name as opponents of evaluations: none of them is
             begun for standing in a file.
-        listeners, stop, milestones: as for `train`.
+        listeners, stop, milestones, set_backs: as for `train`.
 
     Raises:
         CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
         ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint; an opponent of evaluations
             cannot be met; an argument is not of its kind; `outcome` is not the run's, cannot be imported, or is needed
             and not given.
-        EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
+        DivergedError, EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
-    _require_hooks(listeners, stop, milestones)
+    _require_hooks(listeners, stop, milestones, set_backs)
     for name, more, most in (("more_matches", more_matches, MOST), ("more_seconds", more_seconds, LONGEST)):
         if more is not None and not (is_number(more) and more > 0):
             raise ConfigError(f"{name} must be more than zero, got {shown(more)}")
@@ -173,12 +184,17 @@ def resume(
             run_folder.write_settings(spec, extended)
         if checkpoint is not None:
             run_folder.put_aside(checkpoint)
-        newest = run_folder.newest()
-        return Session(run_folder, learner, actor, newest, listeners, stop, milestones, allow_programs).run()
+        hooks = listeners, stop, milestones, allow_programs, set_backs
+        return Session(run_folder, learner, actor, run_folder.newest(), *hooks).run()
 
 
-def _require_hooks(listeners: Sequence[Listener], stop: Callable[[], bool] | None, milestones: Sequence[float]) -> None:
-    """Raise `ConfigError` for listeners, a stop or milestones that a run would stumble over much later."""
+def _require_hooks(
+    listeners: Sequence[Listener], stop: Callable[[], bool] | None, milestones: Sequence[float], set_backs: int
+) -> None:
+    """Raise `ConfigError` for listeners, a stop, milestones or set-backs that a run would stumble over much later."""
+    require_whole("set_backs", set_backs, ConfigError)
+    if set_backs < 0:
+        raise ConfigError(f"set_backs must be at least 0, got {shown(set_backs)}")
     require_kind("listeners", listeners, Sequence, ConfigError)
     for listener in listeners:
         require_callable("a listener", listener, ConfigError)

@@ -19,7 +19,7 @@ from athenan_spiel.learning.learner import uses_bfloat16
 from athenan_spiel.networks import PolicyShape, learning_bytes, require_memory
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.search.algorithms import parse_search
-from athenan_spiel.system.machine import cores, free_memory, memory
+from athenan_spiel.system.machine import cores, free_memory, gigabytes, memory
 
 WORKER_BYTES = 700_000_000
 """Of memory that a process takes which plays, with torch and a small network."""
@@ -64,6 +64,12 @@ def require_means(config: TrainingConfig, shape: Sequence[int], policy: PolicySh
         raise ConfigError.at(
             "replay.megabytes",
             f"must be at most {most / 1e6:,.0f}, the memory of this machine, got {config.replay.megabytes!r}",
+        )
+    if most is not None and config.workers.count * WORKER_BYTES > most:
+        raise ConfigError.at(
+            "workers.count",
+            f"must be at most {most // WORKER_BYTES}, as each takes {gigabytes(WORKER_BYTES)} of this machine's "
+            f"{gigabytes(most)}, got {config.workers.count}: take fewer --workers",
         )
     make_engine(config.engine, shape)  # says so where its device or its package is missing
 

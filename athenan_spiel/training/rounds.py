@@ -6,7 +6,7 @@ import contextlib
 import functools
 from collections.abc import Iterator
 
-from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.errors import DivergedError, NotFiniteError
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor, MatchRecord, RoundInPlay
 from athenan_spiel.training.broadcast import Broadcast
@@ -51,6 +51,7 @@ class Rounds:
         Raises:
             BrokenOffError: it was broken off, and nothing of it counts: `LearnerSide.drop_round` takes it back.
             KeyboardInterrupt: likewise.
+            DivergedError: the loss, the weights or the values are not finite any more.
         """
         learner = self._learner
         before = learner.counters
@@ -97,7 +98,7 @@ class Rounds:
         )
 
     def close(self) -> None:
-        """End what was begun for the rounds: nothing."""
+        """End what was begun for the rounds, which the next one begins anew: nothing."""
 
     def _learn(self, records: Iterator[MatchRecord], playing: RoundInPlay) -> float:
         """Learn these in order, as far as the time limit lets; the matches in play go on with the new weights.
@@ -141,12 +142,16 @@ class Rounds:
 
 @contextlib.contextmanager
 def telling_what_spoils_weights(learner: LearnerSide) -> Iterator[None]:
-    """Values that are not finite come of weights that learning has spoilt, whose loss before that was fine."""
+    """Values that are not finite come of weights that learning has spoilt, whose loss before that was fine.
+
+    Raises:
+        DivergedError: in place of `NotFiniteError`, once anything is learned.
+    """
     try:
         yield
-    except EvaluatorError as error:
+    except NotFiniteError as error:
         counters = learner.counters
         if counters.matches == counters.warm_up_states == 0:
             raise
         rate = learner.config.learner.learning_rate
-        raise EvaluatorError(f"{error}: lower learner.learning_rate, now {rate!r}") from error
+        raise DivergedError(f"{error}: lower learner.learning_rate, now {rate!r}") from error

@@ -219,6 +219,18 @@ class RunFolder:
             problem = f"{error}\n{whole} is whole: go on from there with athenan resume --from {int(whole.name)}"
             raise CheckpointError(problem, path=paths[-1]) from None
 
+    def last_good(self, before: int | None = None) -> Checkpoint | None:
+        """The newest checkpoint that a run can go on from; None where there is none.
+
+        Args:
+            before: of those after fewer matches.
+        """
+        for path in reversed(self.checkpoints()):
+            if before is None or int(path.name) < before:
+                with contextlib.suppress(CheckpointError):
+                    return _numbered(path)
+        return None
+
     def checkpoint(self, matches: int | Literal["best"] | None = None) -> Path:
         """The checkpoint after a number of matches, or the best network; by default the newest checkpoint.
 

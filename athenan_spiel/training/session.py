@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import CheckpointError
+from athenan_spiel.errors import CheckpointError, DivergedError
 from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
@@ -24,6 +24,7 @@ from athenan_spiel.training.listeners import MetricsFile, TensorBoard
 from athenan_spiel.training.rounds import Rounds
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.saving import Saving
+from athenan_spiel.training.set_backs import SET_BACKS, SetBacks
 from athenan_spiel.training.warming import warm_up
 
 
@@ -74,6 +75,8 @@ class Session:
             a checkpoint is begun again.
         milestones: a checkpoint is written as soon as so much of the run lies behind, each in (0, 1).
         programs: engines that evaluations may begin.
+        set_backs: how often it goes back to its last good checkpoint, with half the learning rate, where learning has
+            diverged; then that is an error.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Session:
         stop: Callable[[], bool] | None,
         milestones: Sequence[float] = (),
         programs: Programs = None,
+        set_backs: int = SET_BACKS,
     ) -> None:
         self._folder = folder
         self._learner = learner
@@ -98,9 +102,10 @@ class Session:
         self._before = learner.counters.seconds
         self._clock = clock = RunClock(self._before, None if beginning is None else beginning.start)
         self._limits = limits = Limits(learner, clock, stops, emit)
-        newest = origin if isinstance(origin, Path) else None
-        self._saving = Saving(folder, learner, clock, limits, milestones, newest)
-        self._evaluating = Evaluating(folder.path, learner, clock, emit, programs)
+        self._milestones = milestones
+        self._programs = programs
+        self._set_backs = SetBacks(folder, learner, set_backs)
+        self._begin_beside(origin if isinstance(origin, Path) else None)
         length = None if beginning is None else beginning.length
         self._rounds: Rounds | FleetRounds
         if learner.config.workers.count:
@@ -115,8 +120,7 @@ class Session:
             with self._stops:
                 self._emit(self._started())
                 self._saving.save(self._emit)
-                is_warm = warm_up(self._learner, self._clock, self._saving, self._stops, self._emit)
-                reason = self._play() if is_warm else "stopped"
+                reason = self._trained()
                 self._rounds.close()
                 self._end(reason)
         except BaseException:
@@ -138,6 +142,33 @@ class Session:
             reason=reason,
             checkpoint=self._saving.newest,
         )
+
+    def _begin_beside(self, newest: Path | None) -> None:
+        """Let what is saved and evaluated beside the training follow the state that the learner has now."""
+        self._saving = Saving(self._folder, self._learner, self._clock, self._limits, self._milestones, newest)
+        self._evaluating = Evaluating(self._folder.path, self._learner, self._clock, self._emit, self._programs)
+
+    def _trained(self) -> EndReason:
+        """Warm up, play and learn; returns why the run ends."""
+        while True:
+            try:
+                is_warm = warm_up(self._learner, self._clock, self._saving, self._stops, self._emit)
+                return self._play() if is_warm else "stopped"
+            except DivergedError as error:
+                self._set_back(error)
+
+    def _set_back(self, error: DivergedError) -> None:
+        """Go on from the last good checkpoint, learning slower.
+
+        Raises:
+            DivergedError: that has been done often enough.
+            CheckpointError: the folder is gone or cannot be written.
+        """
+        told = self._set_backs.go_back(error, self._saving.newest, self._clock.seconds())
+        self._rounds.close()
+        self._evaluating.drop("learning has diverged, and the run is set back to a checkpoint")
+        self._begin_beside(told.checkpoint)
+        self._emit(told)
 
     def _fleet(self) -> Fleet:
         learner = self._learner

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from athenan_spiel.config import LearnerConfig, Precision
-from athenan_spiel.errors import CheckpointError, LearningError
+from athenan_spiel.errors import CheckpointError, DivergedError, LearningError
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner, uses_bfloat16
 from athenan_spiel.learning.replay import Batch
@@ -265,6 +265,25 @@ def test_a_loss_that_is_not_finite_is_an_error(value: float) -> None:
     batches[1].labels.values[0] = value
     with pytest.raises(LearningError, match=r"finite loss, got \w+: lower learner.learning_rate, now 0.001"):
         make_learner().learn(batches)
+
+
+@pytest.mark.parametrize(("moment", "value"), [("exp_avg", math.nan), ("exp_avg_sq", math.inf)])
+def test_weights_and_moments_that_are_not_finite_are_an_error(moment: str, value: float) -> None:
+    """The loss is that before the step, which spoils the weights, or lets them stay as they are for ever."""
+    learner = make_learner()
+    learner.learn(some_batches(1))
+    learner._optimizer.state[network_of(learner).dense.weight][moment][0, 0] = value
+    with pytest.raises(DivergedError, match=r"finite weights and moments .*: lower learner.learning_rate, now 0.001"):
+        learner.learn(some_batches(1))
+
+
+def test_moments_that_are_not_finite_are_refused() -> None:
+    learner = make_learner()
+    learner.learn(some_batches(1))
+    state = learner.state_dict()
+    state["state"][0]["exp_avg_sq"].view(-1)[0] = math.inf
+    with pytest.raises(CheckpointError, match="expected Adam's moments to be finite"):
+        learner.load_state_dict(state)
 
 
 def test_the_loss_of_nothing_is_none() -> None:

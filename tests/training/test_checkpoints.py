@@ -80,6 +80,30 @@ def test_a_truncated_state_is_noticed(folder: RunFolder) -> None:
         folder.load()
 
 
+@pytest.mark.parametrize("name", ["weights.safetensors", "optimizer.pt", "replay.npz"])
+def test_a_single_flipped_bit_is_noticed_and_the_older_checkpoint_named(folder: RunFolder, name: str) -> None:
+    path = newest(folder) / name
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for bit in rng.choice(8 * len(whole), 100).tolist():
+        changed = bytearray(whole)
+        changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        with pytest.raises(CheckpointError, match=rf"{name} \(\d+ bytes\) does not match .*\n.*resume --from 4"):
+            folder.load()
+
+
+def test_weights_that_are_not_finite_are_damage(folder: RunFolder) -> None:
+    """They come of no training: a learning phase that would leave any is an error."""
+    checkpoint = sample(12)
+    next(iter(checkpoint.weights.values())).view(-1)[0] = np.nan
+    with folder.locked():
+        folder.save(checkpoint)
+    with pytest.raises(CheckpointError, match=r"000012 is damaged: weights.safetensors holds numbers .*\n.*--from 8"):
+        folder.load()
+    with pytest.raises(CheckpointError, match="infinite or NaN"):
+        read_weights(newest(folder))
+
+
 def test_where_no_checkpoint_is_whole_none_is_named(folder: RunFolder) -> None:
     for path in folder.checkpoints():
         truncate(path / "replay.npz")

@@ -20,7 +20,7 @@ from clocks import HANG_SECONDS
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.config import LearnerConfig, SearchConfig, TrainingConfig, WorkersConfig
-from athenan_spiel.errors import ConfigError, EvaluatorError, LearningError
+from athenan_spiel.errors import ConfigError, DivergedError, LearningError
 from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished
 from athenan_spiel.training.fleet.board import ActorState, Board
@@ -214,8 +214,8 @@ def test_the_time_limit_ends_it(tmp_path: Path) -> None:
 
 def test_spoilt_weights_say_what_to_lower(tmp_path: Path) -> None:
     learner = LearnerConfig(batch_size=32, learning_rate=1e6, precision="float32")
-    with pytest.raises((EvaluatorError, LearningError), match=r"lower learner\.learning_rate"):
-        train(TIC_TAC_TOE, changed(matches=None, learner=learner), tmp_path / "run")
+    with pytest.raises(DivergedError, match=r"lower learner\.learning_rate, now 500000.0; halvings so far: 1"):
+        train(TIC_TAC_TOE, changed(matches=None, learner=learner), tmp_path / "run", set_backs=1)
     assert not workers()
 
 

@@ -44,7 +44,7 @@ def test_nan_from_the_engine_ends_the_run_with_the_last_checkpoint_as_it_was(
     events: list[Event] = []
     config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
     with pytest.raises(EvaluatorError, match="finite"):
-        train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+        train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append], set_backs=0)
     monkeypatch.undo()
     last = events[-1]
     assert isinstance(last, RunFinished)
@@ -57,7 +57,7 @@ def test_nan_from_the_engine_ends_the_run_with_the_last_checkpoint_as_it_was(
 def test_a_loss_that_is_not_finite_ends_the_run_with_the_last_checkpoint_as_it_was(tmp_path: Path) -> None:
     learner = dataclasses.replace(TINY.learner, learning_rate=1e30, batch_size=8)
     with pytest.raises(LearningError, match=r"learner.learning_rate"):
-        train(TIC_TAC_TOE, dataclasses.replace(TINY, learner=learner), tmp_path / "run")
+        train(TIC_TAC_TOE, dataclasses.replace(TINY, learner=learner), tmp_path / "run", set_backs=0)
     edit_settings(tmp_path / "run", "learning_rate = 1e+30", "learning_rate = 0.001")
     edit_settings(tmp_path / "run", "batch_size = 8", "batch_size = 32")
     whole = train(TIC_TAC_TOE, TINY, tmp_path / "whole")

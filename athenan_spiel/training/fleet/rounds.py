@@ -60,7 +60,7 @@ class FleetRounds:
     """Learns what a fleet plays, and tells of it; `close` ends the fleet.
 
     Args:
-        make_fleet: called once, before the first round.
+        make_fleet: called before the first round, and before the first one after `close`.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class FleetRounds:
         self._emit = emit
         self._pace = Pace()
         self._fleet: Fleet | None = None
+        self._lost = 0
         self._phases = 1
         self._forgotten_at = learner.counters.resolved_since
 
@@ -88,6 +89,7 @@ class FleetRounds:
 
         Raises:
             BrokenOffError: a stop request or the time limit came before any was learned.
+            DivergedError: the loss, the weights or the values are not finite any more.
             AthenanError: what ended an actor, or too many of them.
         """
         learner, fleet = self._learner, self._running()
@@ -131,18 +133,20 @@ class FleetRounds:
                 workers_waited=tuple(worker.waited / seconds for worker in since.workers),
                 inference_busy=None if since.inference is None else since.inference.busy / seconds,
                 queued=fleet.queued,
-                workers_lost=fleet.losses,
+                workers_lost=self._lost + fleet.losses,
             )
         )
 
     def close(self) -> None:
-        """End the fleet, if it was begun."""
+        """End the fleet, if it was begun; the next round begins another one."""
         if self._fleet is not None:
+            self._lost += self._fleet.losses
             self._fleet.close()
             self._fleet = None
 
     def _running(self) -> Fleet:
         if self._fleet is None:
+            self._forgotten_at = self._learner.counters.resolved_since
             self._fleet = self._make_fleet()
             self._publish(self._fleet)
             self._fleet.start(self._seeds, self._learner.proven)
@@ -167,12 +171,12 @@ class FleetRounds:
 
     def _next(self, fleet: Fleet) -> Arrival | None:
         """The next match, as soon as it may be learned; None: not yet."""
-        if fleet.lagging(self._phases):
+        with telling_what_spoils_weights(self._learner):
+            if not fleet.lagging(self._phases):
+                return fleet.next(LOOK_SECONDS)
             time.sleep(LAG_SECONDS)
             fleet.listen(0.0)
             return None
-        with telling_what_spoils_weights(self._learner):
-            return fleet.next(LOOK_SECONDS)
 
     def _tell(self, fleet: Fleet, start: float, before: _Told) -> None:
         """Tell how the round goes before which this was told, if it is time to."""

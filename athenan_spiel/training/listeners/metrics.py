@@ -19,6 +19,7 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunFinished,
     RunStarted,
+    SetBack,
     StopNoticed,
     WarmUpProgress,
 )
@@ -32,9 +33,10 @@ _log = logging.getLogger(__name__)
 class MetricsFile:
     """A listener that appends to `path`.
 
-    When a run goes on from a checkpoint, the lines on matches after it are cut off first: those matches are played
-    again. So is a last line that a kill has left half written. A warning of the log says where the file no longer tells
-    of all matches that the checkpoint counts. `RoundProgress`, `WarmUpProgress` and `StopNoticed` leave no line.
+    When a run goes on from a checkpoint, or is set back to one, the lines on matches after it are cut off first: those
+    matches are played again. So is a last line that a kill has left half written. A warning of the log says where the
+    file no longer tells of all matches that the checkpoint counts. `RoundProgress`, `WarmUpProgress` and `StopNoticed`
+    leave no line.
 
     Args:
         path: the file.
@@ -50,7 +52,8 @@ class MetricsFile:
         """Append the line of `event`."""
         if isinstance(event, RoundProgress | WarmUpProgress | StopNoticed):
             return
-        if isinstance(event, RunStarted):
+        if isinstance(event, RunStarted | SetBack):
+            self._close()
             self._file, told = self._opened(event.matches)
             if told < event.matches:
                 _log.warning(
@@ -63,9 +66,13 @@ class MetricsFile:
             return
         self._file.write(json.dumps(as_record(event, self._clock())).encode() + b"\n")
         self._file.flush()
-        if isinstance(event, CheckpointWritten):
+        if isinstance(event, CheckpointWritten | SetBack):
             os.fsync(self._file.fileno())
         if isinstance(event, RunFinished):
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
             self._file.close()
             self._file = None
 

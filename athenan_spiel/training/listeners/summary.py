@@ -17,6 +17,7 @@ from athenan_spiel.training.events import (
     RoundFinished,
     RoundProgress,
     RunStarted,
+    SetBack,
     WarmUpFinished,
     WarmUpProgress,
 )
@@ -104,7 +105,11 @@ class RunSummary:
             self.speed = event.evaluations / event.search_seconds if event.search_seconds > 0 else self.speed
         elif isinstance(event, EvaluationFinished):
             self.evaluation = [*(e for e in self.evaluation if e.matches == event.matches), event]
-        if isinstance(event, RunStarted | RoundProgress | LearningIsLate | RoundFinished):
+        elif isinstance(event, SetBack):
+            self.progress = self.warm_up = self.loss = self.policy_loss = None
+            self.lengths.clear()
+            self.results.clear()
+        if isinstance(event, RunStarted | RoundProgress | LearningIsLate | RoundFinished | SetBack):
             self.seconds = event.seconds
         if not isinstance(event, OF_EVALUATION):
             self.matches = event.matches

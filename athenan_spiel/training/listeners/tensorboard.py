@@ -21,6 +21,7 @@ from athenan_spiel.training.events import (
     RoundFinished,
     RunFinished,
     RunStarted,
+    SetBack,
     WarmUpFinished,
 )
 
@@ -31,8 +32,8 @@ FILE_VERSION = "brain.Event:2"
 class TensorBoard:
     """A listener that writes event files into the folder `path`.
 
-    When a run goes on from a checkpoint, TensorBoard is told to forget the steps after it. The file is written by the
-    caller itself: TensorBoard's own writer has a thread, whose errors cannot be caught.
+    When a run goes on from a checkpoint, or is set back to one, TensorBoard is told to forget the steps after it. The
+    file is written by the caller itself: TensorBoard's own writer has a thread, whose errors cannot be caught.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,6 +49,8 @@ class TensorBoard:
                 self._file.forget_from(event.matches + 1)
         if self._file is None:
             return
+        if isinstance(event, SetBack):
+            self._file.forget_from(event.matches + 1)
         for name, value in _scalars(event):
             if value is not None:
                 self._file.add(name, value, event.matches)
