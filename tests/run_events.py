@@ -17,6 +17,7 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunFinished,
     RunStarted,
+    SetBack,
     WarmUpFinished,
     WarmUpProgress,
 )
@@ -64,6 +65,17 @@ def match(matches: int, result: float = 1.0, length: int = 7) -> MatchFinished:
 def learned(matches: int, loss: float | None = 0.25, policy_loss: float | None = None) -> LearningFinished:
     return LearningFinished(
         matches=matches, loss=loss, policy_loss=policy_loss, states_learned=120, batches=1, learning_seconds=0.1
+    )
+
+
+def set_back(matches: int, dropped: int = 1) -> SetBack:
+    return SetBack(
+        matches=matches,
+        seconds=7.0,
+        dropped=dropped,
+        problem="expected a finite loss, got nan",
+        learning_rate=5e-4,
+        checkpoint=FOLDER / "checkpoints" / f"{matches:06d}",
     )
 
 

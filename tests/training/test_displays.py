@@ -21,6 +21,7 @@ from run_events import (
     learned,
     progress,
     round_,
+    set_back,
     started,
     tell,
     warming,
@@ -47,6 +48,12 @@ from athenan_spiel.training.listeners import (
 )
 
 SESSION: list[Event] = [started(matches=4), *ROUND, evaluated(2), written(2), finished(2)]
+
+
+def test_a_summary_forgets_what_a_set_back_takes_back() -> None:
+    summary = RunSummary()
+    tell(summary, [started(), *ROUND, set_back(0, 2)])
+    assert (summary.matches, summary.seconds, summary.loss, summary.mean_length) == (0, 7.0, None, None)
 
 
 def test_a_summary_knows_nothing_before_it_is_told() -> None:

@@ -6,11 +6,14 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from run_folders import newest, sample, two_checkpoints
+from training_runs import edit_settings
 
-from athenan_spiel.errors import CheckpointError
+from athenan_spiel.errors import AthenanError, CheckpointError, ConfigError
+from athenan_spiel.training import resume
 from athenan_spiel.training.run_folder import RunFolder
 
 
@@ -84,6 +87,39 @@ def test_a_link_in_place_of_what_is_unfinished_is_removed_and_not_followed(
         shutil.rmtree(folder.checkpoints_path / "000012", ignore_errors=True)
         folder.save(sample(12))
     assert secret.exists()
+
+
+def test_what_is_put_aside_takes_no_name_that_is_there(folder: RunFolder, secret: Path) -> None:
+    for kind in odd_things(folder.checkpoints_path / "aside-000008", secret):
+        with folder.locked():
+            folder.put_aside(4)
+        names = sorted(path.name for path in folder.checkpoints_path.iterdir())
+        assert names == ["000004", "aside-000008", "aside-000008-2"], kind
+        assert [path.name for path in folder.checkpoints()] == ["000004"], "what is aside is no checkpoint"
+        (folder.checkpoints_path / "aside-000008-2").rename(folder.checkpoints_path / "000008")
+    assert secret.exists()
+
+
+@pytest.mark.parametrize("number", [10**18, -1, 8.0, "aside-000008", "../../elsewhere"])
+def test_a_run_goes_on_from_numbers_alone(folder: RunFolder, number: Any) -> None:
+    with pytest.raises(AthenanError) as raised:
+        resume(folder.path, checkpoint=number)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("bytes_", [64_000_000_000, 2_000_000_000])
+def test_no_more_workers_are_begun_than_the_machine_has_memory_for(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_: int
+) -> None:
+    """Each is a process of hundreds of megabytes, and a file from elsewhere may ask for a thousand."""
+    monkeypatch.setattr("athenan_spiel.training.means.memory", lambda: bytes_)
+    shutil.copytree(tiny_run, tmp_path / "run")
+    edit_settings(tmp_path / "run", "[workers]\ncount = 0", "[workers]\ncount = 1000")
+    before = (tmp_path / "run" / "config.toml").read_text()
+    with pytest.raises(ConfigError, match=rf"workers.count must be at most {bytes_ // 700_000_000}, .* got 1000"):
+        resume(tmp_path / "run", more_matches=2)
+    assert (tmp_path / "run" / "config.toml").read_text() == before
+    assert resume(tmp_path / "run", more_matches=2, workers=0).config.workers.count == 0
 
 
 def test_metrics_that_are_a_file_elsewhere_as_well_are_refused(folder: RunFolder, secret: Path) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import threading
+import time
 from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from run_events import (
     match,
     progress,
     round_,
+    set_back,
     started,
     tell,
     warming,
@@ -106,6 +108,22 @@ def test_metrics_of_matches_played_again_are_cut_off(tmp_path: Path) -> None:
     assert lines_of(path)[-1]["returns"] == [-1.0, 1.0]
 
 
+def test_metrics_forget_what_a_set_back_takes_back(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    tell(MetricsFile(path), [started(), match(1), written(1), match(2), set_back(1), match(2, -1.0), finished(2)])
+    lines = lines_of(path)
+    assert [(line["event"], line["matches"]) for line in lines] == [
+        ("run_started", 0),
+        ("match_finished", 1),
+        ("checkpoint_written", 1),
+        ("set_back", 1),
+        ("match_finished", 2),
+        ("run_finished", 2),
+    ]
+    assert lines[-2]["returns"] == [-1.0, 1.0]
+    assert lines[3]["checkpoint"] == "000001"
+
+
 def test_metrics_keep_lines_of_others_and_drop_half_a_line(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('a note\n[1]\n{"matches": "many"}\n{"matches": 1}')
@@ -140,6 +158,24 @@ def test_tensorboard_shows_the_curves_and_forgets_what_is_played_again(tmp_path:
     shown = curves(folder)
     assert shown["match/length"] == [(1, 7.0), (2, 9.0), (3, 5.0)]
     assert shown["speed/states_valued_per_second"] == [(2, 2000.0)]
+
+
+def test_tensorboard_forgets_what_a_set_back_takes_back(tmp_path: Path) -> None:
+    folder = tmp_path / "tensorboard"
+    tell(TensorBoard(folder), [started(), match(1), match(2), set_back(1), match(2, 0.0, 5), finished(2)])
+    assert curves(folder)["match/length"] == [(1, 7.0), (2, 5.0)]
+
+
+def test_tensorboard_reads_sessions_in_order_though_the_clock_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, moment = tmp_path / "tensorboard", time.time()
+    for session in range(3):
+        patched = moment - 3600 * session
+        monkeypatch.setattr("time.time", lambda patched=patched: patched)
+        monkeypatch.setattr("time.time_ns", lambda patched=patched: int(patched * 1e9))
+        tell(TensorBoard(folder), [started(matches=session), match(session + 1, length=session + 1), finished(3)])
+    assert curves(folder)["match/length"] == [(1, 1.0), (2, 2.0), (3, 3.0)]
 
 
 def test_tensorboards_files_are_written_by_no_thread(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from athenan_spiel.training.fleet.shared import shared_memory
 from athenan_spiel.training.model import Weights
 
 _ALIGNED = 64
@@ -101,10 +102,10 @@ class Board:
         """A board for so many actors, and for weights such as these.
 
         Raises:
-            OSError: there is no memory for it.
+            LearningError: there is no memory for it.
         """
         tensors = tuple((name, _array(tensor).dtype.str, tuple(tensor.shape)) for name, tensor in weights.items())
-        memory = SharedMemory(create=True, size=_offsets(BoardPlan("", actors, tensors))[-1])
+        memory = shared_memory(_offsets(BoardPlan("", actors, tensors))[-1])
         return cls(BoardPlan(memory.name, actors, tensors), memory)
 
     # What the learner writes

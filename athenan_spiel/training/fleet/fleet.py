@@ -1,7 +1,8 @@
 """The actors of a run as the learner sees them: processes that it begins, feeds with seeds and weights, and replaces.
 
 1. An actor that ends by itself, or is killed, is replaced by a new one; what it played and had not sent is lost, and
-   nothing else. So is one that has not been at work for `workers.patience_seconds`, which is killed first.
+   nothing else. So is one that has not been at work for `workers.patience_seconds`, which is killed first, as is the
+   process that values its states, if there is one: it may wait for that.
 2. An actor that says why it cannot go on ends the run with that error. So do too many ends within too short a time.
 3. An actor plays on while fewer than `pending` of its records are not learned, so with those that end together it has
    at most K - 1 more, and all actors together have at most half of `workers.max_staleness`. The learner waits while an
@@ -84,7 +85,7 @@ class Fleet:
         row: the shape of an encoded state, and how many numbers a network answers to one.
 
     Raises:
-        OSError: there is no memory for what the processes share.
+        LearningError: there is no memory for what the processes share.
     """
 
     def __init__(
@@ -108,7 +109,11 @@ class Fleet:
         parameters = dict(outcome.parameters)
         self._server: Server | None = None
         if is_shared(config):
-            self._server = Server(game, config, parameters, kind, self._board, row)
+            try:
+                self._server = Server(game, config, parameters, kind, self._board, row)
+            except LearningError:
+                self._board.close()
+                raise
         self._task = ActorTask(0, game, own, parameters, kind, self._board.plan, None, self._pending)
         self._workers: list[Worker] = []
         self._gone = [ActorState()] * workers.count
@@ -261,6 +266,8 @@ class Fleet:
             beat = self._board.state(worker.number).beat
             silent = self._listened - max(beat or worker.begun, self._awake)
             if silent > (patience if beat else max(patience, BEGINNING_SECONDS)):
+                if self._server is not None:
+                    self._server.end()
                 self._replace(worker, f"has done nothing for {silent:.0f} s")
 
     def _replace(self, worker: Worker, what: str) -> None:

@@ -28,6 +28,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Kind, Outcome, outcome_from_parameters
 from athenan_spiel.training.fleet.board import ActorState, Board, BoardPlan
+from athenan_spiel.training.fleet.shared import shared_memory
 from athenan_spiel.training.model import load_weights, make_model
 
 if TYPE_CHECKING:
@@ -88,10 +89,10 @@ class Desk:
         """Memory for the places of so many actors.
 
         Raises:
-            OSError: there is not enough.
+            LearningError: there is not enough.
         """
         count = actors * PLACES
-        return SharedMemory(create=True, size=count * (4 * ROWS * (int(np.prod(shape)) + width) + 16))
+        return shared_memory(count * (4 * ROWS * (int(np.prod(shape)) + width) + 16))
 
     def close(self) -> None:
         """Let go of the memory; who made it drops it for all."""

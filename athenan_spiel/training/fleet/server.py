@@ -34,7 +34,7 @@ class Server:
         row: the shape of an encoded state, and how many numbers a network answers to one.
 
     Raises:
-        OSError: there is no memory for what the processes share.
+        LearningError: there is no memory for what the processes share.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Server:
             LearningError: it could not be begun.
         """
         if self._process is None or not self._process.is_alive():
-            self._end()
+            self.end()
             self._begin()
         return self._task.desk
 
@@ -76,7 +76,7 @@ class Server:
 
     def close(self) -> None:
         """End the process, and drop what it shares."""
-        self._end()
+        self.end()
         self._desk.close()
         self._folder.cleanup()
 
@@ -99,7 +99,8 @@ class Server:
         except EOFError:
             raise LearningError("the process that values states for the workers ended as it began") from None
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the process; the next `running` begins another one."""
         if self._process is not None:
             self._process.kill()
             self._process.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ from athenan_spiel.training.events import (
 
 FILE_VERSION = "brain.Event:2"
 """What an event file begins with."""
+_NAME = re.compile(r"events\.out\.tfevents\.([0-9]{10})\.", re.ASCII)
 
 
 class TensorBoard:
@@ -62,11 +64,16 @@ class TensorBoard:
 
 
 class _EventFile:
-    """A new event file in `folder`, named as TensorBoard expects it."""
+    """A new event file in `folder`, named as TensorBoard expects it.
+
+    TensorBoard reads them in the order of the seconds in their names, so these go on where the clock was set back.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+        earlier = [int(found[1]) for path in folder.iterdir() if (found := _NAME.match(path.name))]
+        seconds = max([seconds, *(second + 1 for second in earlier)])
         name = f"events.out.tfevents.{seconds:010d}.{socket.gethostname()}.{os.getpid()}.{nanoseconds:09d}"
         self._file = (folder / name).open("xb")
         self._records = RecordWriter(self._file)

@@ -1,0 +1,126 @@
+"""Whatever a game string says, it is loaded or refused in a line; OpenSpiel, which is C++, neither ends Python nor hangs.
+
+The strings are read by a process of its own, one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspiel
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_fuzz_readers import MANY, damaged_texts
+from verdict import LONGEST_MESSAGE
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 120.0
+"""What takes longer hangs, also where others work on the machine."""
+MOST_BYTES = 2**34
+"""Of address space: a bound on what a string may make OpenSpiel ask for."""
+READING = """
+import json, sys
+from athenan_spiel import UnsupportedGameError, load_game
+for line in sys.stdin:
+    try:
+        answer = str(load_game(json.loads(line)))
+    except UnsupportedGameError as error:
+        answer = [str(error)]
+    print(json.dumps(answer), flush=True)
+"""
+PARAMETERS = {kind.short_name: tuple(kind.parameter_specification) for kind in pyspiel.registered_games()}
+VALUES = (
+    *(
+        "0",
+        "-1",
+        "1",
+        "2",
+        "3",
+        "5",
+        "8",
+        "19",
+        "100",
+        "1000000",
+        "2147483647",
+        "-2147483648",
+        "9" * 20,
+        "1.5",
+        "1e300",
+    ),
+    *("nan", "True", "False", "None", "", "x", "tic_tac_toe()", "(", "1;2", "é", "\x00", "x" * 1000),
+)
+SAMPLES = (
+    "tic_tac_toe",
+    "hex(board_size=5,swap=True)",
+    "connect_four(rows=4,columns=5)",
+    "misere(game=hex(board_size=3))",
+)
+
+
+@st.composite
+def game_strings(draw: st.DrawFn) -> str:
+    """A game of OpenSpiel's with odd values of its parameters."""
+    name = draw(st.sampled_from(sorted(PARAMETERS)))
+    names = st.sampled_from((*PARAMETERS[name], *PARAMETERS[name], "x", ""))
+    values = draw(st.lists(st.tuples(names, st.sampled_from(VALUES)), max_size=3))
+    return f"{name}({','.join(f'{key}={value}' for key, value in values)})"
+
+
+class GameReader:
+    """The process that reads."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", READING],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES)),
+        )
+
+    def read(self, text: str) -> str | list[str]:
+        """The game's full string, or in a list the message of the refusal."""
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(text) + "\n")
+        stdin.flush()
+        assert select.select([stdout], [], [], SECONDS)[0], f"hangs at {text!r}"
+        line = stdout.readline()
+        assert line, f"ended with {self.process.wait()} at {text!r}"
+        answer: str | list[str] = json.loads(line)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[GameReader]:
+    found = GameReader()
+    yield found
+    found.process.kill()
+    found.process.wait()
+
+
+def test_a_game_string_is_loaded_or_refused(reader: GameReader) -> None:
+    @MANY
+    @given(game_strings() | damaged_texts(SAMPLES) | st.text())
+    def read(text: str) -> None:
+        answer = reader.read(text)
+        if isinstance(answer, list):
+            (message,) = answer
+            assert 1 <= len(message.splitlines()) <= 2
+            assert len(message) <= LONGEST_MESSAGE
+
+    read()
+
+
+def test_the_samples_are_loaded(reader: GameReader) -> None:
+    assert all(isinstance(reader.read(text), str) for text in SAMPLES[:3])
