@@ -13,6 +13,7 @@ import contextlib
 import itertools
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -216,7 +217,8 @@ class RunFolder:
             whole = next(filter(_is_whole, reversed(paths[:-1])), None)
             if whole is None:
                 raise
-            problem = f"{error}\n{whole} is whole: go on from there with athenan resume --from {int(whole.name)}"
+            go_on = f"athenan resume {shlex.quote(str(self.path))} --from {int(whole.name)}"
+            problem = f"{error}\n{whole} is whole: go on from there with {go_on}"
             raise CheckpointError(problem, path=paths[-1]) from None
 
     def last_good(self, before: int | None = None) -> Checkpoint | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import shlex
 from pathlib import Path
 
 from athenan_spiel.errors import DivergedError
@@ -59,7 +60,7 @@ class SetBacks:
         if not self._left:
             raise DivergedError(
                 f"{error}; halvings so far: {self._most}\ncheckpoint {matches} is whole: set a lower one in "
-                f"{folder.path / CONFIG}, then go on with athenan resume {folder.path} --from {matches}"
+                f"{folder.path / CONFIG}, then go on with athenan resume {shlex.quote(str(folder.path))} --from {matches}"
             ) from error
         self._left -= 1
         slower = dataclasses.replace(config.learner, learning_rate=config.learner.learning_rate / 2)

@@ -1,4 +1,4 @@
-"""Whatever a game string says, it is loaded or refused in a line; OpenSpiel, which is C++, neither ends Python nor hangs.
+"""Whatever a game string says, it is loaded or refused in a line; OpenSpiel, which is C++, ends no process nor hangs.
 
 The strings are read by a process of its own, one after the other.
 """
@@ -55,7 +55,7 @@ VALUES = (
         "1.5",
         "1e300",
     ),
-    *("nan", "True", "False", "None", "", "x", "tic_tac_toe()", "(", "1;2", "é", "\x00", "x" * 1000),
+    *("1e300", "nan", "True", "False", "None", "", "x", "tic_tac_toe()", "(", "1;2", "é", "\x00", "x" * 1000),
 )
 SAMPLES = (
     "tic_tac_toe",

@@ -67,7 +67,7 @@ def test_a_truncated_file_is_noticed_and_the_older_checkpoint_named(folder: RunF
     assert "000008 is damaged" in first
     assert f"{name} (" in first
     assert "does not match its checksum" in first
-    assert second.endswith("000004 is whole: go on from there with athenan resume --from 4")
+    assert second.endswith(f"000004 is whole: go on from there with athenan resume {folder.path} --from 4")
     shutil.rmtree(newest(folder))
     read = folder.load()
     assert read is not None
@@ -88,7 +88,7 @@ def test_a_single_flipped_bit_is_noticed_and_the_older_checkpoint_named(folder: 
         changed = bytearray(whole)
         changed[bit // 8] ^= 1 << bit % 8
         path.write_bytes(changed)
-        with pytest.raises(CheckpointError, match=rf"{name} \(\d+ bytes\) does not match .*\n.*resume --from 4"):
+        with pytest.raises(CheckpointError, match=rf"{name} \(\d+ bytes\) does not match .*\n.* --from 4"):
             folder.load()
 
 
