@@ -193,8 +193,8 @@ def _require_hooks(
 ) -> None:
     """Raise `ConfigError` for listeners, a stop, milestones or set-backs that a run would stumble over much later."""
     require_whole("set_backs", set_backs, ConfigError)
-    if set_backs < 0:
-        raise ConfigError(f"set_backs must be at least 0, got {shown(set_backs)}")
+    if not 0 <= set_backs <= MOST:
+        raise ConfigError(f"set_backs must be from 0 to {MOST:,}, got {shown(set_backs)}")
     require_kind("listeners", listeners, Sequence, ConfigError)
     for listener in listeners:
         require_callable("a listener", listener, ConfigError)

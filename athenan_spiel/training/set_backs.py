@@ -58,9 +58,10 @@ class SetBacks:
             raise DivergedError(f"{error}; no checkpoint is whole: begin a new run") from error
         matches, config = good.header.counters.matches, learner.config
         if not self._left:
+            go_on = f"athenan resume {shlex.quote(str(folder.path))} --from {matches}"
             raise DivergedError(
-                f"{error}; halvings so far: {self._most}\ncheckpoint {matches} is whole: set a lower one in "
-                f"{folder.path / CONFIG}, then go on with athenan resume {shlex.quote(str(folder.path))} --from {matches}"
+                f"{error}; halvings so far: {self._most}\n"
+                f"checkpoint {matches} is whole: set a lower one in {folder.path / CONFIG}, then go on with {go_on}"
             ) from error
         self._left -= 1
         slower = dataclasses.replace(config.learner, learning_rate=config.learner.learning_rate / 2)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oracles.brute_force import load
 
 from athenan_spiel.engines.base import Deferred, Pending
-from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.errors import EvaluatorError, NotFiniteError
 from athenan_spiel.evaluators import ZeroEvaluator
 from athenan_spiel.evaluators.base import Answer, Evaluation, SubmittingEvaluator, checked, submitting
 from athenan_spiel.search import UBFM, Budget, think
@@ -59,8 +59,9 @@ def test_an_evaluation_keeps_its_priors_as_lists() -> None:
     ],
 )
 def test_priors_that_are_no_probabilities_are_refused(priors: Any, message: str) -> None:
-    with pytest.raises(EvaluatorError, match=re.escape(message)):
+    with pytest.raises(EvaluatorError, match=re.escape(message)) as raised:
         checked(Evaluation([0.0, 0.0], priors), STATES)
+    assert isinstance(raised.value, NotFiniteError) == ("nan" in message)
 
 
 def test_priors_of_a_coarse_arithmetic_need_not_add_up_exactly() -> None:

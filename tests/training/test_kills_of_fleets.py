@@ -76,6 +76,16 @@ def test_whoever_is_killed_the_run_goes_on_or_is_gone_on_with(tmp_path: Path, be
     assert saved(run) == len(of("match_finished", run)) > before, "what was told is saved, and nothing else"
 
 
+def test_a_process_that_values_and_hangs_is_replaced(tmp_path: Path, begun: list[Command]) -> None:
+    command = begin(tmp_path, begun, (*WORDS, *SHARED, "--workers.patience-seconds", "5"))
+    until_it_has_begun(command, tmp_path / "run", 1)
+    hangs = command.helpers()[0]
+    os.kill(hangs, signal.SIGSTOP)
+    until_it_learns(command, tmp_path / "run", 50)  # more than are on their way
+    assert hangs not in command.helpers()
+    assert command.end(signal.SIGTERM)[0] == 128 + signal.SIGTERM
+
+
 def test_workers_end_with_the_command(tmp_path: Path, begun: list[Command]) -> None:
     command = begin(tmp_path, begun, WORDS)
     until(lambda: len(command.helpers()) == 2)

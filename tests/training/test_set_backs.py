@@ -154,7 +154,7 @@ def test_without_set_backs_it_ends_at_once(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(DivergedError, match=rf"learning_rate, now {RATE!r}$"):
         train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", set_backs=0)
     assert rate_in(tmp_path / "run") == RATE
-    with pytest.raises(ConfigError, match="set_backs must be at least 0, got -1"):
+    with pytest.raises(ConfigError, match="set_backs must be from 0 to 1,000,000,000, got -1"):
         resume(tmp_path / "run", set_backs=-1)
 
 
