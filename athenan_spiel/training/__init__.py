@@ -4,8 +4,8 @@
 - `checkpoints`, `run_folder`: the run on disk;
 - `means`: what a run needs of the machine and the game; `model`: its network as a ready evaluator;
 - `actor`: plays matches and gives records; `learner_side`: learns them; `randomness`: what is random in a run;
-- `session`: the loop of a run, with its `clock`, `limits`, `warming`, `rounds`, `saving` and `set_backs`; `loop`: `train`
-  and `resume`; `stopping`: how it is asked to stop;
+- `session`: the loop of a run, with its `clock`, `limits`, `warming`, `rounds`, `saving` and `set_backs`; `loop`:
+  `train` and `resume`; `stopping`: how it is asked to stop;
 - `events`, `broadcast`, `listeners`: what it tells, and to whom; `evaluation`: its matches against MCTS;
 - `loading`: the trained agent.
 

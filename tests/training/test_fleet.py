@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import multiprocessing
 import os
@@ -102,6 +103,26 @@ def test_what_actors_tell_and_what_is_learned_of_them() -> None:
     finally:
         other.close()
         board.close()
+
+
+def test_memory_that_is_not_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+
+    def no_space(descriptor: int, *place: int) -> None:
+        made.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    weights = {"w": torch.zeros(1000)}
+    monkeypatch.setattr(os, "posix_fallocate", no_space)
+    with pytest.raises(
+        LearningError, match=r"GB of shared memory \(No space left on device\): take fewer --workers, or"
+    ):
+        Board.new(1, weights)
+    assert [path.exists() for path in made] == [False]
+    monkeypatch.setattr("athenan_spiel.training.fleet.shared.free_memory", lambda: 1000)
+    with pytest.raises(LearningError, match=r"0\.0 GB of memory are free"):
+        Board.new(1, weights)
+    assert len(made) == 1
 
 
 # Runs

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 from athenan_spiel.errors import LearningError
-from athenan_spiel.system.machine import gigabytes
+from athenan_spiel.system.machine import free_memory, gigabytes
 
 PLACE = Path("/dev/shm")
 """Where Linux has it, as files."""
@@ -21,7 +22,10 @@ def shared_memory(size: int) -> SharedMemory:
         LearningError: there is not so much.
     """
     memory: SharedMemory | None = None
+    free = free_memory()
     try:
+        if free is not None and size > free:
+            raise OSError(errno.ENOMEM, f"{gigabytes(free)} of memory are free")
         memory = SharedMemory(create=True, size=size)
         with contextlib.suppress(FileNotFoundError), (PLACE / memory.name).open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, size)
