@@ -21,9 +21,9 @@ import numpy as np
 import pyspiel
 
 from athenan_spiel.config import ReplayConfig
-from athenan_spiel.encoding import Encoder, ObservationStore
+from athenan_spiel.encoding import Encoder
 from athenan_spiel.learning import StratifiedReplay, Targets
-from athenan_spiel.learning.labels import Labels
+from athenan_spiel.measuring.subject import random_targets
 
 MEGABYTE = 1e6
 
@@ -35,16 +35,7 @@ def resident() -> int:
 
 def random_match(game: pyspiel.Game, encoder: Encoder, states: int, rng: random.Random) -> Targets:
     """Observations of `states` states, played at random from the start again and again, with random values."""
-    store = ObservationStore(encoder)
-    state = game.new_initial_state()
-    while len(store) < states:
-        store.append(state)
-        if state.is_terminal():
-            state = game.new_initial_state()
-        else:
-            state.apply_action(rng.choice(state.legal_actions()))
-    values = np.array([rng.uniform(-1, 1) for _ in range(states)], np.float32)
-    return Targets(store.chunks(), Labels(values))
+    return random_targets(game, encoder, rng, lambda count: count < states)
 
 
 def main() -> None:

@@ -17,15 +17,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
-from numpy.typing import NDArray
 
 import athenan_spiel as ath
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.engines import Engine, make_engine
-from athenan_spiel.engines.base import Answers, Deferred, Pending
+from athenan_spiel.engines.base import Pending
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.evaluators.base import Answer
+from athenan_spiel.measuring.stand_ins import InstantEngine
 from athenan_spiel.networks import make_network
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.driver import without_garbage_collection
@@ -46,29 +46,6 @@ class Watched(NetworkEvaluator):
         """As ever."""
         self.sizes.append(len(states))
         return super().submit(states)
-
-
-class Instant:
-    """An engine that takes no time: its values are drawn beforehand."""
-
-    name = "instant"
-    config = EngineConfig()
-
-    def __init__(self) -> None:
-        self._values = np.random.default_rng(0).uniform(-1, 1, 1 << 20).astype(np.float32)
-        self._at = 0
-
-    def load(self, network: object) -> None:
-        """Nothing to load."""
-
-    def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Numbers in (-1, 1)."""
-        self._at = (self._at + 7919) % (1 << 19)
-        return self._values[self._at : self._at + len(batch)]
-
-    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
-        """They are there already."""
-        return Deferred(lambda: self.infer(batch))
 
 
 def search_speed(game: pyspiel.Game, evaluator: NetworkEvaluator, matches: int, seconds: float) -> float:
@@ -125,7 +102,7 @@ def main() -> None:
         evaluator = Watched(encoder, engine)
         search = search_speed(game, evaluator, arguments.matches, arguments.seconds)
         alone = engine_speed(engine, encoder, evaluator.sizes, arguments.seconds / 2)
-        instant = NetworkEvaluator(encoder, Instant())
+        instant = NetworkEvaluator(encoder, InstantEngine())
         outside = 1e6 / search_speed(game, instant, arguments.matches, arguments.seconds / 2)
         batch = np.mean(evaluator.sizes)
         print(

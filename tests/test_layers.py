@@ -28,6 +28,7 @@ ROOMS = [
     "protocols",
     "learning",
     "training",
+    "measuring",
     "agents",
     "arena",
     "experiments",

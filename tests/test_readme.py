@@ -44,8 +44,10 @@ def in_short(words: list[str]) -> list[str]:
         assert (ROOT / words[1]).is_file()
         Path("tiny.toml").write_text(TINY, encoding="utf-8")
         words = ["experiment", "tiny.toml", *words[2:]]
-    if words[0] == "train" and not {"--time", "--matches"} & {*words}:
+    if words[0] in ("train", "bench") and not {"--time", "--matches"} & {*words}:
         words = [*words, "--time", "1s"]
+    if words[0] == "bench" and "--workers" not in words:
+        words = [*words, "--workers", "0"]
     for option, value in {
         "--time": "1s",
         "--processes": "1",

@@ -23,6 +23,7 @@ COMMANDS = {
     "play": "play against an agent in the terminal",
     "gtp": "let an agent be spoken to by GTP, as front ends do",
     "experiment": "compare variants of the algorithms, from a file to tables and plots",
+    "bench": "measure what this machine does with a game",
     "solve": "prove who wins a position, and by which moves",
     "uci": "let an agent play as a UCI engine, for front ends and other programs",
     "ludii": "say whether Java and Ludii are found, and how to get them",

@@ -15,9 +15,10 @@ from athenan_spiel.cli.console import as_word, progress, quoted, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
+from athenan_spiel.cli.own_code import AllowCode, AllowProgram
 from athenan_spiel.cli.parsing import option_value, parse
-from athenan_spiel.cli.workers import Workers, parse_workers, usual_workers
+from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
+from athenan_spiel.cli.workers import Workers, with_workers
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
@@ -63,18 +64,13 @@ class TrainArguments:
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan train` with these words; returns the exit code."""
-    if words and words[-1] == "--preset":
-        _list_presets()
+    if lists_presets(words):
         return DONE
-    default = TrainArguments(game=tyro.MISSING, settings=_start(words))
+    default = TrainArguments(game=tyro.MISSING, settings=settings_to_start_from(words))
     arguments = parse(TrainArguments, words, "athenan train", default)
     config = _limited(arguments.settings, words)
-    workers = arguments.workers
-    if workers is None and _is_quick(arguments) and option_value(words, "--workers.count") is None:
-        workers = usual_workers(config)
-    if workers is not None:
-        config = _with_workers(config, parse_workers(workers), arguments.game)
-    _require_allowed(config.outcome, arguments.allow_code, option_value(words, "--outcome"))
+    config = with_workers(config, arguments.workers, arguments.game, words)
+    require_allowed(config.outcome, arguments.allow_code, words)
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
 
@@ -84,7 +80,7 @@ def run(words: Sequence[str]) -> int:
     with starting(arguments):
         from athenan_spiel.training import train
 
-    fit = _to_fit(words, arguments)
+    fit = to_fit(words, arguments.game)
     own = arguments.config is None or option_value(words, "--evaluation.opponents") is not None
     programs = None if own else arguments.allow_program
     return follow(
@@ -153,59 +149,6 @@ def _go_on_with(folder: str | Path, config: TrainingConfig) -> str:
             continue
         programs += "" if program is None else f" --allow-program {as_word(program)}"
     return f"go on with: athenan resume {quoted(folder)}{code}{programs}"
-
-
-def _require_allowed(outcome: str, allow_code: Sequence[str], said: str | None) -> None:
-    """Refuse an outcome that has to be imported and that a file alone names."""
-    names = allowed([*allow_code, *([said] if said is not None and ":" in said else [])])
-    if ":" in outcome and outcome not in names:
-        from athenan_spiel.outcomes import not_allowed
-
-        raise not_allowed(outcome)
-
-
-def _start(words: Sequence[str]) -> TrainingConfig:
-    """The settings that the options change: those of --config, else of --preset."""
-    name, file = option_value(words, "--preset"), option_value(words, "--config")
-    if file is None:
-        from athenan_spiel.training.presets import preset
-
-        return preset("quick" if name is None else name)
-    if name is not None:
-        raise ConfigError("expected --preset or --config to start from, got both")
-    from athenan_spiel.training.settings_file import read_text, read_users_toml
-
-    return read_text(read_users_toml(file), file)[1]
-
-
-def _list_presets() -> None:
-    from athenan_spiel.training.presets import ALL
-
-    width = max(map(len, ALL))
-    for name, preset in ALL.items():
-        print(f"{name:{width}}  {preset.about}")
-
-
-def _with_workers(config: TrainingConfig, count: int | Literal["auto"], game: str) -> TrainingConfig:
-    from athenan_spiel.training.means import worker_count
-
-    return dataclasses.replace(config, workers=dataclasses.replace(config.workers, count=worker_count(count, game)))
-
-
-def _is_quick(arguments: TrainArguments) -> bool:
-    return arguments.config is None and arguments.preset == "quick"
-
-
-def _to_fit(words: Sequence[str], arguments: TrainArguments) -> list[str]:
-    """What is made to fit the game: with the preset `quick`, all that no word says."""
-    from athenan_spiel.games.spec import read_spec
-    from athenan_spiel.training.fitting import FITTED
-
-    if not _is_quick(arguments):
-        return []
-    written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # either is understood
-    said = {name for name in FITTED if option_value(written, f"--{name}") is not None}
-    return [name for name in FITTED if name not in said | read_spec(arguments.game.strip()).parameters.keys()]
 
 
 def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import tyro
 
+from athenan_spiel.cli.parsing import option_value
+from athenan_spiel.cli.settings import is_quick
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 
@@ -28,8 +32,22 @@ def parse_workers(text: str) -> int | Literal["auto"]:
     return int(text)
 
 
-def usual_workers(config: TrainingConfig) -> str | None:
-    """What the preset `quick` has where nothing is said of workers: `auto` in a run that time alone limits, which is
-    never the same twice anyway, and whose outcome any process knows."""
+def with_workers(config: TrainingConfig, said: str | None, game: str, words: Sequence[str]) -> TrainingConfig:
+    """`config` with the workers that `--workers` says.
+
+    Where nothing is said, the preset `quick` has `auto` in a run that time alone limits, which is never the same twice
+    anyway, and whose outcome any process knows.
+
+    Raises:
+        ConfigError: it says neither a number nor `auto`.
+    """
     is_timed = config.matches is None and config.seconds is not None and config.seconds >= WORTHWHILE_SECONDS
-    return "auto" if is_timed and ":" not in config.outcome else None
+    is_usual = is_quick(words) and option_value(words, "--workers.count") is None
+    if said is None and is_usual and is_timed and ":" not in config.outcome:
+        said = "auto"
+    if said is None:
+        return config
+    from athenan_spiel.training.means import worker_count
+
+    count = worker_count(parse_workers(said), game)
+    return dataclasses.replace(config, workers=dataclasses.replace(config.workers, count=count))

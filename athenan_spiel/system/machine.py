@@ -1,8 +1,9 @@
-"""What of this machine a process may use: processor cores and memory."""
+"""What of this machine a process may use, processor cores and memory, and what its processor is."""
 
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,20 @@ MEMINFO = Path("/proc/meminfo")
 OWN_GROUPS = Path("/proc/self/cgroup")
 GROUPS = Path("/sys/fs/cgroup")
 """Where Linux says what memory there is, in which control groups this process is, and what they may use."""
+CPUINFO = Path("/proc/cpuinfo")
+"""Where it says what processor there is."""
+INSTRUCTIONS = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "avx512_vnni": "AVX-512 VNNI",
+    "avx512_bf16": "AVX-512 BF16",
+    "amx_bf16": "AMX BF16",
+    "amx_int8": "AMX INT8",
+    "asimd": "NEON",
+    "sve": "SVE",
+    "bf16": "BF16",
+}
+"""Instruction sets that networks are computed faster with, by the names that Linux has for them."""
 _NO_LIMIT = 2**60
 """More bytes than any machine has: what control groups of version 1 say where they have no limit."""
 
@@ -38,6 +53,27 @@ def memory() -> int | None:
 def free_memory() -> int | None:
     """The bytes of memory that this process may still use; None where the system does not say."""
     return min([*_available(), *(max(0, limit - used) for limit, used in _limits())], default=None)
+
+
+def processor() -> str:
+    """The model of the processor, or else its architecture."""
+    return _of_processor("model name") or platform.processor() or platform.machine()
+
+
+def instructions() -> list[str]:
+    """Those of `INSTRUCTIONS` that the processor has, as people call them; none where the system does not say."""
+    found = set(_of_processor("flags", "Features").split())
+    return [name for flag, name in INSTRUCTIONS.items() if flag in found]
+
+
+def _of_processor(*names: str) -> str:
+    """What the first line of one of these names says of the first core."""
+    try:
+        lines = CPUINFO.read_text().splitlines()
+    except OSError:
+        return ""
+    split = (line.partition(":") for line in lines)
+    return next((value.strip() for name, _, value in split if name.strip() in names), "")
 
 
 def gigabytes(count: float) -> str:

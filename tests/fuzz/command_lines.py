@@ -52,6 +52,8 @@ GOOD = (
     ("solve", "tic_tac_toe", "--iterations", "5"),
     ("solve", "hex(board_size=3)", "--moves", "a1", "--time", "0.2s", "--json"),
     ("solve", "tic_tac_toe", "--run", "runs/ttt", "--search", "ubfm", "--megabytes", "50", "--iterations", "3"),
+    ("bench", "tic_tac_toe", "--time", "0.1s", "--only", "memory", "search", *TINY),
+    ("bench", "--only", "memory", "--json", "--time", "0.1s", "--workers", "0", "--preset", "gumbel"),
     ("games", "chess"),
     ("games", "hex", "--json"),
     ("games", "--ludii", "hex"),
@@ -63,7 +65,7 @@ GOOD = (
     ("experiment", "exp.toml", "--folder", "runs/exp", "--processes", "1"),
 )
 """Lines that end well within seconds; what is tried begins as one of these."""
-_GAMES = ("train", "solve")
+_GAMES = ("train", "solve", "bench")
 _RUNS = ("resume", "play")
 _CODE = ("--outcome", "--allow-code")
 _PATHS = ("--folder", "--config", "--run", "--file")

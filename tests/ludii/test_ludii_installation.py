@@ -154,7 +154,7 @@ def test_a_size_goes_before_the_variable_and_that_before_two_gigabytes(monkeypat
     assert installation.java_memory("64m") == "64m"
 
 
-@pytest.mark.parametrize("command", ["train", "resume", "eval", "play", "solve", "experiment"])
+@pytest.mark.parametrize("command", ["train", "resume", "eval", "play", "solve", "experiment", "bench"])
 def test_an_option_says_javas_memory(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

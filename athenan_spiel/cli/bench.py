@@ -1,0 +1,139 @@
+"""`athenan bench`: what this machine does with a game."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from athenan_spiel.cli.bench_tables import heading, tables_of
+from athenan_spiel.cli.console import output, print_json, progress
+from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.own_code import AllowCode
+from athenan_spiel.cli.parsing import option_value, parse
+from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
+from athenan_spiel.cli.workers import parse_workers
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.measuring.report import PARTS, SECONDS, Part
+
+if TYPE_CHECKING:
+    from athenan_spiel.measuring.report import Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchArguments:
+    """Measure what this machine does with GAME: the network by the size of the batch on every engine that is here, the
+    search with it and without, the learner, a whole training with and without workers, and the memory of a node of the
+    tree and of a learned state.
+
+    The settings are those of a training, as of `athenan train`; its limits, warm-up, phases and evaluations have no
+    part in it. What else runs on the machine counts. docs/scaling.md explains each number.
+
+    Example: athenan bench "hex(board_size=7)" --only search learner --time 20s
+    """
+
+    game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "connect_four"
+    """An OpenSpiel game string."""
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
+    """Settings to start from; `athenan bench --preset` lists them. Options below change single ones."""
+    config: str | None = None
+    """A TOML file of settings to start from instead, such as a run's config.toml."""
+    time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
+    """Of all measurements together, such as 20s or 5m; by default 40s. Beginning workers and compiling come on top."""
+    only: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="PART [PART ...]")] = PARTS
+    """What is measured: some of network, search, learner, training, memory."""
+    workers: Annotated[tuple[str, ...], tyro.conf.arg(metavar="N [N ...]")] = ()
+    """Numbers of processes that play in a training, or auto; each is measured. 0: the one that learns plays. By default
+    0, 1, half of auto, and auto."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print one JSON document."""
+    allow_code: AllowCode = ()
+    """An outcome of yours that the file of --config may name; what --outcome names is allowed by that."""
+    ludii_memory: LudiiMemory = None
+    settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan bench` with these words; returns the exit code."""
+    if lists_presets(words):
+        return DONE
+    start = dataclasses.replace(settings_to_start_from(words), matches=None, seconds=SECONDS)
+    arguments = parse(BenchArguments, words, "athenan bench", BenchArguments(settings=start))
+    config, seconds = arguments.settings, _seconds(arguments, words)
+    counts = [parse_workers(text) for text in dict.fromkeys(arguments.workers)]
+    require_allowed(config.outcome, arguments.allow_code, words)
+    from athenan_spiel.games import load_game
+    from athenan_spiel.outcomes import kind_called
+
+    kind_called(config.outcome)  # a wrong name is told before Java starts
+    game = load_game(arguments.game)
+    with _View(quiet=arguments.json) as view:
+        from athenan_spiel.measuring import bench
+
+        from athenan_spiel.training.means import worker_count
+
+        workers = [worker_count(count, arguments.game) for count in counts] or None
+        fit = to_fit(words, arguments.game)
+        report = bench(game, config, seconds=seconds, parts=arguments.only, workers=workers, fit=fit, tell=view.show)
+        view.print_new(report)
+    if arguments.json:
+        print_json(report.document())
+    return DONE
+
+
+def _seconds(arguments: BenchArguments, words: Sequence[str]) -> float:
+    if arguments.settings.matches is not None:
+        raise ConfigError.at(
+            "matches", f"must be none, as measurements end by their time, got {arguments.settings.matches!r}"
+        )
+    if arguments.time is None:
+        if arguments.settings.seconds is None:
+            raise ConfigError.at("seconds", "must be a number here, got none")
+        return arguments.settings.seconds
+    if option_value(words, "--seconds") is not None:
+        raise ConfigError("expected --time or --seconds, which are the same, got both")
+    return parse_duration(arguments.time)
+
+
+class _View:
+    """Prints the tables of each part as soon as it is measured; at a terminal, what is measured next stands below."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._shown: set[Part] = set()
+        self._output = output()
+        self._status = progress(quiet=quiet or not sys.stderr.isatty()).status("starting")
+
+    def __enter__(self) -> _View:
+        self._status.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._status.stop()
+
+    def show(self, report: Report, what: str) -> None:
+        """Print what is new, and say what comes next."""
+        self.print_new(report)
+        self._status.update(what)
+
+    def print_new(self, report: Report) -> None:
+        """Print the parts that were not printed yet."""
+        new = [part for part in PARTS if getattr(report, part) is not None and part not in self._shown]
+        if self._quiet or not new:
+            return
+        self._status.stop()
+        if not self._shown:
+            self._output.print(heading(report))
+        for part in new:
+            for table in tables_of(report, part):
+                self._output.print()
+                self._output.print(table)
+        self._shown.update(new)
+        self._status.start()

@@ -1,0 +1,65 @@
+"""What a node of the tree and a learned state take of the memory."""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+import tracemalloc
+from collections.abc import Callable
+
+from athenan_spiel.measuring.learners import filled_replay
+from athenan_spiel.measuring.report import Memory
+from athenan_spiel.measuring.stand_ins import InstantEngine
+from athenan_spiel.measuring.subject import Subject
+from athenan_spiel.search import Budget, think
+from athenan_spiel.search.algorithms import make_search
+from athenan_spiel.search.tree import Tree
+from athenan_spiel.training.actor import Actor
+
+NODES = 5000
+"""Of the tree that is grown, unless the time ends or the game has fewer."""
+THOUGHT = Budget(evaluations=1000)
+
+
+def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Memory:
+    """Measure for no more than about so many seconds.
+
+    Args:
+        say: told what is measured next.
+    """
+    say("memory")
+    side = subject.learner
+    actor = Actor(subject.game, subject.config, side.outcome, InstantEngine())
+    actor.load(side.published())
+    search = make_search(subject.game, subject.config.search, side.outcome)
+    rng, end = random.Random(0), time.perf_counter() + seconds
+
+    def grow(tree: Tree, nodes: int) -> None:
+        """Think about the states of random matches."""
+        state = subject.game.new_initial_state()
+        while True:
+            think(search, state, THOUGHT, actor.evaluator, tree=tree, rng=rng)
+            if len(tree.nodes) >= nodes or time.perf_counter() >= end:
+                return
+            state.apply_action(rng.choice(state.legal_actions()))
+            if state.is_terminal():
+                state = subject.game.new_initial_state()
+
+    grow(search.new_tree(), 1)  # buffers are made that stay
+    tree = search.new_tree()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        grow(tree, NODES)
+        gc.collect()
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    replay = filled_replay(subject)
+    return Memory(
+        nodes=len(tree.nodes),
+        bytes_per_node=grown / len(tree.nodes),
+        states=replay.states(),
+        bytes_per_learned_state=replay.nbytes / replay.states(),
+    )

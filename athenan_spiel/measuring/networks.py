@@ -1,0 +1,69 @@
+"""How fast the network is, by the size of the batch, on each engine that this machine has."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+from athenan_spiel.config import EngineConfig, EngineName, Precision
+from athenan_spiel.engines import Engine, half_of_the_cores, make_engine, torch_threads
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.measuring.report import NetworkSpeed
+from athenan_spiel.measuring.subject import Subject
+
+BATCHES = (1, 4, 16, 64, 256, 1024)
+FEWEST_CALLS = 3
+LONGEST_CALL = 2.0
+"""Seconds: where a call takes longer, larger batches are left out."""
+ENGINES: tuple[EngineName, ...] = ("cuda", "openvino", "torch")
+PRECISIONS: tuple[Precision, ...] = ("bfloat16", "float32")
+
+
+def network_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[NetworkSpeed]:
+    """Measure for about so many seconds in all.
+
+    Args:
+        say: told what is measured next.
+    """
+    network, positions = subject.learner.network, subject.positions(BATCHES[-1])
+    threads = subject.config.engine.threads or half_of_the_cores()
+    with torch_threads(threads):
+        engines = engines_here(dataclasses.replace(subject.config.engine, threads=threads), network.shape)
+        each = seconds / len(engines) / len(BATCHES)
+        for engine in engines:
+            engine.load(network)
+            for batch in BATCHES:
+                say(f"the network on {engine.name}, {batch} states at once")
+                taken = _seconds_of(lambda: engine.infer(positions[:batch]), each)  # noqa: B023 - called at once
+                yield NetworkSpeed(engine=engine.name, threads=threads, batch=batch, states_per_second=batch / taken)
+                if taken > LONGEST_CALL:
+                    break
+
+
+def engines_here(config: EngineConfig, shape: tuple[int, ...]) -> list[Engine]:
+    """Every engine that this machine has, in every arithmetic; torch's is always there."""
+    engines = []
+    for name in ENGINES:
+        for precision in PRECISIONS:
+            try:
+                engines.append(make_engine(dataclasses.replace(config, name=name, precision=precision), shape))
+            except ConfigError:  # its device, its package or its arithmetic is not there
+                continue
+    return engines
+
+
+def _seconds_of(work: Callable[[], object], seconds: float) -> float:
+    """The median time of a call, of those made in so many seconds; one before them counts only if it is long."""
+    start = time.perf_counter()
+    work()
+    first = time.perf_counter() - start
+    if first > LONGEST_CALL:
+        return first
+    end, taken = time.perf_counter() + seconds, []
+    while len(taken) < FEWEST_CALLS or time.perf_counter() < end:
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)

@@ -1,0 +1,149 @@
+"""All that is measured of a game on this machine, one part after the other."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import platform
+from collections.abc import Callable, Collection, Sequence
+from importlib import metadata
+from typing import Any
+
+import pyspiel
+import torch
+
+import athenan_spiel
+from athenan_spiel.arguments import is_number, require_callable, require_kind
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config.settings import LONGEST
+from athenan_spiel.engines import make_engine
+from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.games import given_game
+from athenan_spiel.measuring.learners import learner_speeds
+from athenan_spiel.measuring.memories import memory
+from athenan_spiel.measuring.networks import network_speeds
+from athenan_spiel.measuring.report import PARTS, SECONDS, Machine, Part, Report
+from athenan_spiel.measuring.searches import search_speeds
+from athenan_spiel.measuring.subject import Subject
+from athenan_spiel.measuring.trainings import training_speeds, with_workers
+from athenan_spiel.system import machine
+from athenan_spiel.training.fitting import fit_names, fit_to, measure
+from athenan_spiel.training.means import worker_count
+from athenan_spiel.training.presets import QUICK
+
+WEIGHTS: dict[Part, float] = {"network": 4, "search": 3, "learner": 3, "training": 9, "memory": 1}
+"""How the time is shared out."""
+Tell = Callable[[Report, str], object]
+"""Told what is measured so far, and what is measured next."""
+
+
+def bench(
+    game: pyspiel.Game | str = "connect_four",
+    config: TrainingConfig | None = None,
+    *,
+    seconds: float = SECONDS,
+    parts: Collection[Part] = PARTS,
+    workers: Sequence[int] | None = None,
+    fit: Collection[str] | None = None,
+    tell: Tell = lambda report, what: None,
+) -> Report:
+    """Measure what this machine does with a game.
+
+    Args:
+        config: settings of a training, by default the preset `quick`. Those of a run's limits, warm-up, phases and
+            evaluations have no part in it.
+        seconds: time of all measurements together. What has to be begun, compiled and loaded for them comes on top, and
+            each takes one call, batch or round at least.
+        parts: of the report, what is measured.
+        workers: numbers of processes that play in a whole training, which is measured with each; 0: the one that learns
+            plays. By default 0, 1, half as many as `--workers auto` takes, and as many.
+        fit: as of `train`.
+
+    Raises:
+        UnsupportedGameError, ConfigError: as `train`; or an argument is out of its range.
+        LearningError: the loss is not finite.
+        KeyboardInterrupt: Ctrl-C, or another signal by which a training is stopped, came.
+    """
+    said, game = game, given_game(game)
+    require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
+    require_kind("workers", workers, Sequence, ConfigError, or_none=True)
+    require_callable("tell", tell, ConfigError)
+    names = fit_names(fit, said, config is not None)
+    wanted = _wanted(parts)
+    if not (is_number(seconds) and 0 < seconds <= LONGEST):
+        raise ConfigError(f"seconds must be more than zero and at most {LONGEST:,}, got {shown(seconds)}")
+    config = QUICK if config is None else config
+    counts = _usual_workers(str(game)) if workers is None else workers
+    if not counts:
+        raise ConfigError(f"workers must hold one number at least, got {shown(counts)}")
+    for count in counts:
+        with_workers(config, count)  # what it refuses is told before anything is measured
+    choice = None
+    if names:
+        game, config, choice = fit_to(game, config, measure(game), names)
+    subject = Subject(game, with_workers(config, 0))
+    report = Report(
+        machine=this_machine(),
+        game=str(game),
+        config=config,
+        choice=choice,
+        model=subject.learner.network.description,
+        engine=make_engine(config.engine, subject.learner.encoder.shape).name,
+    )
+    whole = sum(WEIGHTS[part] for part in wanted)
+    for part in wanted:
+        share = seconds * WEIGHTS[part] / whole
+        found = _measured(part, subject, counts, share, functools.partial(tell, report))
+        report = dataclasses.replace(report, **{part: found})
+    return report
+
+
+def this_machine() -> Machine:
+    """What this is."""
+    try:
+        openvino = metadata.version("openvino")
+    except metadata.PackageNotFoundError:
+        openvino = None
+    return Machine(
+        processor=machine.processor(),
+        cores=machine.cores(),
+        instructions=tuple(machine.instructions()),
+        memory=machine.memory(),
+        device=torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        system=f"{platform.system()} {platform.release()}",
+        python=platform.python_version(),
+        torch=torch.__version__,
+        openvino=openvino,
+        athenan_spiel=athenan_spiel.__version__,
+    )
+
+
+def _measured(
+    part: Part, subject: Subject, workers: Sequence[int], seconds: float, say: Callable[[str], object]
+) -> Any:
+    match part:
+        case "network":
+            return tuple(network_speeds(subject, seconds, say))
+        case "search":
+            return tuple(search_speeds(subject, seconds, say))
+        case "learner":
+            return tuple(learner_speeds(subject, seconds, say))
+        case "training":
+            return tuple(training_speeds(subject, workers, seconds, say))
+        case "memory":
+            return memory(subject, seconds, say)
+
+
+def _usual_workers(game: str) -> list[int]:
+    most = worker_count("auto", game)
+    return sorted({0, 1, max(1, most // 2), most})
+
+
+def _wanted(parts: Collection[Part]) -> list[Part]:
+    """`parts` in their order."""
+    if isinstance(parts, str) or not isinstance(parts, Collection) or not parts:
+        raise ConfigError(f"parts must hold some of {', '.join(PARTS)}, got {shown(parts)}")
+    for part in parts:
+        if part not in PARTS:
+            raise ConfigError(f"parts must be among {', '.join(PARTS)}, got {shown(part)}{nearest(part, PARTS)}")
+    return [part for part in PARTS if part in parts]

@@ -1,0 +1,131 @@
+"""How fast the search is, with the network and without, many matches at once and one state at a time."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from athenan_spiel.engines import make_engine
+from athenan_spiel.measuring.report import Play, SearchSpeed
+from athenan_spiel.measuring.stand_ins import InstantEngine, TimedEngine
+from athenan_spiel.measuring.subject import Subject
+from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.search import Budget, think
+from athenan_spiel.search.algorithms import make_search
+from athenan_spiel.training.actor import Actor
+
+THOUGHT_SECONDS = 0.1
+WARM_UP = 0.25
+"""This share of the time comes before what counts: engines compile for each size of batch that they meet first."""
+
+
+class _Work(Protocol):
+    """Something that searches, a `step` at a time.
+
+    Attributes:
+        iterations, evaluations: of what is finished, such as matches.
+    """
+
+    iterations: int
+    evaluations: int
+
+    def step(self) -> None:
+        """Go on for a moment."""
+
+
+def search_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[SearchSpeed]:
+    """Measure for about so many seconds in all.
+
+    Args:
+        say: told what is measured next.
+    """
+    learner, each = subject.learner, seconds / 4
+    for network in (True, False):
+        engine = TimedEngine(make_engine(subject.config.engine, learner.encoder.shape) if network else InstantEngine())
+        actor = Actor(subject.game, subject.config, learner.outcome, engine)
+        actor.load(learner.published())
+        with_it = "with the network" if network else "without the network"
+        say(f"self-play {with_it}")
+        yield _speed("self_play", network, _SelfPlay(subject, actor), engine, each)
+        say(f"thinking {with_it}")
+        yield _speed("thinking", network, _Thinking(subject, actor), engine, each)
+
+
+def _speed(play: Play, network: bool, work: _Work, engine: TimedEngine, seconds: float) -> SearchSpeed:
+    with without_garbage_collection():
+        _go_on(work, WARM_UP * seconds)
+        states, calls, waited = engine.states, engine.calls, engine.seconds
+        taken = _go_on(work, seconds)
+    states, calls, waited = engine.states - states, engine.calls - calls, engine.seconds - waited
+    rate = states / taken
+    return SearchSpeed(
+        play=play,
+        network=network,
+        states_per_second=rate,
+        iterations_per_second=rate * work.iterations / work.evaluations if work.evaluations else None,
+        states_per_call=states / max(calls, 1),
+        outside_network=1 - waited / taken if network else None,
+    )
+
+
+def _go_on(work: _Work, seconds: float) -> float:
+    """Let it go on for so long; the seconds that it took, at least those of one step."""
+    start = time.perf_counter()
+    while True:
+        work.step()
+        if (taken := time.perf_counter() - start) >= seconds:
+            return taken
+
+
+class _SelfPlay:
+    """Matches of a training, the next one begun as soon as one has ended."""
+
+    def __init__(self, subject: Subject, actor: Actor) -> None:
+        self.iterations = self.evaluations = 0
+        self._at_once = subject.config.matches_at_once
+        self._seeds = itertools.count()
+        self._playing = actor.play(subject.learner.published(), None, [], 0.0)
+
+    def step(self) -> None:
+        while self._playing.alive < self._at_once:
+            self._playing.begin(next(self._seeds), 0.0)
+            self._count()
+        self._playing.advance()
+        self._count()
+
+    def _count(self) -> None:
+        for record in self._playing.take_any():
+            self.iterations += record.iterations
+            self.evaluations += record.evaluations
+
+
+class _Thinking:
+    """One match after the other, in which each state is thought about for a moment, with one tree for the match."""
+
+    def __init__(self, subject: Subject, actor: Actor) -> None:
+        self.iterations = self.evaluations = 0
+        self._rng = random.Random(0)
+        self._evaluator = actor.evaluator
+        self._search = make_search(subject.game, subject.config.search, subject.learner.outcome)
+        self._new_match()
+
+    def step(self) -> None:
+        found = think(
+            self._search,
+            self._state,
+            Budget(seconds=THOUGHT_SECONDS),
+            self._evaluator,
+            tree=self._tree,
+            rng=self._rng,
+        )
+        self.iterations += found.iterations
+        self.evaluations += found.evaluations
+        self._state.apply_action(self._rng.choice(self._state.legal_actions()))
+        if self._state.is_terminal():
+            self._new_match()
+
+    def _new_match(self) -> None:
+        self._state, self._tree = self._search.game.new_initial_state(), self._search.new_tree()

@@ -1,0 +1,104 @@
+"""Engines to measure with: one that notes how long another one is waited for, and one that needs no time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from athenan_spiel.config import EngineConfig
+from athenan_spiel.engines import Answers, Deferred, Engine, Pending
+from athenan_spiel.engines.base import answer_row
+from athenan_spiel.networks import ValueNetwork
+
+T = TypeVar("T")
+
+NUMBERS = 1 << 20
+"""Drawn beforehand by an `InstantEngine`."""
+FEWEST_ROWS = 4096
+_STRIDE = 7919
+
+
+class TimedEngine:
+    """An engine that runs on another one.
+
+    Attributes:
+        seconds: in which callers have waited for it: what it computes while they do something else is not in it.
+        states, calls: that were valued, and in how many batches.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.seconds = 0.0
+        self.states = self.calls = 0
+        self._engine = engine
+
+    @property
+    def name(self) -> str:
+        """The other one's."""
+        return self._engine.name
+
+    @property
+    def config(self) -> EngineConfig:
+        """The other one's."""
+        return self._engine.config
+
+    def load(self, network: ValueNetwork) -> None:
+        """As `Engine.load`; its time is not noted."""
+        self._engine.load(network)
+
+    def infer(self, batch: NDArray[np.float32]) -> Answers:
+        """As `Engine.infer`."""
+        self._count(batch)
+        return self._timed(lambda: self._engine.infer(batch))
+
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
+        """As `Engine.start`."""
+        self._count(batch)
+        pending = self._timed(lambda: self._engine.start(batch))
+        return Deferred(lambda: self._timed(pending.result))
+
+    def _count(self, batch: NDArray[np.float32]) -> None:
+        self.calls += 1
+        self.states += len(batch)
+
+    def _timed(self, work: Callable[[], T]) -> T:
+        start = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.seconds += time.perf_counter() - start
+
+
+class InstantEngine:
+    """An engine whose answers, numbers in [-1, 1), are drawn beforehand."""
+
+    name = "instant"
+    config = EngineConfig()
+
+    def __init__(self) -> None:
+        self._at = 0
+        self._answers = _drawn(())
+
+    def load(self, network: ValueNetwork) -> None:
+        """Answer as many numbers for each state as this network does."""
+        self._answers = _drawn(answer_row(network))
+
+    def infer(self, batch: NDArray[np.float32]) -> Answers:
+        """Some of the numbers; not to be changed."""
+        count = len(batch)
+        if count > len(self._answers):
+            self._answers = np.resize(self._answers, (count, *self._answers.shape[1:]))
+        self._at = (self._at + _STRIDE) % (len(self._answers) - count + 1)
+        return self._answers[self._at : self._at + count]
+
+    def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
+        """They are there already."""
+        return Deferred(lambda: self.infer(batch))
+
+
+def _drawn(row: tuple[int, ...]) -> Answers:
+    rows = max(FEWEST_ROWS, NUMBERS // (row[0] if row else 1))
+    return np.random.default_rng(0).uniform(-1, 1, (rows, *row)).astype(np.float32)

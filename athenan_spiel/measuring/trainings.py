@@ -1,0 +1,155 @@
+"""How fast a whole training is, in one process and with workers: a run in a folder that is removed afterwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from athenan_spiel.config import EvaluationConfig, SelfPlayConfig, TrainingConfig, WarmUpConfig
+from athenan_spiel.config.settings import LONGEST
+from athenan_spiel.engines import make_engine
+from athenan_spiel.measuring.report import Shares, TrainingSpeed
+from athenan_spiel.measuring.stand_ins import TimedEngine
+from athenan_spiel.measuring.subject import Subject
+from athenan_spiel.system.stopping import StopRequests
+from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.events import CheckpointWritten, Event, MatchFinished, RoundFinished, RoundProgress
+from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.session import Session
+
+PATIENCE = 2.0
+"""Where rounds take long, a second one is waited for until so many times the time that is to be measured."""
+
+
+def training_speeds(
+    subject: Subject, workers: Sequence[int], seconds: float, say: Callable[[str], object]
+) -> Iterator[TrainingSpeed]:
+    """Measure for about so many seconds in all; what begins before comes on top.
+
+    Args:
+        workers: how many processes play; 0: the one that learns does.
+        say: told what is measured next.
+
+    Raises:
+        KeyboardInterrupt: a signal asked to stop.
+        AthenanError: as a training raises it.
+    """
+    for count in workers:
+        say(f"training with {count} {'worker' if count == 1 else 'workers'}" if count else "training without workers")
+        yield training_speed(subject, with_workers(subject.config, count), seconds / len(workers))
+
+
+def with_workers(config: TrainingConfig, count: int) -> TrainingConfig:
+    """`config` with so many workers, and without end, evaluations, a warm-up and phases of the run.
+
+    Raises:
+        ConfigError: other settings do not go with so many.
+    """
+    own = config.self_play
+    return dataclasses.replace(
+        config,
+        matches=None,
+        seconds=float(LONGEST),
+        evaluation=EvaluationConfig(),
+        warm_up=WarmUpConfig(),
+        self_play=SelfPlayConfig(method=own.method, temperature=own.temperature),
+        workers=dataclasses.replace(config.workers, count=count),
+    )
+
+
+def training_speed(subject: Subject, config: TrainingConfig, seconds: float) -> TrainingSpeed:
+    """What a training with these settings does; raises as `training_speeds`."""
+    learner = LearnerSide(subject.game, config)
+    engine = TimedEngine(make_engine(config.engine, learner.encoder.shape))
+    actor = Actor(subject.game, config, learner.outcome, engine)
+    watch = _Watch(config.workers.count, engine, seconds)
+    with tempfile.TemporaryDirectory(prefix="athenan-") as place, StopRequests() as stops:
+        folder = RunFolder(Path(place) / "run")
+        with folder.locked():
+            folder.write_settings(str(subject.game), config)
+            Session(folder, learner, actor, None, [watch], watch.has_enough).run()
+    if stops.requested:
+        raise KeyboardInterrupt
+    return watch.speed()
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """Readings of clocks: the time, the processor time of this process, and that in which the engine was waited for."""
+
+    seconds: float
+    busy: float
+    network: float
+
+
+class _Watch:
+    """Listens to a run, and says when it has heard enough.
+
+    It begins to hear where the first round begins; with workers, where they have valued their first states.
+    """
+
+    def __init__(self, workers: int, engine: TimedEngine, seconds: float) -> None:
+        self._workers = workers
+        self._engine = engine
+        self._seconds = seconds
+        self._begun: _Moment | None = None
+        self._rounds: list[tuple[RoundFinished, _Moment]] = []
+        self._valued = 0
+
+    def __call__(self, event: Event) -> None:
+        """Note what is told."""
+        if self._begun is None and self._is_beginning(event):
+            self._begun = self._moment()
+        if isinstance(event, RoundFinished):
+            self._rounds.append((event, self._moment()))
+        elif isinstance(event, RoundProgress):
+            self._valued = event.evaluations
+
+    def has_enough(self) -> bool:
+        """Whether as much is measured as was asked for, or a round takes too long to be waited for."""
+        if self._begun is None:
+            return False
+        now = time.perf_counter()
+        has_rounds = len(self._rounds) > 1 and now - self._rounds[0][1].seconds >= self._seconds
+        return has_rounds or now - self._begun.seconds >= PATIENCE * self._seconds
+
+    def speed(self) -> TrainingSpeed:
+        """What was heard: of the rounds but the first, or of that one where there is no other."""
+        assert self._begun is not None, "nothing is enough before it has begun"
+        if not self._rounds:
+            taken = time.perf_counter() - self._begun.seconds
+            return TrainingSpeed(workers=self._workers, seconds=taken, states_valued_per_second=self._valued / taken)
+        (first, after_first), *others = self._rounds
+        start, before = (after_first, first.matches) if others else (self._begun, 0)
+        rounds, end = [event for event, _ in others] or [first], self._rounds[-1][1]
+        taken = end.seconds - start.seconds
+        searching = sum(event.search_seconds for event in rounds)
+        learning = sum(event.learning_seconds for event in rounds)
+        network = end.network - start.network
+        shares = (searching - network, network, learning, taken - searching - learning)
+        busy = end.busy - start.busy + sum((event.workers_busy or 0.0) * event.search_seconds for event in rounds)
+        waited = sum((event.workers_waited or 0.0) * event.search_seconds for event in rounds)
+        return TrainingSpeed(
+            workers=self._workers,
+            seconds=taken,
+            states_valued_per_second=sum(event.evaluations for event in rounds) / taken,
+            states_learned_per_second=sum(event.states_learned for event in rounds) / taken,
+            matches_per_second=(rounds[-1].matches - before) / taken,
+            cores_busy=busy / taken,
+            learning=learning / taken,
+            waiting=waited / taken / self._workers if self._workers else None,
+            shares=None if self._workers else Shares(*(share / taken for share in shares)),
+        )
+
+    def _is_beginning(self, event: Event) -> bool:
+        if not self._workers:
+            return isinstance(event, CheckpointWritten)
+        return isinstance(event, MatchFinished) or (isinstance(event, RoundProgress) and event.evaluations > 0)
+
+    def _moment(self) -> _Moment:
+        return _Moment(time.perf_counter(), time.process_time(), self._engine.seconds)
