@@ -19,6 +19,7 @@ from run_events import (
     evaluated,
     finished,
     learned,
+    match,
     progress,
     round_,
     set_back,
