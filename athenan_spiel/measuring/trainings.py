@@ -133,7 +133,7 @@ class _Watch:
         network = end.network - start.network
         shares = (searching - network, network, learning, taken - searching - learning)
         busy = end.busy - start.busy + sum(sum(event.workers_busy or ()) * event.search_seconds for event in rounds)
-        waited = sum((event.workers_waited or 0.0) * event.search_seconds for event in rounds)
+        waited = sum(sum(event.workers_waited or ()) * event.search_seconds for event in rounds)
         return TrainingSpeed(
             workers=self._workers,
             seconds=taken,
