@@ -139,6 +139,7 @@ class Actor:
         """How matches are played when so much of the run lies behind."""
         config, outcome = self._config, self._model.outcome
         search, of_apprentice = search_at(config, progress)
+        decision: _Decide
         if of_apprentice:
             temperature = config.self_play.temperature
             decision = sharpened(TEMPERATURE if temperature is None else temperature)

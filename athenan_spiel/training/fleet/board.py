@@ -122,7 +122,7 @@ class Board:
             array = _array(weights[name]).reshape(-1).view(np.uint8)
             target[start : start + array.size] = array
             start += array.size
-        marks[:] = version, zlib.crc32(target)
+        marks[:] = version, zlib.crc32(target.data)
         self._learner[:] = version, progress
         self._turn = 1 - self._turn
 
@@ -168,7 +168,7 @@ class Board:
             for marks, weights in zip(self._marks, self._weights, strict=True):
                 found, checksum = marks.tolist()
                 copy = weights.copy() if found == version else None
-                if copy is not None and zlib.crc32(copy) == checksum:
+                if copy is not None and zlib.crc32(copy.data) == checksum:
                     return version, self._tensors(copy)
 
     def close(self) -> None:

@@ -302,13 +302,13 @@ class _Server:
         self._tell()
         sockets = {actor: socket for socket, actor in self._actors.items()}
         start = 0
-        for (actor, place), question in zip(asked, questions, strict=True):
+        for (actor, number), question in zip(asked, questions, strict=True):
             end = start + len(question)
-            self._desk.answers[actor, place, : len(question)] = answers[start:end]
-            self._desk.marks[actor, place, 1] = self._version
+            self._desk.answers[actor, number, : len(question)] = answers[start:end]
+            self._desk.marks[actor, number, 1] = self._version
             start = end
             with contextlib.suppress(OSError, KeyError):
-                sockets[actor].send_bytes(bytes([place]))
+                sockets[actor].send_bytes(bytes([number]))
 
     def _tell(self) -> None:
         state = ActorState(
