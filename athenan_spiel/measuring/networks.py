@@ -61,7 +61,7 @@ def _seconds_of(work: Callable[[], object], seconds: float) -> float:
     first = time.perf_counter() - start
     if first > LONGEST_CALL:
         return first
-    end, taken = time.perf_counter() + seconds, []
+    end, taken = time.perf_counter() + seconds, list[float]()
     while len(taken) < FEWEST_CALLS or time.perf_counter() < end:
         start = time.perf_counter()
         work()

@@ -274,9 +274,9 @@ def test_cores_and_waiting_are_those_of_all_workers(monkeypatch: pytest.MonkeyPa
     assert not watch.has_enough(), "the workers have not begun"
     watch(RoundProgress(matches=0, seconds=50, alive=2, plies=9, evaluations=30, evaluations_per_second=1.0))
     clock[:] = [51.0, 2.0]
-    watch(a_round(matches=5, search_seconds=51.0, workers_busy=0.02, workers_waited=0.0))
+    watch(a_round(matches=5, search_seconds=51.0, workers_busy=(0.02, 0.0), workers_waited=(0.0, 0.0)))
     clock[:] = [53.0, 3.0]
-    watch(a_round(matches=9, search_seconds=2.0, learning_seconds=0.5, workers_busy=1.25, workers_waited=0.4))
+    watch(a_round(matches=9, search_seconds=2.0, learning_seconds=0.5, workers_busy=(1.0, 0.25), workers_waited=(0.4, 0.0)))
     speed = watch.speed()
     assert speed.cores_busy == pytest.approx((1.0 + 2 * 1.25) / 2)
     assert speed.waiting == pytest.approx(0.2)

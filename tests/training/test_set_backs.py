@@ -183,7 +183,7 @@ def test_values_that_are_not_finite_set_a_run_back_too(tmp_path: Path, monkeypat
     def loading(evaluator: NetworkEvaluator, network: Any) -> None:
         nonlocal loads
         loads += 1
-        if loads == 3:  # the matches in play go on with these
+        if loads == 3:  # with which the second round begins
             for parameter in network.parameters():
                 parameter.data.fill_(math.nan)
         load(evaluator, network)
@@ -192,7 +192,7 @@ def test_values_that_are_not_finite_set_a_run_back_too(tmp_path: Path, monkeypat
     events: list[Event] = []
     run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", listeners=[events.append])
     (told,) = of_type(events, SetBack)
-    assert (told.matches, told.checkpoint.name) == (0, "000000")
+    assert (told.matches, told.checkpoint.name) == (6, "000006")
     assert told.problem.startswith("the evaluator must answer finite values")
     assert (run.matches, rate_in(run.folder)) == (12, RATE / 2)
 
