@@ -26,6 +26,7 @@ from athenan_spiel.config import (
     TargetsConfig,
     TrainingConfig,
     WarmUpConfig,
+    WorkersConfig,
 )
 from athenan_spiel.errors import (
     AgentError,
@@ -133,6 +134,7 @@ __all__ = [
     "TrainingConfig",
     "UnsupportedGameError",
     "WarmUpConfig",
+    "WorkersConfig",
     "check_game",
     "gain",
     "load_agent",

@@ -276,7 +276,8 @@ def test_cores_and_waiting_are_those_of_all_workers(monkeypatch: pytest.MonkeyPa
     clock[:] = [51.0, 2.0]
     watch(a_round(matches=5, search_seconds=51.0, workers_busy=(0.02, 0.0), workers_waited=(0.0, 0.0)))
     clock[:] = [53.0, 3.0]
-    watch(a_round(matches=9, search_seconds=2.0, learning_seconds=0.5, workers_busy=(1.0, 0.25), workers_waited=(0.4, 0.0)))
+    busy, waited = (1.0, 0.25), (0.4, 0.0)
+    watch(a_round(matches=9, search_seconds=2.0, learning_seconds=0.5, workers_busy=busy, workers_waited=waited))
     speed = watch.speed()
     assert speed.cores_busy == pytest.approx((1.0 + 2 * 1.25) / 2)
     assert speed.waiting == pytest.approx(0.2)

@@ -92,7 +92,7 @@ def test_shared_memory_that_is_full_is_a_line(tmp_path: Path) -> None:
     """A container has 64 MB of it, and who writes to what is not there is ended by SIGBUS, which says nothing."""
     done = on_a_disk_of_its_own(
         f"""
-        mount -t tmpfs -o size=16k none /dev/shm || exit 99
+        mount -t tmpfs -o size=4k none /dev/shm || exit 99
         {ATHENAN} {words("--workers", "2")}
         """,
         tmp_path,

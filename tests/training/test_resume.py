@@ -316,27 +316,26 @@ def test_a_disk_that_is_full_when_the_run_stops(
 
 
 def test_a_damaged_checkpoint_is_said_and_the_older_one_goes_on(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
-    run = train(GAME, TINY, tmp_path / "run")
+    run = train(GAME, dataclasses.replace(TINY, milestone_matches=3), tmp_path / "run")
     os.truncate(run.checkpoint / "replay.npz", 50)
     with pytest.raises(CheckpointError, match=r"000009 is whole: go on from there with athenan resume .*run --from 9"):
         resume(run.folder)
     for again in ("aside-000012", "aside-000012-2"):
         assert state_of(resume(run.folder, checkpoint=9).checkpoint) == uninterrupted
         names = sorted(path.name for path in (run.folder / "checkpoints").iterdir())
-        assert names[:2] == ["000009", "000012"]
-        assert again in names, "nothing is removed"
+        assert {"000009", "000012", again} <= set(names), "nothing is removed"
 
 
 @pytest.mark.parametrize(
     ("checkpoint", "problem"),
     [
-        (7, "expected the number of a checkpoint in .*, got 7: there are 9, 12"),
+        (7, "expected the number of a checkpoint in .*, got 7: there are .*9, 12"),
         (True, "checkpoint must be a whole number, got True"),
         (2.5, "checkpoint must be a whole number, got 2.5"),
     ],
 )
 def test_a_run_goes_on_from_a_checkpoint_that_there_is(checkpoint: Any, problem: str, tmp_path: Path) -> None:
-    run = train(GAME, TINY, tmp_path / "run")
+    run = train(GAME, dataclasses.replace(TINY, milestone_matches=3), tmp_path / "run")
     before = state_of(run.checkpoint)
     with pytest.raises((CheckpointError, ConfigError), match=problem):
         resume(run.folder, checkpoint=checkpoint)
