@@ -53,6 +53,17 @@ def test_there_is_a_core_and_some_memory() -> None:
     assert 0 < free <= every
 
 
+def test_a_processor_is_named_with_what_it_computes_networks_by(linux: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "CPUINFO", linux / "CPUINFO")
+    assert (machine.instructions(), bool(machine.processor())) == ([], True)
+    (linux / "CPUINFO").write_text(
+        "processor\t: 0\nmodel name\t: A: 3\nflags\t\t: fpu amx_bf16 avx2\n\nmodel name\t: B\n"
+    )
+    assert (machine.processor(), machine.instructions()) == ("A: 3", ["AVX2", "AMX BF16"])
+    (linux / "CPUINFO").write_text("processor\t: 0\nFeatures\t: fp asimd sve\n")
+    assert machine.instructions() == ["NEON", "SVE"]
+
+
 def test_free_memory_is_what_the_system_calls_available(linux: Path) -> None:
     (linux / "MEMINFO").write_text("MemTotal:       24000000 kB\nMemFree: 1 kB\nMemAvailable:   20000000 kB\n")
     assert machine.free_memory() == 20_000_000 * 1024
