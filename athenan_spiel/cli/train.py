@@ -46,8 +46,8 @@ class TrainArguments:
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
     workers: Workers = None
-    """Processes that play matches while this one learns: a number, or auto for one for each core; 0: this process plays
-    and learns in turn, reproducible to the bit. By default auto with the preset quick and a minute or more, else 0."""
+    """Processes that play matches while this one learns: a number, or auto for one for each core. By default 0: this
+    process plays and learns in turn, reproducible to the bit."""
     folder: str | None = None
     """The run folder; by default runs/ and the name of the game."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -69,7 +69,7 @@ def run(words: Sequence[str]) -> int:
     default = TrainArguments(game=tyro.MISSING, settings=settings_to_start_from(words))
     arguments = parse(TrainArguments, words, "athenan train", default)
     config = _limited(arguments.settings, words)
-    config = with_workers(config, arguments.workers, arguments.game, words)
+    config = with_workers(config, arguments.workers, arguments.game)
     require_allowed(config.outcome, arguments.allow_code, words)
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import tyro
 
-from athenan_spiel.cli.parsing import option_value
-from athenan_spiel.cli.settings import is_quick
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 
 Workers = Annotated[str | None, tyro.conf.arg(metavar="N")]
 """The option --workers."""
-WORTHWHILE_SECONDS = 60.0
-"""Shorter runs are over before many workers have begun."""
 
 
 def parse_workers(text: str) -> int | Literal["auto"]:
@@ -32,19 +27,12 @@ def parse_workers(text: str) -> int | Literal["auto"]:
     return int(text)
 
 
-def with_workers(config: TrainingConfig, said: str | None, game: str, words: Sequence[str]) -> TrainingConfig:
-    """`config` with the workers that `--workers` says.
-
-    Where nothing is said, the preset `quick` has `auto` in a run that time alone limits, which is never the same twice
-    anyway, and whose outcome any process knows.
+def with_workers(config: TrainingConfig, said: str | None, game: str) -> TrainingConfig:
+    """`config` with the workers that `--workers` says, if it does.
 
     Raises:
         ConfigError: it says neither a number nor `auto`.
     """
-    is_timed = config.matches is None and config.seconds is not None and config.seconds >= WORTHWHILE_SECONDS
-    is_usual = is_quick(words) and option_value(words, "--workers.count") is None
-    if said is None and is_usual and is_timed and ":" not in config.outcome:
-        said = "auto"
     if said is None:
         return config
     from athenan_spiel.training.means import worker_count

@@ -170,8 +170,8 @@ def test_the_search_is_measured_with_the_network_and_without(report: Report) -> 
     ]
     for speed in report.search:
         assert speed.states_per_second > 0
-        assert speed.iterations_per_second is not None
-        assert 0 < speed.iterations_per_second <= speed.states_per_second
+        iterations = speed.iterations_per_second
+        assert iterations is None or 0 < iterations <= speed.states_per_second, "none where no match has ended"
         assert speed.states_per_call >= 1
         assert (speed.outside_network is not None) == speed.network
         assert speed.outside_network is None or 0 < speed.outside_network < 1
