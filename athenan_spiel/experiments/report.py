@@ -116,7 +116,7 @@ class Results:
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
             "reached": [_reached_json(one) for one in self.reached],
-            "stages": [vars(moment) for moment in self.moments.all()],
+            "stages": [{**vars(moment), "share": round(moment.share, 6)} for moment in self.moments.all()],
             "training": [vars(effort) for effort in self.efforts],
             **({"fixed": [fixed_json(share) for share in self.fixed]} if self.experiment.fixed is not None else {}),
         }
