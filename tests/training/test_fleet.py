@@ -191,15 +191,20 @@ def test_an_actor_that_is_killed_is_replaced_and_nothing_learned_is_lost(tmp_pat
 
 
 def test_an_actor_that_hangs_is_replaced(tmp_path: Path) -> None:
-    config = changed(matches=100_000, seconds=30.0, workers=WorkersConfig(count=2, patience_seconds=1.0))
+    """Once it has begun: who has not may take longer, as Java may have to be started."""
+    config = changed(matches=None, seconds=float(HANG_SECONDS), workers=WorkersConfig(count=2, patience_seconds=3.0))
+    played: set[int | None] = set()
     lost: list[int] = []
 
     def note(event: Event) -> None:
-        if isinstance(event, RoundFinished) and event.workers_lost:
+        if isinstance(event, MatchFinished) and len(played) < 2:
+            played.add(event.worker)
+            if len(played) == 2:
+                os.kill(workers()[0], signal.SIGSTOP)
+        elif isinstance(event, RoundFinished) and event.workers_lost:
             lost.append(event.workers_lost)
 
-    listener = OnMatch(5, lambda: os.kill(workers()[0], signal.SIGSTOP))
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener, note], stop=lambda: bool(lost))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[note], stop=lambda: bool(lost))
     assert (run.reason, lost[0]) == ("stopped", 1)
 
 
