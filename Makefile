@@ -42,7 +42,7 @@ fuzz: $(INSTALLED)
 	@if $(BIN)/python -c "import atheris" 2>/dev/null; then $(BIN)/python tests/fuzz/atheris_readers.py -max_total_time=60; \
 	 else echo "atheris is not installed, so it was left out: $(BIN)/pip install atheris"; fi
 
-check: $(INSTALLED)
+check: $(INSTALLED) $(VENV)/.ray
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -61,3 +61,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
 	@touch $(INSTALLED)
+
+# For its tests, which are skipped where it has no wheel.
+$(VENV)/.ray: $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "ray>=2.40" \
+	 || echo "Ray has no wheel for this Python or system: its tests will be skipped"
+	@touch $@

@@ -1,10 +1,12 @@
 """States learned a second, and cores kept busy, with workers beside the learner and without.
 
     python benchmarks/workers.py connect_four --workers 0 2 --seconds 60 --pairs 2
+    python benchmarks/workers.py connect_four --workers 2 ray:2 --seconds 60 --pairs 3
 
-Each training is a process of its own, with the preset `quick` or the options after `--`; they run in turn. Cores busy
-are the processor time of the process and its workers divided by the time from its start to its end, in which Python
-starts, too. States learned a second are those of the run's own time, which begins later.
+`ray:2` are two workers on a local Ray cluster. Each training is a process of its own, with the preset `quick` or the
+options after `--`; they run in turn. Cores busy are the processor time of the process and its workers divided by the
+time from its start to its end, in which Python starts, too; of a cluster they are not known. States learned a second
+are those of the run's own time, which begins later, and also those from the end of its first round on.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ class Figures:
     """What one training came to."""
 
     learned: float
+    learned_later: float
     matches: float
     cores: float
     staleness: float | None
@@ -43,19 +46,26 @@ def main() -> None:
     found: dict[str, list[Figures]] = {workers: [] for workers in arguments.workers}
     for seed in range(arguments.pairs):
         for workers in arguments.workers:
-            words = [arguments.game, "--workers", workers, "--seconds", f"{arguments.seconds:g}", "--seed", f"{seed}"]
+            cluster, _, count = workers.rpartition(":")
+            placed = ["--workers", count, *(["--cluster"] if cluster else [])]
+            words = [arguments.game, *placed, "--seconds", f"{arguments.seconds:g}", "--seed", f"{seed}"]
             found[workers].append(measured([*words, *arguments.options]))
             f = found[workers][-1]
             stale = "" if f.staleness is None else f", staleness {f.staleness:.1f}"
-            print(
-                f"--workers {workers:4}  {f.learned:9,.0f} states learned a second, {f.matches:6.2f} matches a second, "
-                f"{f.cores:.2f} cores busy{stale}",
-                flush=True,
-            )
-    base = statistics.median(f.learned for f in found[arguments.workers[0]])
+            cores = "" if cluster else f", {f.cores:.2f} cores busy"
+            learned = f"{f.learned:,.0f} states learned a second ({f.learned_later:,.0f} after the first round)"
+            print(f"--workers {workers:6}  {learned}, {f.matches:.2f} matches a second{cores}{stale}", flush=True)
+    base = found[arguments.workers[0]]
     for workers in arguments.workers[1:]:
-        learned = statistics.median(f.learned for f in found[workers])
-        print(f"--workers {workers} ÷ {arguments.workers[0]}: {learned / base:.2f} states learned a second (medians)")
+        ratios = [
+            statistics.median(getattr(f, name) for f in found[workers])
+            / statistics.median(getattr(f, name) for f in base)
+            for name in ("learned", "learned_later")
+        ]
+        print(
+            f"--workers {workers} ÷ {arguments.workers[0]}: {ratios[0]:.2f} states learned a second, "
+            f"{ratios[1]:.2f} after the first round (medians)"
+        )
 
 
 def measured(words: list[str]) -> Figures:
@@ -69,7 +79,15 @@ def measured(words: list[str]) -> Figures:
     rounds = [line for line in lines if line["event"] == "round_finished"]
     seconds, states = rounds[-1]["seconds"], sum(line["states_learned"] for line in rounds)
     stale = [line["staleness"] for line in lines if line["event"] == "match_finished" and "staleness" in line]
-    return Figures(states / seconds, rounds[-1]["matches"] / seconds, cores, statistics.fmean(stale) if stale else None)
+    first, *later = rounds
+    later_seconds = max(seconds - first["seconds"], 1e-9)
+    return Figures(
+        states / seconds,
+        sum(line["states_learned"] for line in later) / later_seconds,
+        rounds[-1]["matches"] / seconds,
+        cores,
+        statistics.fmean(stale) if stale else None,
+    )
 
 
 def _processor() -> float:

@@ -1,7 +1,8 @@
-"""What all tests share: signals that can be heard, small finished runs, and why tests marked `cuda` are skipped."""
+"""What all tests share: signals that can be heard, small finished runs, and why marked tests are skipped."""
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,11 +61,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    marked = [item for item in items if item.get_closest_marker("cuda")]
-    if not marked:
-        return
-    import torch
+    if importlib.util.find_spec("ray") is None:
+        _skip(items, "ray", "needs Ray, which is not installed: pip install 'athenan-spiel[ray]'")
+    if any(item.get_closest_marker("cuda") for item in items):
+        import torch
 
-    if not torch.cuda.is_available():
-        for item in marked:
-            item.add_marker(pytest.mark.skip(reason="needs a CUDA device, and torch finds none"))
+        if not torch.cuda.is_available():
+            _skip(items, "cuda", "needs a CUDA device, and torch finds none")
+
+
+def _skip(items: list[pytest.Item], marker: str, reason: str) -> None:
+    for item in items:
+        if item.get_closest_marker(marker):
+            item.add_marker(pytest.mark.skip(reason=reason))

@@ -42,7 +42,8 @@ FETCHED = {
 }
 """The true home of what `athenan_spiel` offers."""
 LUDII_DOORS = {
-    f"athenan_spiel.{name}" for name in ("games.spec", "cli.ludii", "cli.ludii_games", "cli.ludii_sweep", "cli.java")
+    f"athenan_spiel.{name}"
+    for name in ("games.spec", "games.java", "cli.ludii", "cli.ludii_games", "cli.ludii_sweep", "cli.java")
 }
 """Who may import ludii_bridge: what reads the name of one of its games, its command, the list, and Java's options."""
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}
@@ -151,6 +152,12 @@ def test_the_light_modules_load_nothing_heavy() -> None:
     light = ("athenan_spiel", *(f"athenan_spiel.{x}" for x in ("errors", "cli", "cli.main", "cli.durations")))
     for name in (*light, *(name for name in files if room(name) == "config")):
         assert imports_on_load(files[name]) & HEAVY == set()
+
+
+def test_nobody_imports_ray_before_a_cluster_is_asked_for() -> None:
+    """`system.cluster` does so by its name, when it is asked to."""
+    for name, tree in (modules("athenan_spiel") | modules("agents")).items():
+        assert "ray" not in packages(tree), name
 
 
 def test_the_check_sees_an_upward_import() -> None:

@@ -157,6 +157,7 @@ SEARCH_OPTIONS = {
     "outcome": NO_FUNCTION,
     "completion": NO_OBJECT | {"None": None},
     "key": NO_FUNCTION,
+    "most_states": NO_WHOLE_NUMBER | {"zero": 0},
 }
 CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
     "Descent": (ath.Descent, {"game": GAME}, SEARCH_OPTIONS),
@@ -318,6 +319,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "stop": NO_FUNCTION,
             "milestones": NO_OBJECT | {"None": None, "one": [1.0], "texts": ["x"], "nan": [math.nan]},
             "set_backs": NO_WHOLE_NUMBER | {"None": None},
+            "cluster": NO_OBJECT,
         },
     ),
     "load_agent": (
@@ -344,11 +346,13 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "folder": NO_FOLDER | {"None": None},
             "more_matches": NO_WHOLE_NUMBER | {"zero": 0},
             "more_seconds": NO_NUMBER | {"zero": 0},
+            "memory": NO_WHOLE_NUMBER | {"zero": 0, "too little": 1},
             "outcome": NO_OBJECT,
             "listeners": NO_OBJECT | {"None": None},
             "stop": NO_FUNCTION,
             "milestones": NO_OBJECT | {"None": None},
             "set_backs": NO_WHOLE_NUMBER | {"None": None},
+            "cluster": NO_OBJECT,
         },
     ),
     "LinePrinter": (

@@ -25,6 +25,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.play.match import MatchResult, reason_of
 from athenan_spiel.play.player import AskingPlayer, Player, match_seconds_of, seconds_of
 from athenan_spiel.play.series import Fixture, Sides, agents_of, parts, play_together, sides_by_agent
+from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.machine import cores, free_memory
 from athenan_spiel.system.workers import do_tasks
 
@@ -64,6 +65,7 @@ def play_everywhere(
     forfeits: bool,
     at_once: int | None = None,
     wanted: Callable[[], bool] = lambda: True,
+    site: Site | None = None,
 ) -> None:
     """Play these matches, in several processes where that is faster.
 
@@ -71,9 +73,11 @@ def play_everywhere(
         forfeits, on_result: as for `play_together`.
         at_once: how many matches are played at once, in all processes; none: as the machine and the players let it.
         wanted: asked before each part of matches that are played side by side; once it says no, no more begins.
+        site: the cluster on which they are played; none: they are played here.
 
     Raises:
-        AgentError: as `play_together`; in another process any error of a player or the game.
+        AgentError: as `play_together`; in another process any error of a player or the game. A player cannot be sent to
+            the cluster.
         ExperimentError: a process ended by itself or could not be started, or its memory ran out.
         KeyboardInterrupt: Ctrl-C came.
     """
@@ -83,6 +87,7 @@ def play_everywhere(
         forfeits=forfeits,
         at_once=at_once,
         wanted=lambda _: wanted(),
+        site=site,
     )
 
 
@@ -93,20 +98,24 @@ def play_all(
     forfeits: bool,
     at_once: int | None = None,
     wanted: Callable[[int], bool] = lambda index: True,
+    site: Site | None = None,
 ) -> None:
     """Play the matches of many series as `play_everywhere` does those of one, begun in their order.
 
     Args:
         on_result: called with the index of the encounter, the match and what came of it.
         wanted: asked with the index of an encounter before each part of its matches.
+        site: as for `play_everywhere`.
 
     Raises:
         As `play_everywhere`.
     """
     split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
-    processes = _processes(encounters, split, at_once)
-    share = max(1, cores() // processes)
-    agents = _pickled_agents(encounters, share) if processes > 1 else None
+    processes = _processes(encounters, split, at_once) if site is None else _processes_on(site, split, at_once)
+    share = max(1, cores() // processes) if site is None else 1
+    agents = _pickled_agents(encounters, share) if processes > 1 or site is not None else None
+    if agents is None and site is not None:
+        raise AgentError("a player cannot be sent to the cluster: leave out --cluster")
     if agents is None:
         for index, (encounter, together) in enumerate(zip(encounters, split, strict=True)):
             for part in together:
@@ -125,6 +134,7 @@ def play_all(
         lambda task, played: on_result(task.index, *played),
         lambda task: None,
         wanted=lambda task: wanted(task.index),
+        site=site,
     )
 
 
@@ -134,13 +144,23 @@ def _processes(
     """How many processes play."""
     most = max(1, sum(map(len, split)))
     if at_once is not None:
-        largest = max((len(together[0]) for together in split if together), default=1)
-        return min(most, max(1, at_once // largest))
+        return min(most, _processes_for(at_once, split))
     seconds = sum(_move_seconds(e.sides) * MOVES * len(e.matches) for e in encounters)
     if seconds < LONG_SECONDS or any(_needs_much(e.game, e.sides) for e in encounters):
         return 1
     free = free_memory()
     return min(most, cores(), most if free is None else max(1, free // PROCESS_BYTES))
+
+
+def _processes_on(site: Site, split: Sequence[Sequence[Sequence[Fixture]]], at_once: int | None) -> int:
+    """How many processes play on a cluster."""
+    return site.processors if at_once is None else _processes_for(at_once, split)
+
+
+def _processes_for(at_once: int, split: Sequence[Sequence[Sequence[Fixture]]]) -> int:
+    """How many processes play so many matches at once."""
+    largest = max((len(together[0]) for together in split if together), default=1)
+    return max(1, at_once // largest)
 
 
 def _move_seconds(sides: Sides) -> float:

@@ -50,8 +50,13 @@ def say(line: str) -> None:
 
 def quoted(path: str | os.PathLike[str]) -> str:
     """A path as a word of a shell's command, whatever is in it; it is never taken for an option."""
+    return as_word(in_words(path))
+
+
+def in_words(path: str | os.PathLike[str]) -> str:
+    """A path among a command's words, where it is never taken for an option."""
     text = os.fspath(path)
-    return as_word(f"./{text}" if text.startswith("-") else text)
+    return f"./{text}" if text.startswith("-") else text
 
 
 def as_word(text: str) -> str:

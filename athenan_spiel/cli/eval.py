@@ -16,6 +16,7 @@ from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
+from athenan_spiel.cli.workers import Cluster, on_cluster, with_address
 from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ class EvalArguments:
     """Matches that are played at once; 1: one after the other. By default, with seconds a move as many as there are
     cores, each in a process of its own (one of Ludii's games, as each process has its own Java); with iterations as
     many as make the networks fast."""
+    cluster: Cluster = None
+    """Play on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a node of; without
+    ADDRESS a local one. Programs and what agents' words name must be on all its machines."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only load the agents and draw the openings: what is wrong with them is said, and no match is played."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -85,7 +89,7 @@ class EvalArguments:
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan eval` with these words; returns the exit code."""
-    arguments = parse(EvalArguments, words, "athenan eval")
+    arguments = parse(EvalArguments, with_address(words), "athenan eval")
     from agents import parse_word, require_programs
     from athenan_spiel.arena.contestant import Contestant
     from athenan_spiel.arena.record import MatchWriter
@@ -124,15 +128,15 @@ def run(words: Sequence[str]) -> int:
         return DONE
     results: list[Any] = []
     failure: BaseException | None = None
-    try:
-        if chosen is None:
-            play_alone(
-                game, contestants, arguments.matches, plies, arguments.seed, arguments.matches_at_once, results, save
-            )
-        else:
-            play_all_series(game, contestants, chosen, arguments.matches_at_once, results, test, save)
-    except BaseException as raised:
-        failure = raised  # whatever it is, what was played is told first
+    at_once = arguments.matches_at_once
+    with on_cluster(arguments.cluster, [str(game)]) as site:
+        try:
+            if chosen is None:
+                play_alone(game, contestants, arguments.matches, plies, arguments.seed, at_once, results, save, site)
+            else:
+                play_all_series(game, contestants, chosen, at_once, results, test, save, site)
+        except BaseException as raised:
+            failure = raised  # whatever it is, what was played is told first
     _report(game, arguments, plies, results, failure, chosen, unlimited)
     if failure is None:
         return DONE if alone or _all_measured(results) else BAD_INPUT

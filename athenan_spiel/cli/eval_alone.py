@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from athenan_spiel.arena import Scores
     from athenan_spiel.arena.contestant import Contestant
     from athenan_spiel.arena.record import MatchWriter
+    from athenan_spiel.system.cluster import Site
 
 
 def play_alone(
@@ -29,6 +30,7 @@ def play_alone(
     at_once: int | None,
     found: list[Scores],
     save: MatchWriter | None = None,
+    site: Site | None = None,
 ) -> None:
     """Add to `found` each agent's scores over the same openings; those of an agent that fails or is stopped, too."""
     from athenan_spiel.arena import Scores
@@ -57,7 +59,7 @@ def play_alone(
                 bar.update(task, completed=len(results), best=f"best {best:g}")
 
             try:
-                play_everywhere(game, [[agent.bot(0)]], planned, on_result, forfeits=False, at_once=at_once)
+                play_everywhere(game, [[agent.bot(0)]], planned, on_result, forfeits=False, at_once=at_once, site=site)
             finally:
                 if results := played.series().results:
                     found.append(Scores(str(agent), results))

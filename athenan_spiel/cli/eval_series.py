@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from athenan_spiel.arena.opening_sets import OpeningSet
     from athenan_spiel.arena.record import MatchWriter
     from athenan_spiel.arena.sprt import Sprt
+    from athenan_spiel.system.cluster import Site
 
 
 def play_all_series(
@@ -31,12 +32,14 @@ def play_all_series(
     found: list[Comparison],
     sprt: Sprt | None,
     save: MatchWriter | None,
+    site: Site | None = None,
 ) -> None:
     """Add to `found` a comparison with each opponent; that of a series which fails or is stopped, too.
 
     Args:
         sprt: what ends a series before all openings are played.
         save: where each match is written as it ends.
+        site: the cluster on which they are played; none: they are played here.
     """
     from athenan_spiel.arena import Comparison
     from athenan_spiel.arena.processes import play_everywhere
@@ -81,6 +84,7 @@ def play_all_series(
                     forfeits=True,
                     at_once=at_once,
                     wanted=wanted,
+                    site=site,
                 )
             finally:
                 if (series := played.series()).results:

@@ -17,6 +17,7 @@ from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.workers import Cluster, on_cluster, with_address
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.new_folder import RUNS
@@ -45,6 +46,9 @@ class ExperimentArguments:
     processes: int | None = None
     """Trainings, and later matches, at once; by default one for each core. It changes how much a second of training
     is, so keep it over the whole of an experiment."""
+    cluster: Cluster = None
+    """Do them on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a node of;
+    without ADDRESS a local one. All its machines must see the folder. --processes is then by default all its cores."""
     games: tuple[str, ...] | None = None
     """These of the file's games alone."""
     repetitions: int | None = None
@@ -76,7 +80,7 @@ class ExperimentArguments:
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan experiment` with these words; returns the exit code."""
-    arguments = parse(ExperimentArguments, words, "athenan experiment")
+    arguments = parse(ExperimentArguments, with_address(words), "athenan experiment")
     if arguments.check and arguments.report:
         raise ConfigError("expected --check or --report, got both")
     code = allowed(arguments.allow_code)
@@ -90,6 +94,7 @@ def run(words: Sequence[str]) -> int:
             require_processes,
             run_experiment,
         )
+        from athenan_spiel.experiments.run import MOST_PROCESSES
 
         processes = cores() if arguments.processes is None else arguments.processes
         require_processes(processes)
@@ -105,15 +110,19 @@ def run(words: Sequence[str]) -> int:
         if arguments.report:
             results = report(file, folder)
         else:
-            with _View(f"{file.source}: {_size(file, processes)}") as view:
-                results = run_experiment(
-                    file,
-                    folder,
-                    processes=processes,
-                    progress=view,
-                    allow_code=code,
-                    allow_programs=arguments.allow_program,
-                )
+            with on_cluster(arguments.cluster, file.experiment.games) as site:
+                if site is not None and arguments.processes is None:
+                    processes = min(MOST_PROCESSES, site.processors)
+                with _View(f"{file.source}: {_size(file, processes)}") as view:
+                    results = run_experiment(
+                        file,
+                        folder,
+                        processes=processes,
+                        progress=view,
+                        allow_code=code,
+                        allow_programs=arguments.allow_program,
+                        site=site,
+                    )
     except KeyboardInterrupt:
         say(f"stopped; go on with: athenan experiment {' '.join(map(as_word, words))}")
         return STOPPED

@@ -12,6 +12,7 @@ import tyro
 from athenan_spiel.cli.console import output, progress
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 """How long a hint is thought about where nothing else is said."""
+LEAST_STATES = 1000
+"""Of a tree that is bounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,9 @@ class PlayArguments:
     """The moves that lead to the position to begin from, as OpenSpiel writes them or by their numbers."""
     seconds: float | None = None
     """How long the agent thinks about a move, as in runs/NAME@0.5s; one second if neither says otherwise."""
+    memory: Memory = None
+    """What this process may take, such as 2g: the agent's tree then grows no more, and it moves sooner than its time;
+    by default as much as there is."""
     first: tyro.conf.FlagCreatePairsOff[bool] = False
     """You begin; so it is unless `--second` is said."""
     second: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -75,6 +81,8 @@ def run(words: Sequence[str]) -> int:
     people = _people(start, word, arguments.second)
     with progress().status("loading the agent"):
         agent = None if word.is_human else make_bot(word, game, _first_other(game, people), arguments.seed)
+        if arguments.memory is not None:
+            _bound(agent, word, parse_memory(arguments.memory))
     match = TerminalMatch(
         start, agent, people, advise=_adviser(game, agent, arguments.seconds, arguments.seed), width=output().width
     )
@@ -96,6 +104,23 @@ def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:
     if {*LIMITS, "simulations"} & word.params.keys():
         raise ConfigError(f"expected --seconds or a limit in the agent's word, got both with {shown(word.text)}")
     return dataclasses.replace(word, params={**word.params, "seconds": seconds})
+
+
+def _bound(agent: pyspiel.Bot | None, word: AgentWord, size: int) -> None:
+    """Let the tree of an agent, and that of the one like it who gives hints, have each half of what is left."""
+    from agents import AthenanBot
+    from athenan_spiel.search.sizes import node_bytes, sample_trees
+    from athenan_spiel.solving.solver import resident_megabytes
+    from athenan_spiel.system.machine import megabytes
+
+    if not isinstance(agent, AthenanBot):
+        raise ConfigError(f"--memory is for an agent with a tree of ours, got {shown(word.text)}: leave it out")
+    search, taken = agent.agent.search, resident_megabytes() * 1e6
+    state = node_bytes(sample_trees(search, priors=search.tells_policy))
+    least = taken + 2 * LEAST_STATES * state
+    if size < least:
+        raise ConfigError(f"--memory must be at least {megabytes(least)} for this agent, got {megabytes(size)}")
+    agent.agent.bound_tree(int((size - taken) / 2 / state))
 
 
 def _people(start: pyspiel.State, word: AgentWord, second: bool) -> list[int]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from athenan_spiel.cli.console import in_words
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.train import follow, starting
-from athenan_spiel.cli.workers import Workers, parse_workers
+from athenan_spiel.cli.restarts import watched, without
+from athenan_spiel.cli.train import follow, said, starting
+from athenan_spiel.cli.workers import Cluster, Workers, parse_workers, with_address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,13 @@ class ResumeArguments:
     """The checkpoint to go on from, by its number, in place of the newest; those after it are put aside."""
     workers: Workers = None
     """Processes that play from now on: a number, or auto for one for each core; 0: this one plays and learns."""
+    cluster: Cluster = None
+    """Let them play on a Ray cluster from now on: auto, HOST:PORT, or without ADDRESS a local one, as `athenan train`
+    does. Without this option they play on this machine."""
+    restarts: int = 0
+    """Let the run go on from its newest checkpoint if its process is killed, as often as that within an hour."""
+    memory: Memory = None
+    """What all processes may take together from now on, such as 800m or 8g."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
     """Say nothing but what goes wrong."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -48,7 +59,14 @@ class ResumeArguments:
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan resume` with these words; returns the exit code."""
-    arguments = parse(ResumeArguments, words, "athenan resume")
+    arguments = parse(ResumeArguments, with_address(words), "athenan resume")
+    if arguments.restarts:
+        again = ["resume", in_words(arguments.run), *said(arguments)]
+        again += [word for code in arguments.allow_code for word in ("--allow-code", code)]
+        again += [word for program in arguments.allow_program for word in ("--allow-program", program)]
+        again += [] if arguments.cluster is None else ["--cluster", arguments.cluster]
+        words = ["resume", *without(with_address(words), "--restarts")]
+        return watched(words, Path(arguments.run), again, arguments.restarts, quiet=arguments.quiet)
     more_seconds = parse_duration(arguments.time) if arguments.time is not None else None
     code = allowed(arguments.allow_code)
     with starting(arguments):
@@ -60,10 +78,12 @@ def run(words: Sequence[str]) -> int:
             more_matches=arguments.matches,
             more_seconds=more_seconds,
             checkpoint=arguments.start,
-            workers=None if arguments.workers is None else parse_workers(arguments.workers),
+            workers=None if arguments.workers is None else parse_workers(arguments.workers, arguments.cluster),
+            memory=None if arguments.memory is None else parse_memory(arguments.memory),
             outcome=code,
             allow_programs=arguments.allow_program,
             listeners=listeners,
+            cluster=arguments.cluster,
         ),
         arguments.run,
         arguments,

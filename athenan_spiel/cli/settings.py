@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from athenan_spiel.cli.own_code import allowed
 from athenan_spiel.cli.parsing import option_value
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
 
 
@@ -25,7 +26,10 @@ def settings_to_start_from(words: Sequence[str]) -> TrainingConfig:
         raise ConfigError("expected --preset or --config to start from, got both")
     from athenan_spiel.training.settings_file import read_text, read_users_toml
 
-    return read_text(read_users_toml(file), file)[1]
+    config = read_text(read_users_toml(file), file)[1]
+    if config.memory.bytes is None:
+        return config
+    return dataclasses.replace(config, memory=MemoryConfig(bytes=config.memory.bytes))  # the rest was that run's
 
 
 def lists_presets(words: Sequence[str]) -> bool:

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import tyro
 
-from athenan_spiel.cli.console import as_word, progress, quoted, say
+from athenan_spiel.cli.console import as_word, in_words, progress, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram
 from athenan_spiel.cli.parsing import option_value, parse
+from athenan_spiel.cli.restarts import watched, without
 from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
-from athenan_spiel.cli.workers import Workers, with_workers
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.cli.workers import Cluster, Workers, with_address, with_workers
+from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
 
@@ -48,6 +50,13 @@ class TrainArguments:
     workers: Workers = None
     """Processes that play matches while this one learns: a number, or auto for one for each core. By default 0: this
     process plays and learns in turn, reproducible to the bit."""
+    cluster: Cluster = None
+    """Let the workers play on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a
+    node of; without ADDRESS a local one, which is started and ends. Without --workers, one for each of its cores."""
+    restarts: int = 0
+    """Let the run go on from its newest checkpoint if its process is killed, as often as that within an hour."""
+    memory: Memory = None
+    """What all processes of the run may take together, such as 800m or 8g; by default as much as there is."""
     folder: str | None = None
     """The run folder; by default runs/ and the name of the game."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -66,11 +75,16 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan train` with these words; returns the exit code."""
     if lists_presets(words):
         return DONE
+    words = with_address(words)
     default = TrainArguments(game=tyro.MISSING, settings=settings_to_start_from(words))
     arguments = parse(TrainArguments, words, "athenan train", default)
     config = _limited(arguments.settings, words)
-    config = with_workers(config, arguments.workers, arguments.game)
     require_allowed(config.outcome, arguments.allow_code, words)
+    if arguments.restarts:
+        return _watched(words, arguments, config)
+    if arguments.memory is not None:
+        config = dataclasses.replace(config, memory=MemoryConfig(bytes=parse_memory(arguments.memory)))
+    config = with_workers(config, arguments.workers, arguments.cluster, arguments.game)
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
 
@@ -84,14 +98,32 @@ def run(words: Sequence[str]) -> int:
     own = arguments.config is None or option_value(words, "--evaluation.opponents") is not None
     programs = None if own else arguments.allow_program
     return follow(
-        lambda listeners: train(game, config, folder, fit=fit, allow_programs=programs, listeners=listeners),
+        lambda listeners: train(
+            game,
+            config,
+            folder,
+            fit=fit,
+            allow_programs=programs,
+            listeners=listeners,
+            cluster=arguments.cluster,
+        ),
         folder,
         arguments,
     )
 
 
+def _watched(words: Sequence[str], arguments: TrainArguments, config: TrainingConfig) -> int:
+    """Train in a process of its own, which is begun again if it is killed."""
+    from athenan_spiel.games.spec import read_spec
+
+    folder = new_folder(read_spec(arguments.game.strip()).name) if arguments.folder is None else Path(arguments.folder)
+    again = [*_going_on(folder, config, arguments.cluster), *said(arguments)]
+    words = ["train", *without(without(words, "--restarts"), "--folder"), "--folder", in_words(folder)]
+    return watched(words, folder, again, arguments.restarts, quiet=arguments.quiet)
+
+
 class Output(Protocol):
-    """The options on what is said of a run."""
+    """The options on what is said of a run, and where it is."""
 
     @property
     def quiet(self) -> bool:
@@ -100,6 +132,10 @@ class Output(Protocol):
     @property
     def json(self) -> bool:
         """The events on standard output, and else nothing but what goes wrong."""
+
+    @property
+    def cluster(self) -> str | None:
+        """That which plays, if one does."""
 
 
 def starting(output: Output) -> Status:
@@ -123,32 +159,45 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     except KeyboardInterrupt:
         if not begun:  # nothing was learned
             raise
-        say(f"stopped at once; the last checkpoint is kept, {_go_on_with(folder, begun[0].config)}")
+        say(f"stopped at once; the last checkpoint is kept, {_go_on_with(folder, begun[0].config, output.cluster)}")
         return BAD_INPUT
     silent = output.quiet or output.json
     if run.reason == "stopped":
         if not silent:
-            say(_go_on_with(run.folder, run.config))
+            say(_go_on_with(run.folder, run.config, output.cluster))
         return STOPPED
     if begun and run.matches == begun[0].matches and run.reason == "seconds" and not silent:
         say("no match came to its end in that time, so nothing was learned; give more, or try --matches-at-once 1")
     return DONE
 
 
-def _go_on_with(folder: str | Path, config: TrainingConfig) -> str:
-    """The command that goes on with a run of these settings, whose code and programs have to be allowed again."""
+def _go_on_with(folder: str | Path, config: TrainingConfig, cluster: str | None = None) -> str:
+    """The command that goes on with a run, for a person."""
+    return f"go on with: athenan {' '.join(map(as_word, _going_on(folder, config, cluster)))}"
+
+
+def _going_on(folder: str | Path, config: TrainingConfig, cluster: str | None) -> list[str]:
+    """The words that go on with a run of these settings, whose code and programs have to be allowed again."""
     from agents import parse_word
     from athenan_spiel.errors import AthenanError
 
-    code = f" --allow-code {quoted(config.outcome)}" if ":" in config.outcome else ""
-    programs = ""
+    words = ["resume", in_words(folder)]
+    if cluster is not None:
+        words += ["--cluster", cluster]
+    if ":" in config.outcome:
+        words += ["--allow-code", config.outcome]
     for text in config.evaluation.opponents if config.evaluation.asked else ():
         try:
             program = parse_word(text).program
         except AthenanError:  # such as a run that is gone by now
             continue
-        programs += "" if program is None else f" --allow-program {as_word(program)}"
-    return f"go on with: athenan resume {quoted(folder)}{code}{programs}"
+        words += [] if program is None else ["--allow-program", program]
+    return words
+
+
+def said(output: Output) -> list[str]:
+    """The words that make a command say as much."""
+    return ["--quiet"] * output.quiet + ["--json"] * output.json
 
 
 def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:

@@ -1,41 +1,78 @@
-"""How many processes play for a training, as the command line says it."""
+"""How many processes play for a training, and on which cluster things are done, as the command line says it."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from typing import Annotated, Literal
+import functools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 
+if TYPE_CHECKING:
+    from athenan_spiel.system.cluster import Site
+
 Workers = Annotated[str | None, tyro.conf.arg(metavar="N")]
 """The option --workers."""
+Cluster = Annotated[str | None, tyro.conf.arg(metavar="[ADDRESS]")]
+"""The option --cluster; `with_address` comes before it is parsed."""
 
 
-def parse_workers(text: str) -> int | Literal["auto"]:
-    """What `--workers` says: a number, or `auto`, of which the machine knows what it means.
+def with_address(words: Sequence[str]) -> list[str]:
+    """`words`, in which --cluster without an address means a cluster of this machine."""
+    found: list[str] = []
+    for i, word in enumerate(words):
+        found.append(word)
+        if word == "--cluster" and (i + 1 == len(words) or words[i + 1].startswith("-")):
+            found.append("local")
+    return found
+
+
+def parse_workers(text: str, cluster: str | None = None) -> int | Literal["auto"]:
+    """What `--workers` says: a number, or `auto`, of which the machine, or the cluster, knows what it means.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: it is neither; or 0, where a cluster is to play.
     """
     if text == "auto":
         return "auto"
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise ConfigError(f"--workers must be a whole number or auto, got {shown(text)}")
+    if cluster is not None and int(text) == 0:
+        raise ConfigError("--workers must be at least 1 or auto with --cluster, got 0")
     return int(text)
 
 
-def with_workers(config: TrainingConfig, said: str | None, game: str) -> TrainingConfig:
-    """`config` with the workers that `--workers` says, if it does.
+def with_workers(config: TrainingConfig, said: str | None, cluster: str | None, game: str) -> TrainingConfig:
+    """`config` with the workers that `--workers` says, on the cluster of `--cluster` if there is one.
 
     Raises:
-        ConfigError: it says neither a number nor `auto`.
+        ConfigError: as `parse_workers`.
     """
     if said is None:
         return config
     from athenan_spiel.training.means import worker_count
 
-    count = worker_count(parse_workers(said), game)
+    count = worker_count(parse_workers(said, cluster), game, config.memory.bytes, on_cluster=cluster is not None)
     return dataclasses.replace(config, workers=dataclasses.replace(config.workers, count=count))
+
+
+@contextlib.contextmanager
+def on_cluster(address: str | None, games: Sequence[str]) -> Iterator[Site | None]:
+    """The cluster at an address, which is joined within and whose machines can load these games; None: no address.
+
+    Raises:
+        ConfigError: as `system.cluster.joined`.
+    """
+    if address is None:
+        yield None
+        return
+    from athenan_spiel.system.cluster import joined
+    from athenan_spiel.training.cluster.placing import loading_problem
+
+    with joined(address, functools.partial(loading_problem, tuple(games))) as site:
+        yield site

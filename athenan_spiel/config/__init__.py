@@ -16,6 +16,7 @@ from athenan_spiel.config.learning import (
     ValueLossName,
     WarmUpConfig,
 )
+from athenan_spiel.config.memory import MemoryConfig
 from athenan_spiel.config.network import (
     SYMMETRIES,
     EncodingConfig,
@@ -43,6 +44,7 @@ __all__ = [
     "ExplorationConfig",
     "ExplorationSchedule",
     "LearnerConfig",
+    "MemoryConfig",
     "NetworkConfig",
     "NetworkName",
     "PolicyName",

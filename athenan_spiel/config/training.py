@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
+from athenan_spiel.config.memory import MemoryConfig
 from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
 from athenan_spiel.config.search import (
     MOST_AT_ONCE,
@@ -131,6 +132,7 @@ class TrainingConfig(Settings):
     engine: EngineConfig = field(default_factory=EngineConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     workers: WorkersConfig = field(default_factory=WorkersConfig)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
 
     def check(self) -> None:
         """Numbers are within their bounds, and a run with an annealed schedule, or with phases, has a limit."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from athenan_spiel.encoding.encoder import Encoder
 
+CHUNK = 512
+"""Rows that are packed together."""
 CODEBOOK_LIMIT = 256
 """Numbers that an index of one byte can tell apart."""
 
@@ -200,7 +202,7 @@ class ObservationStore:
     The search calls `append` for each state it expands, so an append only encodes into a row kept ready for it.
     """
 
-    def __init__(self, encoder: Encoder, chunk: int = 512, *, leaves: bool = False) -> None:
+    def __init__(self, encoder: Encoder, chunk: int = CHUNK, *, leaves: bool = False) -> None:
         """Store observations of `encoder`, packing each `chunk` of them together.
 
         Args:

@@ -11,6 +11,7 @@ Promises:
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from athenan_spiel.experiments.check import check
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.fixed_matches import FixedMatchesTask, FixedMatchUp
 from athenan_spiel.experiments.fixed_statistics import fixed_shares
-from athenan_spiel.experiments.folder import ExperimentFolder, Row, fixed_pairing_of, pairing_of
+from athenan_spiel.experiments.folder import DESCRIPTION, ExperimentFolder, Row, fixed_pairing_of, pairing_of
 from athenan_spiel.experiments.matches import MatchesTask, MatchUp
 from athenan_spiel.experiments.moments import Moments
 from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan, Training
@@ -33,6 +34,7 @@ from athenan_spiel.experiments.reaching import reached_against_fixed
 from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
+from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.workers import do_tasks
 from athenan_spiel.training.checkpoints import read_header
@@ -78,11 +80,13 @@ def run_experiment(
     progress: Progress,
     allow_code: Collection[str] = (),
     allow_programs: Collection[str] = (),
+    site: Site | None = None,
 ) -> Results:
     """Do what is left to do of the experiment in the folder `path`, and write its report.
 
     Args:
         allow_code, allow_programs: what the file may name; see `check`.
+        site: the cluster on which it is done, whose machines all have to see the folder; none: it is done here.
 
     Raises:
         ConfigError: a variant does not suit a game, or as `require_processes`.
@@ -93,15 +97,25 @@ def run_experiment(
     """
     require_processes(processes)
     require_matplotlib()
-    folder = ExperimentFolder(path, file)
+    folder = ExperimentFolder(path if site is None else Path(path).absolute(), file)
     folder.require_own()
     check(file, allow_code, allow_programs, processes=processes)
     with folder.locked():
         folder.begin()
+        if site is not None:
+            site = dataclasses.replace(site, check=functools.partial(_seeing_problem, folder.path))
+            site.require()
         plan = Plan(file.experiment)
-        _train(plan, folder, processes, progress, tuple(allow_programs))
-        _play(plan, folder, processes, progress)
+        _train(plan, folder, processes, progress, tuple(allow_programs), site)
+        _play(plan, folder, processes, progress, site)
         return report(file, path)
+
+
+def _seeing_problem(path: Path) -> str | None:
+    """What is wrong on a machine that is to write trainings into the experiment's folder; None: nothing."""
+    if (path / DESCRIPTION).exists():
+        return None
+    return f"it does not see {str(path)!r}: take a --folder on a file system that all machines share"
 
 
 def require_processes(processes: int) -> None:
@@ -145,7 +159,14 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     return results
 
 
-def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, programs: tuple[str, ...]) -> None:
+def _train(
+    plan: Plan,
+    folder: ExperimentFolder,
+    processes: int,
+    progress: Progress,
+    programs: tuple[str, ...],
+    site: Site | None,
+) -> None:
     shares = plan.experiment.protocol.shares()
     stages = len(shares)
     trainings = {folder.inside(training.folder): training for training in plan.trainings()}
@@ -170,10 +191,10 @@ def _train(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progr
     for path in left:
         training = trainings[path]
         tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), shares, programs))
-    do_tasks(tasks, processes, on_report, on_finished)
+    do_tasks(tasks, processes, on_report, on_finished, site=site)
 
 
-def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress) -> None:
+def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, site: Site | None) -> None:
     """Play what is left of the matches: those of networks among each other, then those with opponents of [fixed]."""
     protocol, total = plan.experiment.protocol, plan.match_count()
     rows, fixed = folder.mend()
@@ -204,8 +225,8 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
         )
         for part in _parts(left, processes)
     ]
-    do_tasks(tasks, processes, on_report, lambda task: None)
-    do_tasks(list(_fixed_tasks(plan, paths, fixed)), processes, on_row, lambda task: None)
+    do_tasks(tasks, processes, on_report, lambda task: None, site=site)
+    do_tasks(list(_fixed_tasks(plan, paths, fixed)), processes, on_row, lambda task: None, site=site)
 
 
 def _fixed_tasks(plan: Plan, paths: Paths, rows: Sequence[Row]) -> Iterator[FixedMatchesTask]:

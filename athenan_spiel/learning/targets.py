@@ -6,8 +6,9 @@ Which search grew the tree makes no difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -15,12 +16,11 @@ import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.config import TargetsConfig
-from athenan_spiel.encoding.compact import CompactRows, ObservationStore
+from athenan_spiel.encoding.compact import CHUNK, CompactRows, ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import LearningError
 from athenan_spiel.learning.labels import Labels, Policies
 from athenan_spiel.learning.playout_ends import PlayoutEndsStore
-from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 
 
@@ -102,7 +102,7 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     v(s) is the value as the tree holds it at the end of the match, for a resolved state too. Non-terminal leaves are
     left out, as their values are the network's own, and there are many of them (Remark 3); where the tree's store
     wants them nonetheless, they are learned with v(s, a). Where it holds ends of playouts, these are learned in place
-    of the terminal states.
+    of the terminal states. States that the tree has let go have the value that they had then.
 
     Args:
         coefficients: weigh states as `coefficient` says; else all alike.
@@ -110,7 +110,7 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     Raises:
         LearningError: the tree stores no observations, or some without a state that they belong to.
     """
-    store = tree.store
+    store, past = tree.store, tree.past
     if not isinstance(store, ObservationStore):
         raise LearningError(
             f"expected a tree that keeps observations, got store={store!r}: give it an ObservationStore"
@@ -118,14 +118,18 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     ends = store if isinstance(store, PlayoutEndsStore) else None
     nodes, leaves, terminals = tree.nodes, tree.leaves.values(), [] if ends else tree.terminals
     indices = [n.observation for n in nodes] + [i for i, _ in terminals] + [leaf.observation for leaf in leaves]
-    if len(indices) != len(store):
-        raise LearningError(f"expected a state for each of {len(store)!r} observations, got {len(indices)!r}")
+    found = len(indices) + len(past.values)
+    if found != len(store):
+        raise LearningError(f"expected a state for each of {len(store)!r} observations, got {found!r}")
     values = np.empty(len(store), np.float32)
     values[indices] = [n.value for n in nodes] + [worth for _, worth in terminals] + [leaf.value for leaf in leaves]
+    gone = np.array(past.observations, np.int64)
+    values[gone] = past.values
     weights = None
     if coefficients:
         weights = np.ones(len(store), np.float32)
-        weights[indices[: len(nodes)]] = list(map(coefficient, nodes))
+        weights[indices[: len(nodes)]] = [coefficient(sum(node.visits.values())) for node in nodes]
+        weights[gone] = list(map(coefficient, past.updates))
     targets = Targets(store.chunks(), Labels(values, weights))
     return targets if ends is None else _with_ends(targets, ends)
 
@@ -136,7 +140,7 @@ def _with_ends(targets: Targets, store: PlayoutEndsStore) -> Targets:
     return Targets([*targets.rows, *store.ends.chunks()], labels)
 
 
-def coefficient(node: Node) -> int:
+def coefficient(updates: int) -> int:
     """1 + ⌊log2(n + 1)⌋, where n counts how often the value of the state was updated: Σ_a n(s, a).
 
     Coefficiented tree learning is of *Apprendre à jouer aux jeux à deux joueurs à information parfaite sans
@@ -144,7 +148,7 @@ def coefficient(node: Node) -> int:
     duplicated that many times; here it has that weight, so a phase takes fewer steps, and no minibatch holds a
     state twice.
     """
-    return (sum(node.visits.values()) + 1).bit_length()
+    return (updates + 1).bit_length()
 
 
 def root_targets(played: Played, encoder: Encoder, *, policies: bool = False) -> Targets:
@@ -162,7 +166,7 @@ def terminal_targets(played: Played, encoder: Encoder, *, policies: bool = False
     Args:
         policies: D ← {(s', f_t(s), P(s'))}, without the terminal state (*Minimax Strikes Back*, Algorithm 2).
     """
-    values = np.full(len(played.states), played.values[-1], np.float32)
+    values = np.full(len(played.values), played.values[-1], np.float32)
     return _of_match(played, encoder, values, policies=policies)
 
 
@@ -173,5 +177,8 @@ def _of_match(played: Played, encoder: Encoder, values: NDArray[np.float32], *, 
     return Targets(_observations(played.states[:-1], encoder), labels)
 
 
-def _observations(states: Sequence[pyspiel.State], encoder: Encoder) -> list[CompactRows]:
-    return [CompactRows.pack(encoder.encode(states).reshape(len(states), -1))]
+def _observations(states: Iterable[pyspiel.State], encoder: Encoder) -> list[CompactRows]:
+    coming, packs = iter(states), []
+    while chunk := list(islice(coming, CHUNK)):
+        packs.append(CompactRows.pack(encoder.encode(chunk).reshape(len(chunk), -1)))
+    return packs

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from athenan_spiel.networks.architectures import DEFAULT_LAYERS, OUTPUT_GAIN, ValueNetwork, make_network
 from athenan_spiel.networks.layers import GlobalSumPooling, Output, PreciseLinear, ResidualBlock, SqueezeExcitation
-from athenan_spiel.networks.memory import learning_bytes, playing_bytes, require_memory
+from athenan_spiel.networks.memory import learning_bytes, playing_bytes, require_memory, valuing_bytes
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "make_network",
     "playing_bytes",
     "require_memory",
+    "valuing_bytes",
 ]

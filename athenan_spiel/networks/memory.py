@@ -61,6 +61,15 @@ def learning_bytes(
     return NUMBER * LEARNING * _weights(layers) + batch_size * state
 
 
+def valuing_bytes(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None = None) -> int:
+    """What a state takes while the network values it, if nothing that a layer gives is let go before the end.
+
+    Raises:
+        ConfigError: the architecture does not fit the shape.
+    """
+    return NUMBER * (math.prod(shape) + _given(_planned(shape, config, policy), shape))
+
+
 def require_memory(needed: int, purpose: str, device: str = "cpu") -> None:
     """Raise `ConfigError` if a network that needs `needed` bytes for its `purpose` has no room on the device now."""
     on_gpu = device == "cuda" and torch.cuda.is_available()

@@ -110,6 +110,10 @@ class Agent:
         if self._clock is not None:
             self._clock.restart()
 
+    def bound_tree(self, states: int) -> None:
+        """Let the trees of its search have no more states from now on: where one is full, it moves sooner."""
+        self.search.most_states = self.tree.most = states
+
     @property
     def match_seconds(self) -> float | None:
         """The seconds of its match clock, which begins anew with each match; None without one."""

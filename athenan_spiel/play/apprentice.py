@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.play.line import Line
 from athenan_spiel.play.self_play import Match
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.drive import Budget, Clock, search_under
@@ -64,7 +65,6 @@ def apprentice_match(
     """
     rng = random.Random(seed)
     state = game.new_initial_state()
-    states: list[pyspiel.State] = []
     while not state.is_terminal():
         priors = (yield [state]).priors
         if priors is None:
@@ -72,21 +72,23 @@ def apprentice_match(
                 "an apprentice plays by the probability of each action, and this evaluator says values alone: "
                 "take a network with a policy"
             )
-        states.append(state.clone())
         state.apply_action(state.legal_actions()[draw(priors[0], rng)])
-    analysed = rng.choice(states)
+    history = state.history()
+    moves = len(history)
+    states = Line(game, history, [rng.randrange(moves), moves])
+    analysed = states[0]
     tree = expert.new_tree(store)
     node, used = yield from search_under(expert, tree, analysed, budget, rng, clock)
     policy = expert.policy(node)
     return Match(
         seed,
-        state.history(),
+        history,
         state.returns(),
         tree,
-        [analysed, state],
+        states,
         [node.value, expert.outcome(state)],
         [] if policy is None else [(node.actions, policy)],
         used.iterations,
-        used.evaluations + len(states),
-        used.questions + len(states),
+        used.evaluations + moves,
+        used.questions + moves,
     )

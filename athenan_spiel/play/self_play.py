@@ -16,6 +16,7 @@ import pyspiel
 
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play.driver import Driver, Stopwatch
+from athenan_spiel.play.line import Line
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.drive import Budget, Clock, search_under
@@ -33,7 +34,7 @@ class Match:
         returns: as OpenSpiel's `state.returns()`.
         tree: everything searched, with the values as they are in the end.
         states: those that were searched for a move or an analysis, in order, and the terminal one: where a search
-            finds each move, all states of the match.
+            finds each move, all states of the match. They are made when they are asked for.
         values: v(s) of each of them when its search had ended, and the worth of the terminal one.
         policies: of each but the terminal one what the search would have learned of it then, as (legal actions,
             probabilities); empty where it tells none.
@@ -44,7 +45,7 @@ class Match:
     history: list[int]
     returns: list[float]
     tree: Tree
-    states: list[pyspiel.State]
+    states: Line
     values: list[float]
     policies: list[tuple[Sequence[int], Sequence[float]]]
     iterations: int
@@ -71,7 +72,6 @@ def self_play(
     rng = random.Random(seed)
     state = game.new_initial_state()
     tree = search.new_tree(store)
-    states: list[pyspiel.State] = []
     values: list[float] = []
     policies: list[tuple[Sequence[int], Sequence[float]]] = []
     iterations = evaluations = questions = 0
@@ -82,16 +82,24 @@ def self_play(
         questions += used.questions
         if used.iterations and not used.evaluations and not node.resolved:
             yield []
-        states.append(state.clone())
         values.append(node.value)
         policy = search.policy(node)
         if policy is not None:
             policies.append((node.actions, policy))
         state.apply_action(node.actions[decision(node, rng)])
-    states.append(state)
     values.append(search.outcome(state))
+    history = state.history()
     return Match(
-        seed, state.history(), state.returns(), tree, states, values, policies, iterations, evaluations, questions
+        seed,
+        history,
+        state.returns(),
+        tree,
+        Line(game, history),
+        values,
+        policies,
+        iterations,
+        evaluations,
+        questions,
     )
 
 

@@ -192,12 +192,14 @@ def make_search(
     config: SearchConfig,
     outcome: Callable[[pyspiel.State], float],
     known: Known | None = None,
+    most_states: int | None = None,
 ) -> Search:
     """The search over `game` that `config` describes; its limits are for the driver.
 
     Args:
         outcome: f_t, the worth of a terminal state.
         known: states proven in earlier matches, for Descent and UBFM with completion.
+        most_states: that a tree holds; none: no bound.
 
     Raises:
         SearchError: `known` is given to a search that does not look into it, or the search does not take this outcome.
@@ -207,4 +209,6 @@ def make_search(
         raise SearchError(f"states proven otherwise are for Descent and UBFM, got {config.algorithm!r}")
     values = {name: known if name == "resolved_hours" else getattr(config, name) for name in own}
     arguments = {ARGUMENTS.get(name, name): value for name, value in values.items() if value is not None}
-    return ALGORITHMS[config.algorithm].search(game, outcome=outcome, batched=config.batched, **arguments)
+    return ALGORITHMS[config.algorithm].search(
+        game, outcome=outcome, batched=config.batched, most_states=most_states, **arguments
+    )

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, TypedDict
 
 import pyspiel
 
-from athenan_spiel.arguments import require_callable, require_kind
+from athenan_spiel.arguments import require_callable, require_kind, require_whole
+from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.games.transpositions import Key, history_key, key_function
@@ -28,6 +29,7 @@ class SearchOptions(TypedDict, total=False):
     outcome: Callable[[pyspiel.State], float] | None
     key: Key | None
     batched: bool
+    most_states: int | None
 
 
 class Search(ABC):
@@ -44,6 +46,8 @@ class Search(ABC):
             where the outcome is `path_dependent`.
         batched: the states of a question are asked about together. False: each by itself (*Minimax Strikes Back*, first
             version, Section 7.1).
+        most_states: that each of its trees holds; in one that is full the search for a move ends (`drive`). None: there
+            is no bound.
 
     Attributes:
         tree_type: the trees that it grows.
@@ -74,15 +78,21 @@ class Search(ABC):
         outcome: Callable[[pyspiel.State], float] | None = None,
         key: Key | None = None,
         batched: bool = True,
+        most_states: int | None = None,
     ) -> None:
         require_callable("outcome", outcome, SearchError, or_none=True)
         require_callable("key", key, SearchError, or_none=True)
         require_kind("batched", batched, bool, SearchError)
+        if most_states is not None:
+            require_whole("the states of a tree", most_states, SearchError)
+            if not 1 <= most_states <= MOST:
+                raise SearchError(f"the states of a tree must be from 1 to {MOST:,}, got {shown(most_states)}")
         self.game = game = given_game(game)
         self.outcome = OwnFunction(outcome) if inspect.isfunction(outcome) else outcome or Gain()
         self._has_own_key = key is not None
         self.key = key or self._default_key()
         self.batched = batched
+        self.most_states = most_states
 
     def _default_key(self) -> Key:
         separate = getattr(self.outcome, "path_dependent", False)
@@ -110,7 +120,9 @@ class Search(ABC):
             raise LearningError(
                 f"expected an outcome with finite values to learn, got {self.outcome!r}: it is for play alone"
             )
-        return self._new_tree(store)
+        tree = self._new_tree(store)
+        tree.most = self.most_states
+        return tree
 
     @abstractmethod
     def _new_tree(self, store: Store | None) -> Tree:

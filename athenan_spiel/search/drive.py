@@ -5,6 +5,9 @@ iterations, and at least on one; with iterations or evaluations alone it is repr
 iterations may be long (`Search.interruptible`) it is also looked at after each answer: the iteration is then given up,
 and the result rests on those before it. Who plays by the clock may have the iterations of other searches ended there as
 well (`Search.curtails`).
+
+A search ends sooner where its tree is full (`Tree.is_full`): after the iteration that filled it, and in a tree that was
+full when it began, with all let go that cannot be reached any more, after one. `Tree.curtailed` counts such searches.
 """
 
 from __future__ import annotations
@@ -151,12 +154,14 @@ def search_under(
     """
     clock = clock or time.perf_counter
     punctual = punctual and budget.timed and search.curtails
-    timed, of_network = budget.timed, budget.network_seconds is not None
+    timed, of_network, bounded = budget.timed, budget.network_seconds is not None, tree.most is not None
     start = clock() if timed else 0.0
     iterations = evaluations = questions = unasked = 0
     waited = 0.0
     tree.planned = budget.iterations
     root = tree.table.get(tree.key(state))
+    if bounded and tree.is_full:
+        tree.let_go(root)
     while root is None or not search.finished(root):
         iteration = search.iteration(tree, state, rng, root)
         if not search.batched:
@@ -187,10 +192,15 @@ def search_under(
         except StopIteration as finished:
             root = finished.value
             iterations += 1
+        except Enough:  # the tree is full
+            root = root or tree.table[tree.key(state)]
         unasked += evaluations == before and not tree.completion
         if of_network and evaluations == before:
             waited += clock() - began
         if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked, waited):
+            break
+        if bounded and tree.is_full:
+            tree.curtailed += 1
             break
         if timed and evaluations == before:
             yield []

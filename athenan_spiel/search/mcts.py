@@ -12,7 +12,8 @@ the same with every outcome, whose values come to lie in about [-1, 1]. Its prom
 2. A leaf is a state that a simulation reaches by an untried action and that is not in the tree: it is valued by the
    evaluator, or by the outcome of one playout from there; a terminal state by its outcome. A state enters the tree when
    a second simulation comes to it, so the tree holds no leaves; what it was valued first is one more simulation of it,
-   which N(s) and v(s) count. The root is valued when it enters the tree without having been a leaf.
+   which N(s) and v(s) count. The root is valued when it enters the tree without having been a leaf. In a tree that is
+   full a leaf stays one, and is valued by each simulation that comes to it.
 3. v(s, a) is the mean over the simulations through a, and v(s) over all through s, from the first player's view in the
    outcome's unit. Nothing is averaged with the values of other children: it is no minimax value.
 4. v(s, a) of an untried action is that of the tried one that is worst for the mover, or v(s) if none was tried: it is
@@ -235,7 +236,7 @@ class _Batch:
         if child is None and not state.is_terminal():
             key = self._tree.key(state)
             child = self._tree.table.get(key)
-            if child is None and (n := node.count(i)):
+            if child is None and (n := node.count(i)) and not self._tree.is_full:
                 priors = node.leaf_priors.pop(i, None)
                 child = self._tree.enter(key, state, node.totals[i] / n, self._rng, priors)
             if child is not None:

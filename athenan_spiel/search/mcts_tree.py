@@ -156,7 +156,7 @@ class MCTSTree(Tree):
 
     def note_leaf(self, state: pyspiel.State, parent: MCTSNode, i: int) -> None:
         """A simulation has valued `state`, which is not in the table: keep it where leaves are learned (Remark 3)."""
-        if self.store is not None and self.store.leaves:
+        if self.store is not None and self.store.leaves and not self.is_full:
             key = self.key(state)
             if key not in self.table and key not in self.leaves:
                 self.leaves[key] = Leaf(self.store.append(state), parent, i)

@@ -33,7 +33,7 @@ class MinimaxSearch(Search):
     """A search whose values are minimax values of the tree it has grown.
 
     Args:
-        game, outcome, key, batched: as for every search.
+        game, outcome, key, batched, most_states: as for every search.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         known: states proven otherwise, as in earlier matches, which its trees look into.
 
@@ -59,8 +59,9 @@ class MinimaxSearch(Search):
         key: Key | None = None,
         known: Known | None = None,
         batched: bool = True,
+        most_states: int | None = None,
     ) -> None:
-        super().__init__(game, outcome=outcome, key=key, batched=batched)
+        super().__init__(game, outcome=outcome, key=key, batched=batched, most_states=most_states)
         require_kind("completion", completion, bool, SearchError)
         if known is not None and not (completion and self.looks_into_known):
             raise SearchError(

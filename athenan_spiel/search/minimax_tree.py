@@ -75,7 +75,7 @@ class MinimaxTree(Tree):
     def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:
         """Store those of `children`, not terminal, that the tree has not met yet."""
         for i, child in enumerate(children):
-            if not ended[i]:
+            if not ended[i] and not self.is_full:
                 key = self.key(child)
                 if key not in self.table and key not in self.leaves:
                     self.leaves[key] = Leaf(store.append(child), node, i)

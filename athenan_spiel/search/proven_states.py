@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,6 +70,11 @@ class ResolvedStates:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def is_full(self) -> bool:
+        """It takes no more until it is emptied."""
+        return self._count >= self._most
+
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
     ) -> dict[int, ProvenValue]:
@@ -113,7 +119,7 @@ class ResolvedStates:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], most: int = MOST_STATES) -> ResolvedStates:
-        """Rebuild the memory that `to_arrays` returned.
+        """Rebuild the memory that `to_arrays` returned, as far as there is room for it.
 
         Raises:
             CheckpointError: an array is missing, not of the type or shape it should have, or holds what proves nothing.
@@ -129,7 +135,7 @@ class ResolvedStates:
         if not np.isfinite(arrays["values"]).all():
             raise CheckpointError("expected finite 'values' of resolved states, got some that are not")
         memory = cls(most)
-        for name, ply, proof in _rows(arrays):
+        for name, ply, proof in islice(_rows(arrays), most):
             memory._by_ply.setdefault(ply, {})[name] = proof
         memory._count = sum(map(len, memory._by_ply.values()))
         return memory

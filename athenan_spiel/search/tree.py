@@ -2,12 +2,16 @@
 
 It lives for a whole match (Remark 1). What holds of every node is in `node`. How a state enters is each tree's own
 matter: in `minimax_tree` with all its children, in `mcts_tree` alone.
+
+A tree may have a bound on its states. Where it holds as many, it `is_full`: no search expands a state in it, so the
+search for that move ends (`drive`), and the next one begins with `let_go` of what the match has left behind.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Hashable, Iterator
+from array import array
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import NamedTuple, Protocol, Self
 
 import pyspiel
@@ -15,6 +19,9 @@ import pyspiel
 from athenan_spiel.games.transpositions import Key, end_function
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ProvenValue
+
+ROWS = 4
+"""So many observations, for each state that it may hold, has a tree with a bound at most: those let go are learned."""
 
 
 class Store(Protocol):
@@ -25,6 +32,9 @@ class Store(Protocol):
 
     def append(self, state: pyspiel.State) -> int:
         """Keep the observation of `state`; returns its index."""
+
+    def __len__(self) -> int:
+        """How many there are."""
 
 
 class Leaf(NamedTuple):
@@ -39,6 +49,35 @@ class Leaf(NamedTuple):
     def value(self) -> float:
         """v(s, a)."""
         return self.parent.values[self.arc]
+
+
+class Past:
+    """States that a tree has let go, as far as they will be learned.
+
+    Attributes:
+        observations: indices into the tree's store.
+        values: v(s), or the worth of a terminal state.
+        updates: how often each was updated, Σ_a n(s, a); 0 of leaves and terminal states.
+    """
+
+    def __init__(self) -> None:
+        self.observations = array("q")
+        self.values = array("d")
+        self.updates = array("q")
+
+    def add(self, states: Iterable[tuple[int, float, int]]) -> None:
+        """Keep (observation, value, updates) of each of these; without an observation nothing can be learned."""
+        for observation, value, updates in states:
+            if observation >= 0:
+                self.observations.append(observation)
+                self.values.append(value)
+                self.updates.append(updates)
+
+    def copy(self) -> Past:
+        """Another of the same content."""
+        twin = Past()
+        twin.observations, twin.values, twin.updates = self.observations[:], self.values[:], self.updates[:]
+        return twin
 
 
 class Tree:
@@ -58,9 +97,14 @@ class Tree:
 
     Attributes:
         planned: iterations that the search in progress is to have, where its budget says that.
+        most: states that it holds at most, terminal ones and leaves where it keeps those included; none: no bound.
+        curtailed: searches that have ended sooner than their budget as it was full.
+        past: what was let go and is to be learned; empty without a store.
     """
 
     planned: int | None = None
+    most: int | None = None
+    curtailed = 0
 
     def __init__(
         self,
@@ -79,6 +123,7 @@ class Tree:
         self.table: dict[Hashable, Node] = {}
         self.terminals: list[tuple[int, float]] = []
         self.leaves: dict[Hashable, Leaf] = {}
+        self.past = Past()
         self._end_key = end_function(game if store is not None else None)
         self._terminal_pairs: set[tuple[Hashable, float]] = set()
 
@@ -86,6 +131,29 @@ class Tree:
     def nodes(self) -> Collection[Node]:
         """Every expanded node, in order of expansion."""
         return self.table.values()
+
+    @property
+    def is_full(self) -> bool:
+        """It holds as many states as it may, or its store so many observations: nothing enters any more."""
+        if self.most is None:
+            return False
+        if len(self.table) + len(self.terminals) + len(self.leaves) >= self.most:
+            return True
+        return self.store is not None and len(self.store) >= ROWS * self.most
+
+    def let_go(self, root: Node | None) -> None:
+        """Keep the nodes that actions lead to from `root`, and of the others what is to be learned."""
+        kept = set() if root is None else _below(root)
+        if self.store is not None:
+            gone = (node for node in self.table.values() if id(node) not in kept)
+            self.past.add((node.observation, node.value, sum(node.visits.values())) for node in gone)
+            self.past.add((observation, worth, 0) for observation, worth in self.terminals)
+            left = [leaf for leaf in self.leaves.values() if id(leaf.parent) not in kept]
+            self.past.add((leaf.observation, leaf.value, 0) for leaf in left)
+            self.leaves = {key: leaf for key, leaf in self.leaves.items() if id(leaf.parent) in kept}
+            self.terminals.clear()
+            self._terminal_pairs.clear()
+        self.table = {key: node for key, node in self.table.items() if id(node) in kept}
 
     def proofs(self) -> Iterator[tuple[Hashable, int, ProvenValue]]:
         """(key, number of actions played, (c(s), v(s))) of each resolved node, for `ResolvedStates.add`."""
@@ -104,6 +172,7 @@ class Tree:
             node.children = {i: twins[id(child)] for i, child in node.children.items()}
         twin.table = {key: twins[id(node)] for key, node in self.table.items()}
         twin.terminals = self.terminals.copy()
+        twin.past = self.past.copy()
         twin.leaves = {key: leaf._replace(parent=twins[id(leaf.parent)]) for key, leaf in self.leaves.items()}
         twin._terminal_pairs = self._terminal_pairs.copy()
         return twin
@@ -119,9 +188,20 @@ class Tree:
     def terminal_value(self, state: pyspiel.State) -> float:
         """The worth of a terminal state, which is kept in `terminals` if it will be learned."""
         value = self.outcome(state)
-        if self.store is not None:
+        if self.store is not None and not self.is_full:
             pair = (self._end_key(state), value)
             if pair not in self._terminal_pairs:
                 self._terminal_pairs.add(pair)
                 self.terminals.append((self.store.append(state), value))
         return value
+
+
+def _below(root: Node) -> set[int]:
+    """The ids of `root` and of all nodes that actions lead to from there."""
+    found, waiting = {id(root)}, [root]
+    while waiting:
+        for child in waiting.pop().children.values():
+            if id(child) not in found:
+                found.add(id(child))
+                waiting.append(child)
+    return found

@@ -25,14 +25,19 @@ Questions = Generator[Sequence[pyspiel.State], Evaluation, T]
 
 
 class Enough(Exception):  # noqa: N818 - it says no error
-    """Thrown into an iteration that is to end where it stands; see `Search.curtails`."""
+    """Thrown into an iteration that is to end where it stands (`Search.curtails`), or raised where a tree is full."""
 
 
 def expand(tree: MinimaxTree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
     """S ← S ∪ {s} for a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12.
 
     Children that the tree knows to be proven are not asked about.
+
+    Raises:
+        Enough: the tree is full.
     """
+    if tree.is_full and tree.table:
+        raise Enough
     actions = state.legal_actions()
     children = children_of(state, actions)
     ended = ended_of(children)
@@ -104,7 +109,11 @@ class Walk:
         return False
 
     def expand(self) -> Questions[Node]:
-        """S ← S ∪ {s} for the leaf s the walk stands on. The walk goes on once `node` is what this returns."""
+        """S ← S ∪ {s} for the leaf s the walk stands on. The walk goes on once `node` is what this returns.
+
+        Raises:
+            Enough: the tree is full.
+        """
         return expand(self._tree, self._key, self._state)
 
     def backup(self) -> Node:

@@ -81,6 +81,11 @@ def gigabytes(count: float) -> str:
     return f"{count / 1e9:,.1f} GB"
 
 
+def megabytes(count: float) -> str:
+    """So many bytes, rounded up, as sizes are given on the command line."""
+    return f"{-(-count // 1_000_000):.0f}m"
+
+
 def _installed() -> list[int]:
     return _pages("SC_PHYS_PAGES")
 

@@ -17,32 +17,17 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Event
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 from athenan_spiel.errors import AthenanError, ExperimentError
+from athenan_spiel.system.cluster import Site
+from athenan_spiel.system.cluster_tasks import do_on_cluster
 from athenan_spiel.system.processes import begin, context
 from athenan_spiel.system.stopping import SIGNALS, StopRequests
+from athenan_spiel.system.tasks import T, done
 
 LOOK_SECONDS = 0.2
 """Time between two looks at whether Ctrl-C has come."""
-
-
-class Task(Protocol):
-    """Something to do in another process, to which it can be sent.
-
-    Attributes:
-        keeps: what is done of it is kept when it is stopped, from its first report on.
-        processes_option: how a user says that fewer of them are to be done at once.
-    """
-
-    keeps: ClassVar[bool]
-    processes_option: ClassVar[str]
-
-    def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
-        """Do it, reporting on the way; True if it is finished, False if `stop` came first."""
-
-
-T = TypeVar("T", bound=Task)
 
 
 def do_tasks(
@@ -51,6 +36,8 @@ def do_tasks(
     on_report: Callable[[T, Any], None],
     on_finished: Callable[[T], None],
     wanted: Callable[[T], bool] = lambda task: True,
+    *,
+    site: Site | None = None,
 ) -> None:
     """Do all `tasks`, begun in their order.
 
@@ -58,35 +45,23 @@ def do_tasks(
         on_report: called with a task and what it reports.
         on_finished: called with each task that is finished.
         wanted: asked before a task is begun; one that is wanted no more is left out.
+        site: the cluster whose processes do them; none: this machine's.
 
     Raises:
         KeyboardInterrupt: Ctrl-C came; what was under way is saved, unless it came twice.
         ExperimentError: a process ended by itself or could not be started, or a task met a full disk or no memory.
         AthenanError: what a task raised.
     """
+    if site is not None:
+        do_on_cluster(tasks, processes, on_report, on_finished, wanted, site)
+        return
     if min(processes, len(tasks)) > 1:
         _Crew(tasks, processes, on_report, on_finished, wanted).work()
         return
     for task in filter(wanted, tasks):
-        if not _done(task, lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
+        if not done(task, lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
             raise KeyboardInterrupt
         on_finished(task)
-
-
-def _done(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
-    """Do a task; what the system refuses is an error of ours, as others can be sent nowhere and say too little."""
-    try:
-        return task.run(report, stop)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise ExperimentError(
-            f"{where}{error.strerror or error}; what is finished is kept, start again to go on"
-        ) from None
-    except MemoryError:
-        raise ExperimentError(
-            f"memory ran out; what is finished is kept: start again with fewer {task.processes_option}, "
-            "or smaller networks"
-        ) from None
 
 
 class _Crew(Generic[T]):
@@ -220,7 +195,7 @@ def _serve(connection: Connection, stopping: Event, parent: int) -> None:
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while (task := connection.recv()) is not None:
             try:
-                answer: tuple[str, bool | AthenanError] = ("done", _done(task, report, stop))
+                answer: tuple[str, bool | AthenanError] = ("done", done(task, report, stop))
             except AthenanError as error:
                 answer = ("failed", error)
             connection.send(answer)

@@ -26,7 +26,7 @@ from athenan_spiel.play.self_play import Match, Round, self_play
 from athenan_spiel.search import Budget, Search, make_search
 from athenan_spiel.search.algorithms import ALGORITHMS, budget_of
 from athenan_spiel.search.choice import make_decision
-from athenan_spiel.search.proven_states import Known, proofs_to_arrays
+from athenan_spiel.search.proven_states import MOST_STATES, Known, ResolvedStates, proofs_to_arrays
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.training.model import Weights, make_model
 
@@ -55,6 +55,8 @@ class MatchRecord:
     """Questions in which the match has asked for them; the network is called once for those of several matches."""
     proofs: Mapping[str, NDArray[Any]] | None
     """The states that the match has proven, for `ResolvedStates.add_arrays`; None where they are not kept."""
+    curtailed: int = 0
+    """Searches that have ended sooner than their limits as the match's tree was full."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,8 +149,24 @@ class Actor:
             own = ALGORITHMS[search.algorithm].decision
             decision = make_decision(config.exploration, progress, outcome.scale, own)
         if self._search is None or self._search[:2] != (search, proven):
-            self._search = search, proven, make_search(self._model.game, search, outcome, proven)
+            most = config.memory.tree_states
+            self._search = search, proven, make_search(self._model.game, search, outcome, proven, most)
         return _Way(self._search[2], decision, budget_of(search), apprentice_match if of_apprentice else self_play)
+
+
+def proven_states(config: TrainingConfig, arrays: Mapping[str, NDArray[Any]] | None = None) -> ResolvedStates | None:
+    """What a run keeps of states proven in earlier matches; None where it keeps none.
+
+    Args:
+        arrays: of a checkpoint; none: nothing is proven yet.
+
+    Raises:
+        CheckpointError: they hold something else.
+    """
+    if config.search.resolved_hours is None:
+        return None
+    most = config.memory.proven_states or MOST_STATES
+    return ResolvedStates(most) if arrays is None else ResolvedStates.from_arrays(arrays, most)
 
 
 def search_at(config: TrainingConfig, progress: float) -> tuple[SearchConfig, bool]:
@@ -263,4 +281,5 @@ class RoundInPlay:
             evaluations=match.evaluations,
             questions=match.questions,
             proofs=proofs_to_arrays(match.tree.proofs()) if self._keep_proofs else None,
+            curtailed=match.tree.curtailed,
         )

@@ -11,7 +11,8 @@ perhaps `BestReplaced`, or `EvaluationFailed`; in the end `RunFinished`, also wh
 stop request breaks off leaves the `MatchFinished` of matches that are played again when the run is resumed, so
 `RunFinished` may count fewer. A `SetBack`, at any time, takes back what came after its checkpoint: what is counted goes
 on from there, while the time runs on. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed`
-once, when the last matches of a round are learned. What a listener raises ends the run, which is saved first.
+once, when the last matches of a round are learned. `ShareIsFull` comes after a round, once a session for each share at
+most. What a listener raises ends the run, which is saved first.
 
 A name means one thing in all events. `matches` is the number of matches learned since the run began, resumptions
 included: until now, but where an evaluation is told of, by the network that was evaluated. `seconds` is the time of the
@@ -29,6 +30,7 @@ from typing import Literal
 
 from athenan_spiel.config import TrainingConfig
 
+ShareName = Literal["tree", "replay", "proven"]
 EndReason = Literal["matches", "seconds", "stopped", "error"]
 """Why a run ended: a limit of its config, a stop request (Ctrl-C, SIGTERM and SIGHUP among them), or an error."""
 
@@ -52,6 +54,8 @@ class RunStarted:
     """Each learned state is joined by its image by one of these."""
     choice: str | None = None
     """What random matches showed of the game, and which settings were chosen by that; None where none were."""
+    memory: str | None = None
+    """How much of the memory that the run may take each part of it has; None where there is no bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +132,9 @@ class MatchFinished:
     and learns in one process."""
     worker: int | None = None
     """The process that played it, from 0; None likewise."""
+    curtailed: int | None = None
+    """Moves of which the search has ended sooner, as the match's tree held as many states as it may; None where there
+    is no bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +197,16 @@ class RoundFinished:
     """Matches that have ended and are not learned, at the end of the round."""
     workers_lost: int | None = None
     """Workers that ended by themselves, or hung, in this session; others have taken their places."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareIsFull:
+    """Something takes as much memory as it may, and was not full before in this session: there is no room for more."""
+
+    matches: int
+    share: ShareName
+    """A match's `tree`: searches in it end sooner; the `replay`: its oldest states leave before the settings say so;
+    the states `proven` in earlier matches: no more are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,6 +325,7 @@ Event = (
     | MatchFinished
     | LearningFinished
     | RoundFinished
+    | ShareIsFull
     | EvaluationStarted
     | EvaluationFinished
     | EvaluationFailed

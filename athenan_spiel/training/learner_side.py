@@ -18,7 +18,7 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import ReplayConfig, TrainingConfig
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.engines import torch_threads
 from athenan_spiel.errors import CheckpointError
@@ -29,13 +29,13 @@ from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork
 from athenan_spiel.outcomes import Kind, Outcome, is_code, kind_called, make_outcome, outcome_from_parameters
-from athenan_spiel.search.proven_states import ResolvedStates
-from athenan_spiel.training.actor import MatchRecord, PublishedWeights
+from athenan_spiel.training.actor import MatchRecord, PublishedWeights, proven_states
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
-from athenan_spiel.training.events import LearningFinished, MatchFinished
+from athenan_spiel.training.events import LearningFinished, MatchFinished, ShareName
 from athenan_spiel.training.means import learning_device, require_means, require_suited
 from athenan_spiel.training.model import Weights, load_weights, new_network, policy_shape
 from athenan_spiel.training.randomness import Randomness
+from athenan_spiel.training.shares import Shares, share_out
 
 
 class LearnerSide:
@@ -52,6 +52,8 @@ class LearnerSide:
         counters: how far the run has come; of `seconds` the loop is told, and tells it here when it saves.
         policy: the actions that the network tells a policy of; None where it tells none.
         proven: the states proven in earlier matches; None where they are not kept.
+        shares: of the memory that the run may take, as they stand in `config`; None where it has no bound.
+        trees_were_full: the tree of a match that was learned has been full.
 
     Raises:
         CheckpointError: what the checkpoint holds does not fit the game and the settings.
@@ -66,7 +68,6 @@ class LearnerSide:
         kind: Kind | None = None,
     ) -> None:
         self.game = game
-        self.config = config
         self.kind = kind_called(config.outcome) if kind is None and is_code(config.outcome) else kind
         self._random = Randomness(config.seed)
         self.outcome: Outcome
@@ -78,6 +79,11 @@ class LearnerSide:
         self.encoder = Encoder(game, edges=config.encoding.edges)
         self.policy = policy_shape(game, self.encoder, config.network)
         require_means(config, self.encoder.shape, self.policy)
+        self.shares: Shares | None = None
+        if config.memory.bytes is not None:
+            self.shares = share_out(config, game, self.outcome, self.encoder, self.policy)
+            config = dataclasses.replace(config, memory=self.shares.memory)
+        self.config = config
         network = new_network(self.encoder, config, self.outcome, self.policy, seed=self._random.network)
         self._learner = Learner(network, config.learner, learning_device(config.engine))
         generators = self._random.generators
@@ -90,8 +96,9 @@ class LearnerSide:
         )
         if not self.augmentation.names:
             del generators["symmetries"]  # nothing will ever be drawn from it
-        self.replay = make_replay(config.replay, generators["replay"])
-        self.proven = ResolvedStates() if config.search.resolved_hours is not None else None
+        self.replay = make_replay(self._replay_config(), generators["replay"])
+        self.proven = proven_states(config)
+        self.trees_were_full = False
         self.counters = Counters()
         if checkpoint is not None:
             self._restore(checkpoint)
@@ -173,6 +180,7 @@ class LearnerSide:
         else:
             self._before_match = self._state()
         self._version += 1
+        self.trees_were_full = self.trees_were_full or record.curtailed > 0
         if record.proofs is not None:
             self._new_proofs.append(record.proofs)
         targets = self.augmentation(record.targets)
@@ -193,6 +201,7 @@ class LearnerSide:
             evaluations=record.evaluations,
             questions=record.questions,
             targets=len(targets),
+            curtailed=None if self.config.memory.tree_states is None else record.curtailed,
         )
         learned = LearningFinished(
             matches=number,
@@ -257,6 +266,15 @@ class LearnerSide:
             return
         self.proven.clear()
         self._count(resolved_since=seconds)
+
+    def full_shares(self) -> list[ShareName]:
+        """What is full, or has been."""
+        full: dict[ShareName, bool] = {
+            "tree": self.trees_were_full,
+            "replay": self.replay.lacked_room,
+            "proven": self.proven is not None and self.proven.is_full,
+        }
+        return [name for name, is_full in full.items() if is_full]
 
     def note_evaluation(self, matches: int) -> None:
         """The network as it was after so many matches was evaluated; to be called between two rounds."""
@@ -323,7 +341,7 @@ class LearnerSide:
         except (RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
             raise CheckpointError(f"the checkpoint does not fit this run: {error!r}") from error
         self._require_known_actions(checkpoint.replay.get("policy_actions"))
-        self.replay = make_replay(self.config.replay, self._random.generators["replay"], checkpoint.replay)
+        self.replay = make_replay(self._replay_config(), self._random.generators["replay"], checkpoint.replay)
         if foreign := self.replay.row_sizes() - {self.encoder.size}:
             raise CheckpointError(
                 f"the checkpoint does not fit this run: its replay holds states of {min(foreign)} numbers, "
@@ -331,8 +349,12 @@ class LearnerSide:
             )
         self.counters = checkpoint.header.counters
         if self.proven is not None:
-            kept = checkpoint.resolved
-            self.proven = ResolvedStates() if kept is None else ResolvedStates.from_arrays(kept)
+            self.proven = proven_states(self.config, checkpoint.resolved)
+
+    def _replay_config(self) -> ReplayConfig:
+        """The settings of the replay, which takes no more than its share of the memory."""
+        config, most = self.config.replay, self.config.memory.replay_bytes
+        return config if most is None else dataclasses.replace(config, megabytes=min(config.megabytes, most / 1e6))
 
     def _require_known_actions(self, actions: NDArray[Any] | None) -> None:
         """Raise `CheckpointError` unless the network has a logit for each of the actions in a replay's policies."""

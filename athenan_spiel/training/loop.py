@@ -30,14 +30,16 @@ from typing import Literal
 import pyspiel
 
 from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, suited_kind
+from athenan_spiel.system.cluster import require_address
 from athenan_spiel.training import clock
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
+from athenan_spiel.training.cluster import placed
 from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import fit_names, fit_to, measure
@@ -65,6 +67,7 @@ def train(
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
     set_backs: int = SET_BACKS,
+    cluster: str | None = None,
 ) -> Run:
     """Train from the beginning, in a new folder, until a limit of `config` or a request to stop.
 
@@ -83,11 +86,14 @@ def train(
         milestones: shares of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
         set_backs: how often at most, where learning has diverged, the run goes back to its last good checkpoint with
             half the learning rate, which `config.toml` says then.
+        cluster: the Ray cluster on which matches are played: "local", which is started and ends with this, "auto", that
+            which runs here, or "HOST:PORT" (docs/scaling.md). `workers.count` of them are played there by as many
+            actors; 0: by as many as it has processors for. None: all is done on this machine, without Ray.
 
     Raises:
         UnsupportedGameError: the game is outside what the algorithms assume.
         ConfigError: the game has no such outcome, a setting does not suit this machine, an opponent of evaluations
-            cannot be met, or an argument is not of its kind.
+            cannot be met, an argument is not of its kind, Ray is missing, or the cluster cannot be joined.
         CheckpointError: the folder is in use, holds something already, cannot be written, or is gone.
         DivergedError: learning has diverged, also after all set-backs; the last checkpoint stays.
         EvaluatorError: values are not finite before anything was learned.
@@ -98,6 +104,8 @@ def train(
     said, game = game, given_game(game)
     require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
     _require_hooks(listeners, stop, milestones, set_backs)
+    if cluster is not None:
+        require_address(cluster)
     names = fit_names(fit, said, config is not None)
     config = QUICK if config is None else config
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
@@ -106,17 +114,18 @@ def train(
     if config.evaluation.asked:
         require_other_player(config, game)
         require_opponents(str(game), config, allow_programs)
-    start = clock.now()
-    measured = measure(game)
-    game, config, choice = fit_to(game, config, measured, names)
-    learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
-    actor = Actor(game, config, learner.outcome)
-    with run_folder.locked():
-        run_folder.require_new()
-        run_folder.write_settings(str(game), config)
-        beginning = Beginning(start, measured.length, choice)
-        hooks = listeners, stop, milestones, allow_programs, set_backs
-        return Session(run_folder, learner, actor, beginning, *hooks).run()
+    with placed(config, cluster, str(game)) as (config, site):
+        start = clock.now()
+        measured = measure(game)
+        game, config, choice = fit_to(game, config, measured, names)
+        learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
+        actor = Actor(game, learner.config, learner.outcome)
+        with run_folder.locked():
+            run_folder.require_new()
+            run_folder.write_settings(str(game), learner.config)
+            beginning = Beginning(start, measured.length, choice)
+            hooks = listeners, stop, milestones, allow_programs, set_backs, site
+            return Session(run_folder, learner, actor, beginning, *hooks).run()
 
 
 def resume(
@@ -125,6 +134,7 @@ def resume(
     more_matches: int | None = None,
     more_seconds: float | None = None,
     workers: int | Literal["auto"] | None = None,
+    memory: int | None = None,
     checkpoint: int | None = None,
     outcome: Given = None,
     allow_programs: Collection[str] = (),
@@ -132,6 +142,7 @@ def resume(
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
     set_backs: int = SET_BACKS,
+    cluster: str | None = None,
 ) -> Run:
     """Go on with the run in `folder` exactly where its newest checkpoint was written, or another one.
 
@@ -139,14 +150,18 @@ def resume(
 
     Args:
         more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
-        workers: in place of `workers.count`, from now on; `auto`: as many as this machine has cores for.
+        workers: in place of `workers.count`, from now on; `auto`: as many as this machine, or the cluster, has
+            cores for.
+        memory: bytes, in place of `memory.bytes`, from now on. What of that each part of the run has is computed anew
+            then, and where the number of workers changes.
         checkpoint: that after so many matches, in place of the newest. Those after it are put aside in the folder, and
             what `metrics.jsonl` tells of later matches is cut off.
         outcome: where the run's is one of your own, "module:name", that name again (or a tuple of names that are
             allowed), or the function or class itself: a name that stands in a file imports nothing.
         allow_programs: commands of engines that `config.toml` may name as opponents of evaluations: none of them is
             begun for standing in a file.
-        listeners, stop, milestones, set_backs: as for `train`.
+        listeners, stop, milestones, set_backs, cluster: as for `train`. A run may go from one machine to a cluster and
+            back.
 
     Raises:
         CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
@@ -156,6 +171,8 @@ def resume(
         DivergedError, EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
     _require_hooks(listeners, stop, milestones, set_backs)
+    if cluster is not None:
+        require_address(cluster)
     for name, more, most in (("more_matches", more_matches, MOST), ("more_seconds", more_seconds, LONGEST)):
         if more is not None and not (is_number(more) and more > 0):
             raise ConfigError(f"{name} must be more than zero, got {shown(more)}")
@@ -173,19 +190,25 @@ def resume(
         if kind is None and is_code(config.outcome):
             raise not_allowed(config.outcome)
         extended = _extended(config, begun, more_matches, more_seconds)
+        bound = extended.memory if memory is None else MemoryConfig(bytes=memory)
         if workers is not None:
-            count = worker_count(workers, spec)
+            count = worker_count(workers, spec, bound.bytes, on_cluster=cluster is not None)
             extended = dataclasses.replace(extended, workers=dataclasses.replace(extended.workers, count=count))
+            if bound.bytes is not None and count != config.workers.count:
+                bound = MemoryConfig(bytes=bound.bytes)
+        extended = dataclasses.replace(extended, memory=bound)
         if config.evaluation.asked:
             require_opponents(spec, config, allow_programs)
-        learner = LearnerSide(load_game(spec), extended, begun, kind)
-        actor = Actor(learner.game, extended, learner.outcome)
-        if extended != config:
-            run_folder.write_settings(spec, extended)
-        if checkpoint is not None:
-            run_folder.put_aside(checkpoint)
-        hooks = listeners, stop, milestones, allow_programs, set_backs
-        return Session(run_folder, learner, actor, run_folder.newest(), *hooks).run()
+        game = load_game(spec)
+        with placed(extended, cluster, spec) as (extended, site):
+            learner = LearnerSide(game, extended, begun, kind)
+            actor = Actor(game, learner.config, learner.outcome)
+            if learner.config != config:
+                run_folder.write_settings(spec, learner.config)
+            if checkpoint is not None:
+                run_folder.put_aside(checkpoint)
+            hooks = listeners, stop, milestones, allow_programs, set_backs, site
+            return Session(run_folder, learner, actor, run_folder.newest(), *hooks).run()
 
 
 def _require_hooks(

@@ -6,6 +6,7 @@ them as long as its network fits; training refuses them, with the setting's name
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -19,7 +20,7 @@ from athenan_spiel.learning.learner import uses_bfloat16
 from athenan_spiel.networks import PolicyShape, learning_bytes, require_memory
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.search.algorithms import parse_search
-from athenan_spiel.system.machine import cores, free_memory, gigabytes, memory
+from athenan_spiel.system.machine import cores, free_memory, gigabytes, megabytes, memory
 
 WORKER_BYTES = 700_000_000
 """Of memory that a process takes which plays, with torch and a small network."""
@@ -27,17 +28,48 @@ JAVA_BYTES = 2_000_000_000
 """The most that Java's objects take in one that plays a game of Ludii's, unless a user says otherwise."""
 
 
-def worker_count(workers: int | Literal["auto"], game: str) -> int:
-    """How many processes are to play this game beside one that learns.
+PLACES = 2
+"""Questions that a worker has under way at the process that values states for all: one of each group of its matches."""
+ROWS = 1024
+"""States of such a question; a longer one is asked in parts."""
+
+
+def worker_count(
+    workers: int | Literal["auto"], game: str, memory: int | None = None, *, on_cluster: bool = False
+) -> int:
+    """How many processes are to play this game beside one that learns; 0 where a cluster is to say what `auto` means.
 
     `auto` is one for each core, as far as memory goes: the one that learns has less to do than they do, and takes its
     time from all of them.
+
+    Args:
+        memory: that the run may take; as much is left for trees and the replay as a process takes, and where that
+            leaves nothing for one that only plays, there is none.
     """
+    if workers == "auto" and on_cluster:
+        return 0
     if workers != "auto":
         return workers
     each = WORKER_BYTES + (JAVA_BYTES if game.strip().startswith("ludii") else 0)
     free = free_memory()
-    return max(1, cores() if free is None else min(cores(), free // each))
+    count = max(1, cores() if free is None else min(cores(), free // each))
+    return count if memory is None else min(count, max(0, memory // each - 2))
+
+
+def is_shared(config: TrainingConfig) -> bool:
+    """Whether one process values the states of all workers."""
+    how = config.workers.inference
+    return how == "shared" or (how == "auto" and learning_device(config.engine) == "cuda")
+
+
+def desk_bytes(workers: int, shape: Sequence[int], width: int) -> int:
+    """The shared memory in which so many workers ask that process.
+
+    Args:
+        shape: of an encoded state.
+        width: numbers in the answer to one.
+    """
+    return workers * PLACES * (4 * ROWS * (math.prod(shape) + width) + 16)
 
 
 def learning_device(config: EngineConfig) -> str:
@@ -65,13 +97,23 @@ def require_means(config: TrainingConfig, shape: Sequence[int], policy: PolicySh
             "replay.megabytes",
             f"must be at most {most / 1e6:,.0f}, the memory of this machine, got {config.replay.megabytes!r}",
         )
-    if most is not None and config.workers.count * WORKER_BYTES > most:
+    if most is not None and config.memory.bytes is not None and config.memory.bytes > most:
+        raise ConfigError.at(
+            "memory.bytes",
+            f"must be at most {most // 1_000_000}m, the memory of this machine, got {megabytes(config.memory.bytes)}",
+        )
+    make_engine(config.engine, shape)  # says so where its device or its package is missing
+
+
+def require_room_for_workers(count: int) -> None:
+    """Raise `ConfigError` if this machine has not the memory for so many processes that play."""
+    most = memory()
+    if most is not None and count * WORKER_BYTES > most:
         raise ConfigError.at(
             "workers.count",
             f"must be at most {most // WORKER_BYTES}, as each takes {gigabytes(WORKER_BYTES)} of this machine's "
-            f"{gigabytes(most)}, got {config.workers.count}: take fewer --workers",
+            f"{gigabytes(most)}, got {count}: take fewer --workers",
         )
-    make_engine(config.engine, shape)  # says so where its device or its package is missing
 
 
 def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome) -> None:

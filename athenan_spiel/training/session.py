@@ -10,14 +10,16 @@ from pathlib import Path
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import CheckpointError, DivergedError
 from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock
+from athenan_spiel.training.cluster import Cluster
 from athenan_spiel.training.evaluating import Evaluating
 from athenan_spiel.training.evaluation import Programs
-from athenan_spiel.training.events import EndReason, Listener, RunFinished, RunStarted
-from athenan_spiel.training.fleet import Fleet, FleetRounds
+from athenan_spiel.training.events import EndReason, Listener, RunFinished, RunStarted, ShareIsFull, ShareName
+from athenan_spiel.training.fleet import Actors, Fleet, FleetRounds
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
@@ -77,6 +79,7 @@ class Session:
         programs: engines that evaluations may begin.
         set_backs: how often it goes back to its last good checkpoint, with half the learning rate, where learning has
             diverged; then that is an error.
+        site: the cluster on which matches are played; none: they are played on this machine.
     """
 
     def __init__(
@@ -90,8 +93,10 @@ class Session:
         milestones: Sequence[float] = (),
         programs: Programs = None,
         set_backs: int = SET_BACKS,
+        site: Site | None = None,
     ) -> None:
         self._folder = folder
+        self._site = site
         self._learner = learner
         self._actor = actor
         own = (MetricsFile(folder.metrics_path), TensorBoard(folder.tensorboard_path))
@@ -99,6 +104,7 @@ class Session:
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None
         self._choice = None if beginning is None else beginning.choice
+        self._full: set[ShareName] = set()
         self._before = learner.counters.seconds
         self._clock = clock = RunClock(self._before, None if beginning is None else beginning.start)
         self._limits = limits = Limits(learner, clock, stops, emit)
@@ -109,7 +115,7 @@ class Session:
         length = None if beginning is None else beginning.length
         self._rounds: Rounds | FleetRounds
         if learner.config.workers.count:
-            self._rounds = FleetRounds(learner, self._fleet, clock, limits, stops, emit)
+            self._rounds = FleetRounds(learner, self._actors, clock, limits, stops, emit)
         else:
             self._rounds = Rounds(learner, actor, clock, limits, stops, emit, length)
 
@@ -170,11 +176,14 @@ class Session:
         self._begin_beside(told.checkpoint)
         self._emit(told)
 
-    def _fleet(self) -> Fleet:
+    def _actors(self) -> Actors:
         learner = self._learner
+        game, config = str(learner.game), learner.config
+        if self._site is not None:
+            return Cluster(game, config, learner.outcome, learner.kind, self._site)
         network = learner.network
         row = network.shape, 1 if network.policy is None else 1 + network.actions
-        return Fleet(str(learner.game), learner.config, learner.outcome, learner.kind, learner.published().weights, row)
+        return Fleet(game, config, learner.outcome, learner.kind, learner.published().weights, row)
 
     def _play(self) -> EndReason:
         """Play and learn round after round; returns why the run ends."""
@@ -191,7 +200,14 @@ class Session:
             except (KeyboardInterrupt, BrokenOffError):
                 self._learner.drop_round()
                 return self._limits.reason() or "stopped"
+            self._tell_full()
             self._folder.require_kept()
+
+    def _tell_full(self) -> None:
+        for share in self._learner.full_shares():
+            if share not in self._full:
+                self._full.add(share)
+                self._emit(ShareIsFull(matches=self._learner.counters.matches, share=share))
 
     def _end(self, reason: EndReason) -> None:
         """Save, and see to the evaluations."""
@@ -226,6 +242,7 @@ class Session:
             outcome=learner.config.outcome + (f" ({constants})" if constants else ""),
             symmetries=learner.augmentation.names,
             choice=self._choice,
+            memory=None if learner.shares is None else str(learner.shares),
         )
 
     def _finished(self, reason: EndReason) -> RunFinished:

@@ -85,6 +85,13 @@ def test_play_ends_with_the_input(trained: Path, capsys: Out, monkeypatch: pytes
     assert "the match was ended" in capsys.readouterr().out
 
 
+def test_an_agent_with_all_the_time_moves_when_its_tree_is_full(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.cli.play.LEAST_STATES", 10)
+    monkeypatch.setattr("athenan_spiel.solving.solver.resident_megabytes", lambda: 0.0)
+    shown = play("alphabeta@3600s", "--game", "hex", "--second", "--memory", "3m", typed="quit\n")
+    assert "The agent plays" in shown
+
+
 def test_two_people_share_a_terminal(play: Play) -> None:
     out = play("human", "--game", "tic_tac_toe", typed="0\n4\nundo\n8\n1\n7\n2\n")
     assert out.count("Move of player 0 (x): ") == 4
@@ -223,6 +230,10 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["random", "--game", "tic_tac_toe", "--moves", *"03142"], "got the end of the match: returns 1, -1"),
         (["RUN", "--game", "hex"], "learned 'tic_tac_toe()' and cannot play 'hex()'"),
         (["RUN#7"], "expected the number of a checkpoint in"),
+        (["RUN", "--memory", "8q"], "--memory must be a size such as 800m, 8g or 1.5g, got '8q'"),
+        (["RUN", "--memory", "1m"], "for this agent, got 1m"),
+        (["random", "--memory", "2g", "--game", "hex"], "--memory is for an agent with a tree of ours, got 'random'"),
+        (["human", "--memory", "2g", "--game", "hex"], "--memory is for an agent with a tree of ours, got 'human'"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )

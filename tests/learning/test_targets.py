@@ -25,7 +25,7 @@ from athenan_spiel.play.self_play import Match, Round
 from athenan_spiel.search import UBFM, Budget, Descent
 from athenan_spiel.search.choice import best
 from athenan_spiel.search.minimax_tree import MinimaxTree
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 
 
@@ -231,9 +231,7 @@ def test_a_state_weighs_more_the_more_often_its_value_was_updated() -> None:
 )
 def test_the_coefficient(updates: int, expected: int) -> None:
     """1 + ⌊log2(n + 1)⌋; Example 2 of the 2019 article has 0, 1 and 3 updates."""
-    node = Node([10, 11, 12], [0.0, 0.0, 0.0], Kind.MAXIMISER)
-    node.visits = {0: updates // 3, 2: updates - updates // 3}
-    assert coefficient(node) == expected
+    assert coefficient(updates) == expected
 
 
 def test_the_bytes_of_targets_are_those_of_all_arrays() -> None:

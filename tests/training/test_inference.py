@@ -21,8 +21,9 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.training import train
 from athenan_spiel.training.fleet.board import Board
-from athenan_spiel.training.fleet.inference import ROWS, RemoteEngine, ServerGoneError
-from athenan_spiel.training.fleet.server import Server, is_shared
+from athenan_spiel.training.fleet.inference import RemoteEngine, ServerGoneError
+from athenan_spiel.training.fleet.server import Server
+from athenan_spiel.training.means import ROWS, is_shared
 from athenan_spiel.training.model import make_model
 
 SHARED = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="shared"))

@@ -18,7 +18,13 @@ from athenan_spiel.learning.targets import Targets
 
 
 class Replay(Protocol):
-    """A memory of targets, and the learning phases drawn from it: one `add` and one `sample` a match."""
+    """A memory of targets, and the learning phases drawn from it: one `add` and one `sample` a match.
+
+    Attributes:
+        lacked_room: what it would have kept has left it, as all would have taken too many bytes.
+    """
+
+    lacked_room: bool
 
     def add(self, targets: Targets) -> None:
         """Take in the targets of a match just played; what is too old or too much leaves, never what came now."""

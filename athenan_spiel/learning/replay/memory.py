@@ -28,14 +28,20 @@ class Match(Protocol):
 M = TypeVar("M", bound=Match)
 
 
-def drop_oldest(matches: deque[M], most: int, most_bytes: float) -> None:
+def drop_oldest(matches: deque[M], most: int, most_bytes: float) -> bool:
     """Remove the oldest matches, as few as possible: those beyond `most`, and while all take more than `most_bytes`.
 
     The newest stays always (Remark 5).
+
+    Returns:
+        Whether some of `most` matches had to leave for lack of room.
     """
     nbytes = sum(match.nbytes for match in matches)
+    lacked = False
     while len(matches) > most or (len(matches) > 1 and nbytes > most_bytes):
+        lacked = lacked or len(matches) <= most
         nbytes -= matches.popleft().nbytes
+    return lacked
 
 
 def row_sizes(memory: Sequence[Targets]) -> set[int]:

@@ -39,6 +39,7 @@ class PerMatchReplay:
         self._rng = rng
         self._rate = Fraction(str(config.sampling))  # exact, or rounding up could add a state
         self._matches: deque[Targets] = deque()
+        self.lacked_room = False
 
     def __len__(self) -> int:
         """The matches kept."""
@@ -60,7 +61,7 @@ class PerMatchReplay:
     def add(self, targets: Targets) -> None:
         """Keep a match; the oldest ones leave, those beyond μ and, as few as possible, those without room."""
         self._matches.append(targets)
-        drop_oldest(self._matches, self._config.matches, self._config.megabytes * 1e6)
+        self._drop_oldest()
 
     def sample(self, batch_size: int) -> Iterator[Batch]:
         """Draw one learning phase and return its minibatches."""
@@ -88,4 +89,9 @@ class PerMatchReplay:
         """
         replay = cls(config, rng)
         replay._matches.extend(targets_from_arrays(arrays))
+        replay._drop_oldest()  # those that a larger memory has left
         return replay
+
+    def _drop_oldest(self) -> None:
+        lacked = drop_oldest(self._matches, self._config.matches, self._config.megabytes * 1e6)
+        self.lacked_room = self.lacked_room or lacked

@@ -53,6 +53,7 @@ class PlainReplay:
         self._dropped = 0
         self._states = 0
         self._nbytes = 0
+        self.lacked_room = False
 
     def states(self) -> int:
         """|M|: the states kept."""
@@ -71,9 +72,7 @@ class PlainReplay:
         """Append D to M, and remove the oldest states that are too many."""
         self._append(targets)
         self._merge_small_blocks()
-        newest = min(len(targets), self._most)
-        while self._states > self._most or self._has_no_room(newest):
-            self._drop_from_the_first_block()
+        self._drop_oldest(min(len(targets), self._most))
 
     def sample(self, batch_size: int) -> Iterator[Batch]:
         """Draw one learning phase and return its minibatches."""
@@ -111,6 +110,7 @@ class PlainReplay:
             )
         replay._dropped = dropped
         replay._states -= dropped
+        replay._drop_oldest(newest=1)  # those that a larger memory has left
         return replay
 
     def _append(self, block: Targets) -> None:
@@ -129,6 +129,12 @@ class PlainReplay:
             self._blocks.append(merged)
         else:
             self._blocks.extend(small)
+
+    def _drop_oldest(self, newest: int) -> None:
+        """Remove the oldest states, as few as possible, until they are not too many and have room; `newest` stay."""
+        while self._states > self._most or self._has_no_room(newest):
+            self.lacked_room = self.lacked_room or self._states <= self._most
+            self._drop_from_the_first_block()
 
     def _has_no_room(self, newest: int) -> bool:
         """The memory takes too much, and without its first block it would still hold the `newest` states."""

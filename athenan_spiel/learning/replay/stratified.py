@@ -86,6 +86,7 @@ class StratifiedReplay:
         self._rng = rng
         self._rate = Fraction(str(config.duplication)) / config.matches  # exact, or rounding up could add a state
         self._matches: deque[_Match] = deque()
+        self.lacked_room = False
 
     def __len__(self) -> int:
         """|M|: the matches kept."""
@@ -108,7 +109,7 @@ class StratifiedReplay:
         """Append (D, ∅) to M, and remove the oldest matches that are too many."""
         order = self._rng.permutation(np.arange(len(targets), dtype=np.int32))
         self._matches.append(_Match(targets, order))
-        drop_oldest(self._matches, self._config.matches, self._config.megabytes * 1e6)
+        self._drop_oldest()
 
     def sample_size(self, states: int) -> int:
         """⌈δ/μ · states⌉: how many states of a match with `states` of them a phase learns."""
@@ -161,7 +162,12 @@ class StratifiedReplay:
         for targets, order, count in zip(memory, orders, drawn, strict=True):
             _require_turn(order, count)
             replay._matches.append(_Match(targets, order, int(count[0])))
+        replay._drop_oldest()  # those that a larger memory has left
         return replay
+
+    def _drop_oldest(self) -> None:
+        lacked = drop_oldest(self._matches, self._config.matches, self._config.megabytes * 1e6)
+        self.lacked_room = self.lacked_room or lacked
 
     def _targets(self) -> list[Targets]:
         return [match.targets for match in self._matches]

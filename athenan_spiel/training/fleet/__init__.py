@@ -4,7 +4,8 @@
 (`board`), records of finished matches come through pipes.
 """
 
+from athenan_spiel.training.fleet.actors import Actors
 from athenan_spiel.training.fleet.fleet import Fleet
 from athenan_spiel.training.fleet.rounds import FleetRounds
 
-__all__ = ["Fleet", "FleetRounds"]
+__all__ = ["Actors", "Fleet", "FleetRounds"]

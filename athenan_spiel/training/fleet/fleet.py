@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import pickle
 import time
 from collections import deque
@@ -32,9 +31,13 @@ from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.processes import begin, context
 from athenan_spiel.system.stopping import SIGNALS
+from athenan_spiel.training.fleet.actors import Bounds
 from athenan_spiel.training.fleet.board import ActorState, Board, total
-from athenan_spiel.training.fleet.playing import ActorTask, Failed, Order, Played, Proofs, Seeds, play_on
-from athenan_spiel.training.fleet.server import Server, is_shared
+from athenan_spiel.training.fleet.losses import Losses
+from athenan_spiel.training.fleet.matches import Failed, Played
+from athenan_spiel.training.fleet.playing import ActorTask, Order, Proofs, Seeds, play_on
+from athenan_spiel.training.fleet.server import Server
+from athenan_spiel.training.means import is_shared
 from athenan_spiel.training.model import Weights
 
 SPARE = 4
@@ -43,10 +46,6 @@ BEGINNING_SECONDS = 120.0
 """How long an actor may take to begin, as torch is imported and Java may have to be started."""
 NAP_SECONDS = 1.0
 """Where the learner has not listened for so long, actors may have waited for it since."""
-MOST_LOSSES = 5
-"""Actors that may be lost within `LOSSES_SECONDS`, for each one that there is."""
-LOSSES_SECONDS = 60.0
-_log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -99,9 +98,8 @@ class Fleet:
     ) -> None:
         self._config = config
         workers = config.workers
-        half = workers.staleness(config.matches_at_once) // 2
-        self._pending = half // workers.count - config.matches_at_once + 1
-        self._slack = half
+        bounds = Bounds.of(config)
+        self._slack = bounds.slack
         self._listened = self._awake = time.monotonic()
         self._board = Board.new(workers.count + 1, weights)  # the last place is the server's
         threads = config.engine.threads or max(1, cores() // workers.count)
@@ -114,14 +112,13 @@ class Fleet:
             except LearningError:
                 self._board.close()
                 raise
-        self._task = ActorTask(0, game, own, parameters, kind, self._board.plan, None, self._pending)
+        self._task = ActorTask(0, game, own, parameters, kind, self._board.plan, None, bounds.pending)
         self._workers: list[Worker] = []
         self._gone = [ActorState()] * workers.count
         self._arrived: deque[Arrival] = deque()
-        self._lost: deque[float] = deque()
+        self._lost = Losses(workers.count)
         self._seeds: Callable[[int], Sequence[int]] = lambda count: []
         self._proven: ResolvedStates | None = None
-        self.losses = 0
 
     def start(self, seeds: Callable[[int], Sequence[int]], proven: ResolvedStates | None = None) -> None:
         """Begin the actors.
@@ -192,6 +189,11 @@ class Fleet:
     def outstanding(self) -> int:
         """Matches whose seeds are given and that are not learned, but for one that was taken by `next`."""
         return sum(worker.owed for worker in self._workers) + len(self._arrived)
+
+    @property
+    def losses(self) -> int:
+        """Actors that were lost and replaced."""
+        return self._lost.count
 
     def close(self) -> None:
         """End all processes at once."""
@@ -273,17 +275,7 @@ class Fleet:
     def _replace(self, worker: Worker, what: str) -> None:
         """Let another process take the place of one that is lost, with seeds of its own."""
         _end(worker)
-        moment = time.monotonic()
-        self.losses += 1
-        self._lost.append(moment)
-        while moment - self._lost[0] > LOSSES_SECONDS:
-            self._lost.popleft()
-        if len(self._lost) > MOST_LOSSES * self._config.workers.count:
-            raise LearningError(
-                f"worker {worker.number} {what}, and {len(self._lost) - 1} before it within {LOSSES_SECONDS:.0f} s "
-                "(out of memory?): take fewer --workers"
-            )
-        _log.warning("worker %d %s: another one takes its place, %d matches are lost", worker.number, what, worker.owed)
+        self._lost.add(worker.number, what, worker.owed)
         worker.owed = 0
         told = replace(self._board.state(worker.number), alive=0.0)
         self._gone[worker.number] = total([self._gone[worker.number], told])

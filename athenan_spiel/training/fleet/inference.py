@@ -29,15 +29,12 @@ from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Kind, Outcome, outcome_from_parameters
 from athenan_spiel.training.fleet.board import ActorState, Board, BoardPlan
 from athenan_spiel.training.fleet.shared import shared_memory
+from athenan_spiel.training.means import PLACES, ROWS, desk_bytes
 from athenan_spiel.training.model import load_weights, make_model
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
-PLACES = 2
-"""Questions that an actor has under way: one of each group of its matches."""
-ROWS = 1024
-"""Of a place; a longer question is asked in parts."""
 MOST_ROWS = 8192
 """Of a batch."""
 LOOK_SECONDS = 0.05
@@ -91,8 +88,7 @@ class Desk:
         Raises:
             LearningError: there is not enough.
         """
-        count = actors * PLACES
-        return shared_memory(count * (4 * ROWS * (int(np.prod(shape)) + width) + 16))
+        return shared_memory(desk_bytes(actors, shape, width))
 
     def close(self) -> None:
         """Let go of the memory; who made it drops it for all."""

@@ -9,13 +9,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import queue
 import threading
 import time
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
@@ -23,17 +21,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import AthenanError, EvaluatorError
-from athenan_spiel.games import load_game
-from athenan_spiel.outcomes import Kind, outcome_from_parameters
+from athenan_spiel.errors import AthenanError
+from athenan_spiel.outcomes import Kind
 from athenan_spiel.play.driver import without_garbage_collection
-from athenan_spiel.search.proven_states import ResolvedStates
-from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay
-from athenan_spiel.training.fleet.board import ActorState, Board, BoardPlan
+from athenan_spiel.training.actor import MatchRecord, PublishedWeights
+from athenan_spiel.training.fleet.board import Board, BoardPlan
 from athenan_spiel.training.fleet.inference import DeskPlan, RemoteEngine, ServerGoneError
+from athenan_spiel.training.fleet.matches import Failed, Matches, Played
 
-COLLECT_SECONDS = 60.0
-"""Between two collections of garbage that is in cycles: there is little, and looking for it walks over all trees."""
 WITHOUT_SERVER = 3
 """The exit code of an actor whose states nobody values any more."""
 LOAD_SECONDS = 0.05
@@ -77,25 +72,6 @@ class Proofs:
     arrays: Mapping[str, NDArray[Any]] | None
 
 
-@dataclass(frozen=True)
-class Played:
-    """Report: a match has ended.
-
-    Attributes:
-        version: of the weights with which its last move was searched.
-    """
-
-    record: MatchRecord
-    version: int
-
-
-@dataclass(frozen=True)
-class Failed:
-    """Report, the last: the actor cannot go on."""
-
-    error: AthenanError
-
-
 Order = Seeds | Proofs
 Report = Played | Failed
 
@@ -109,10 +85,8 @@ def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
             _Playing(task, heard, reports).play()
     except ServerGoneError:
         os._exit(WITHOUT_SERVER)  # so another actor takes this one's place, and another server that one's
-    except AthenanError as error:
-        reports.send(Failed(error))
-    except MemoryError:
-        reports.send(Failed(EvaluatorError("memory ran out in a worker: take fewer --workers, or a smaller network")))
+    except (AthenanError, MemoryError) as error:
+        reports.send(Failed.by(error))
 
 
 def _listen(orders: Connection, heard: queue.SimpleQueue[Order]) -> None:
@@ -132,12 +106,8 @@ class _Playing:
         self._heard = heard
         self._reports = reports
         self._board = Board(task.board)
-        game = load_game(task.game)
-        outcome = outcome_from_parameters(task.config.outcome, task.outcome, task.kind)
         self._remote = None if task.desk is None else RemoteEngine(task.desk, task.number, task.config.engine)
-        self._actor = Actor(game, task.config, outcome, self._remote)
-        self._proven = ResolvedStates() if task.config.search.resolved_hours is not None else None
-        self._seeds: deque[int] = deque()
+        self._matches = Matches(task.game, task.config, task.outcome, task.kind, self._remote)
         self._sent = 0
         self._version = 0
         self._loaded = 0.0
@@ -145,47 +115,40 @@ class _Playing:
 
     def play(self) -> None:
         """Play on for ever."""
-        board, number = self._board, self._task.number
+        board, matches = self._board, self._matches
         while not board.version:
             time.sleep(WAIT_SECONDS)
         self._version, weights = board.read()
-        playing = self._actor.play(PublishedWeights(self._version, weights), self._proven, [], board.progress)
-        collected = time.monotonic()
+        matches.load(PublishedWeights(self._version, weights), board.progress)
         while True:
-            if time.monotonic() - collected > COLLECT_SECONDS:
-                gc.collect()
-                collected = time.monotonic()
             self._obey()
-            while self._seeds and playing.alive < self._task.config.matches_at_once:
-                playing.begin(self._seeds.popleft(), board.progress)
+            matches.begin(board.progress)
             self._load()
-            if playing.alive and self._sent - board.learned(number) < self._task.pending:
-                playing.advance()
-                self._send(playing)
+            if matches.alive and self._sent - board.learned(self._task.number) < self._task.pending:
+                self._send(matches.advance())
             else:
                 self._wait()
-            self._tell(playing)
+            board.tell(self._task.number, matches.state(self._version, self._waited))
 
     def _obey(self) -> None:
         while not self._heard.empty():
             order = self._heard.get()
             if isinstance(order, Seeds):
-                self._seeds.extend(order.seeds)
-            elif self._proven is not None and order.arrays is None:
-                self._proven.clear()
-            elif self._proven is not None and order.arrays is not None:
-                self._proven.add_arrays(order.arrays)
+                self._matches.plan(order.seeds)
+            else:
+                self._matches.know(order.arrays)
 
     def _load(self) -> None:
+        board = self._board
         if self._remote is not None:  # whose weights are loaded elsewhere
             self._version = max(self._version, self._remote.version)
-        elif self._board.version != self._version and time.monotonic() - self._loaded > LOAD_SECONDS:
+        elif board.version != self._version and time.monotonic() - self._loaded > LOAD_SECONDS:
             self._loaded = time.monotonic()
-            self._version, weights = self._board.read()
-            self._actor.load(PublishedWeights(self._version, weights))
+            self._version, weights = board.read()
+            self._matches.load(PublishedWeights(self._version, weights), board.progress)
 
-    def _send(self, playing: RoundInPlay) -> None:
-        for record in playing.take_any():
+    def _send(self, records: Sequence[MatchRecord]) -> None:
+        for record in records:
             self._sent += 1
             start = time.monotonic()
             version = self._version if self._remote is None else self._remote.version
@@ -196,18 +159,3 @@ class _Playing:
         start = time.monotonic()
         time.sleep(WAIT_SECONDS)
         self._waited += time.monotonic() - start
-
-    def _tell(self, playing: RoundInPlay) -> None:
-        self._board.tell(
-            self._task.number,
-            ActorState(
-                beat=time.monotonic(),
-                version=self._version,
-                alive=playing.alive,
-                plies=playing.plies,
-                evaluations=playing.evaluations,
-                calls=playing.calls,
-                busy=time.process_time(),
-                waited=self._waited,
-            ),
-        )

@@ -1,4 +1,4 @@
-"""The rounds of a run whose matches are played by a fleet: what was learned within about a second is a round.
+"""The rounds of a run whose matches are played by actors elsewhere: what was learned within about a second is a round.
 
 Nothing is the same twice here, so nothing of a round has to be taken back for the next one to be the same: a stop
 request or the time limit ends it with what is learned of it, and matches in play are lost.
@@ -15,8 +15,8 @@ from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import Pace, RunClock, now
 from athenan_spiel.training.events import RoundFinished, RoundProgress
+from athenan_spiel.training.fleet.actors import Actors, Arrival
 from athenan_spiel.training.fleet.board import ActorState, difference, total
-from athenan_spiel.training.fleet.fleet import Arrival, Fleet
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits, OutOfTimeError
 from athenan_spiel.training.rounds import telling_what_spoils_weights
@@ -43,7 +43,7 @@ class _Told:
     learner: float
 
     @classmethod
-    def by(cls, fleet: Fleet) -> _Told:
+    def by(cls, fleet: Actors) -> _Told:
         """What is told by now."""
         return cls(fleet.each(), fleet.inference(), time.process_time())
 
@@ -57,7 +57,7 @@ class _Told:
 
 
 class FleetRounds:
-    """Learns what a fleet plays, and tells of it; `close` ends the fleet.
+    """Learns what a fleet plays, or a cluster, and tells of it; `close` ends its actors.
 
     Args:
         make_fleet: called before the first round, and before the first one after `close`.
@@ -66,7 +66,7 @@ class FleetRounds:
     def __init__(
         self,
         learner: LearnerSide,
-        make_fleet: Callable[[], Fleet],
+        make_fleet: Callable[[], Actors],
         clock: RunClock,
         limits: Limits,
         stops: StopRequests,
@@ -79,7 +79,7 @@ class FleetRounds:
         self._stops = stops
         self._emit = emit
         self._pace = Pace()
-        self._fleet: Fleet | None = None
+        self._fleet: Actors | None = None
         self._lost = 0
         self._phases = 1
         self._forgotten_at = learner.counters.resolved_since
@@ -144,7 +144,7 @@ class FleetRounds:
             self._fleet.close()
             self._fleet = None
 
-    def _running(self) -> Fleet:
+    def _running(self) -> Actors:
         if self._fleet is None:
             self._forgotten_at = self._learner.counters.resolved_since
             self._fleet = self._make_fleet()
@@ -169,7 +169,7 @@ class FleetRounds:
             return False
         return learned == matches or now() - start < ROUND_SECONDS
 
-    def _next(self, fleet: Fleet) -> Arrival | None:
+    def _next(self, fleet: Actors) -> Arrival | None:
         """The next match, as soon as it may be learned; None: not yet."""
         with telling_what_spoils_weights(self._learner):
             if not fleet.lagging(self._phases):
@@ -178,7 +178,7 @@ class FleetRounds:
             fleet.listen(0.0)
             return None
 
-    def _tell(self, fleet: Fleet, start: float, before: _Told) -> None:
+    def _tell(self, fleet: Actors, start: float, before: _Told) -> None:
         """Tell how the round goes before which this was told, if it is time to."""
         moment = now()
         if self._pace.is_due(moment):
@@ -195,7 +195,7 @@ class FleetRounds:
                 )
             )
 
-    def _learn(self, fleet: Fleet, arrival: Arrival) -> int | None:
+    def _learn(self, fleet: Actors, arrival: Arrival) -> int | None:
         """Learn a match; its staleness, or None where learning was broken off and nothing of it counts."""
         learner, played = self._learner, arrival.played
         try:
@@ -214,7 +214,7 @@ class FleetRounds:
         self._emit(learned)
         return staleness
 
-    def _publish(self, fleet: Fleet) -> None:
+    def _publish(self, fleet: Actors) -> None:
         fleet.publish(self._phases, self._learner.published().weights, self._limits.done())
 
     def _forget(self) -> None:

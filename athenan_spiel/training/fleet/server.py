@@ -17,13 +17,6 @@ from athenan_spiel.system.processes import begin, context
 from athenan_spiel.system.stopping import SIGNALS
 from athenan_spiel.training.fleet.board import ActorState, Board, total
 from athenan_spiel.training.fleet.inference import Desk, DeskPlan, ServerTask, serve
-from athenan_spiel.training.means import learning_device
-
-
-def is_shared(config: TrainingConfig) -> bool:
-    """Whether one process values the states of all actors."""
-    how = config.workers.inference
-    return how == "shared" or (how == "auto" and learning_device(config.engine) == "cuda")
 
 
 class Server:

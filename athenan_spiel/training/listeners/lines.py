@@ -14,6 +14,7 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunFinished,
     RunStarted,
+    ShareIsFull,
     StopNoticed,
     WarmUpFinished,
     WarmUpProgress,
@@ -69,6 +70,8 @@ class LinePrinter:
             return line
         if isinstance(event, LearningIsLate):
             return late_text(event)
+        if isinstance(event, ShareIsFull):
+            return FULL[event.share]
         if isinstance(event, StopNoticed):
             return STOPPING
         if isinstance(event, WarmUpProgress):
@@ -112,15 +115,15 @@ def progress_text(s: RunSummary) -> str:
 
 
 def started_text(event: RunStarted) -> str:
-    """The first line of a run's output, and a second one on what was chosen, if anything was."""
+    """The first line of a run's output, and others on what was chosen and on its memory, if there is such."""
     verb = f"resuming after {event.matches} matches" if event.matches else "training"
     symmetries = f"; with images by {', '.join(event.symmetries)}" if event.symmetries else ""
     folder = printable(str(event.folder))
-    choice = f"\n{event.choice}" if event.choice is not None else ""
+    others = "".join(f"\n{line}" for line in (event.choice, event.memory) if line is not None)
     count = event.config.workers.count
     workers = f"; {count} worker{'s' * (count > 1)}" if count else ""
     setup = f"{event.network}; {event.engine}{workers}; {event.outcome}{symmetries}"
-    return f"{verb}: {event.game} in {folder}; {setup}{choice}"
+    return f"{verb}: {event.game} in {folder}; {setup}{others}"
 
 
 def late_text(event: LearningIsLate) -> str:
@@ -130,6 +133,14 @@ def late_text(event: LearningIsLate) -> str:
         f"the first match is expected to end {when}, beyond the time limit, and nothing is learned before: "
         "give more --time, or less to play by --matches-at-once, --search.evaluations or a game's max_length"
     )
+
+
+FULL = {
+    "tree": "the tree of a match was full: the searches for its moves ended sooner (match_finished has how many)",
+    "replay": "the replay is full: the oldest of what it holds leaves, though by its settings more would be kept",
+    "proven": "the memory of proven states is full: no more are kept until it is emptied",
+}
+"""How `ShareIsFull.share` is said."""
 
 
 def finished_text(event: RunFinished) -> str:

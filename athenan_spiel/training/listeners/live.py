@@ -19,10 +19,11 @@ from athenan_spiel.training.events import (
     Listener,
     RunFinished,
     RunStarted,
+    ShareIsFull,
     StopNoticed,
 )
 from athenan_spiel.training.listeners.display import Audience
-from athenan_spiel.training.listeners.lines import STOPPING, LinePrinter, finished_text, late_text
+from athenan_spiel.training.listeners.lines import FULL, STOPPING, LinePrinter, finished_text, late_text
 from athenan_spiel.training.listeners.summary import RECENT, RunSummary, evaluation_line
 
 REDRAWS_PER_SECOND = 4
@@ -59,13 +60,16 @@ class LiveView:
 
     def _show(self, event: Event) -> None:
         if isinstance(event, RunStarted):
-            if event.choice is not None:
-                self._console.print(Text(event.choice))
+            for line in (event.choice, event.memory):
+                if line is not None:
+                    self._console.print(Text(line))
             self._live.start()
         elif (line := evaluation_line(event)) is not None:
             self._console.print(Text(line))
         elif isinstance(event, LearningIsLate):
             self._console.print(Text(late_text(event)))
+        elif isinstance(event, ShareIsFull):
+            self._console.print(Text(FULL[event.share]))
         elif isinstance(event, StopNoticed):
             self._console.print(Text(STOPPING))
         elif isinstance(event, RunFinished):

@@ -1,0 +1,48 @@
+"""The states of a match, of which only the actions are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import pyspiel
+
+
+class Line(Sequence[pyspiel.State]):
+    """States that come up one after the other, each made when it is asked for.
+
+    A state keeps its whole history, so all states of a match together take memory by the square of its length.
+
+    Args:
+        game: the match begins in its initial state.
+        history: the actions.
+        plies: after how many of them the states come up, in ascending order; none: after each, and before the first.
+    """
+
+    def __init__(self, game: pyspiel.Game, history: Sequence[int], plies: Sequence[int] | None = None) -> None:
+        self._game = game
+        self._history = history
+        self._plies = range(len(history) + 1) if plies is None else plies
+
+    def __len__(self) -> int:
+        return len(self._plies)
+
+    @overload
+    def __getitem__(self, index: int) -> pyspiel.State: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Line: ...
+
+    def __getitem__(self, index: int | slice) -> pyspiel.State | Line:
+        if isinstance(index, slice):
+            return Line(self._game, self._history, sorted(self._plies[index]))
+        (state,) = Line(self._game, self._history, [self._plies[index]])
+        return state
+
+    def __iter__(self) -> Iterator[pyspiel.State]:
+        state, played = self._game.new_initial_state(), 0
+        for ply in self._plies:
+            for action in self._history[played:ply]:
+                state.apply_action(action)
+            played = ply
+            yield state.clone()

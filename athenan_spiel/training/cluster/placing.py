@@ -1,0 +1,58 @@
+"""Which cluster plays the matches of a run, and how many actors there are on it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config.workers import MOST_WORKERS
+from athenan_spiel.errors import AthenanError, ConfigError
+from athenan_spiel.games import load_game
+from athenan_spiel.system.cluster import Site, joined
+from athenan_spiel.training.means import require_room_for_workers, worker_count
+
+
+@contextlib.contextmanager
+def placed(config: TrainingConfig, address: str | None, game: str) -> Iterator[tuple[TrainingConfig, Site | None]]:
+    """A run's settings with the number of its actors, and the cluster that they are to be on; it is joined within.
+
+    Args:
+        address: of the cluster, as for `joined`; None: the run needs none.
+        game: its string.
+
+    Raises:
+        ConfigError: as `joined`; or a setting does not suit a cluster, or there are more workers than this machine has
+            memory for.
+    """
+    if address is None:
+        require_room_for_workers(config.workers.count)
+        yield config, None
+        return
+    if config.workers.inference == "shared":
+        raise ConfigError.at("workers.inference", "must be 'own' or 'auto' on a cluster, got 'shared'")
+    with joined(address, functools.partial(loading_problem, (game,))) as site:
+        if config.engine.name == "cuda" and not site.resource("GPU"):
+            raise ConfigError.at("engine.name", "must be another one on a cluster without GPUs, got 'cuda'")
+        if not config.workers.count:
+            config = replace(config, workers=replace(config.workers, count=_fitting(config, site, game)))
+        yield config, site
+
+
+def loading_problem(games: Sequence[str]) -> str | None:
+    """Why one of these games, given by their strings, cannot be loaded on this machine; None if all can."""
+    try:
+        for game in games:
+            load_game(game)
+    except (AthenanError, RuntimeError) as error:  # the latter is Ludii's
+        return " ".join(str(error).split())
+    return None
+
+
+def _fitting(config: TrainingConfig, site: Site, game: str) -> int:
+    """As many actors as there are cores for; of another's cluster one is left to this process, which is on it."""
+    if site.is_own:
+        return worker_count("auto", game)
+    return min(MOST_WORKERS, max(1, (site.processors - 1) // (config.engine.threads or 1)))

@@ -1,0 +1,92 @@
+"""`--cluster` on the command line: what its words mean, and what is said where there is no cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from command_line import TINY, Out, complaint
+from fake_ray import FakeRay, installed
+
+from athenan_spiel.cli.main import main
+from athenan_spiel.cli.workers import parse_workers, with_address
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.training.means import worker_count
+
+fake = pytest.fixture(installed)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ([], []),
+        (["hex"], ["hex"]),
+        (["hex", "--cluster"], ["hex", "--cluster", "local"]),
+        (["--cluster", "--json", "hex"], ["--cluster", "local", "--json", "hex"]),
+        (["--cluster", "auto", "hex"], ["--cluster", "auto", "hex"]),
+        (["--cluster=h:6379", "hex"], ["--cluster=h:6379", "hex"]),
+    ],
+)
+def test_without_an_address_it_is_a_local_one(words: Sequence[str], meant: Sequence[str]) -> None:
+    assert with_address(words) == meant
+
+
+def test_the_cluster_says_how_many_are_auto() -> None:
+    assert parse_workers("auto", "local") == "auto"
+    assert worker_count("auto", "hex", on_cluster=True) == 0
+    assert parse_workers("3", "local") == worker_count(3, "hex", on_cluster=True) == 3
+    assert parse_workers("0") == 0
+    with pytest.raises(ConfigError, match=r"^--workers must be at least 1 or auto with --cluster, got 0$"):
+        parse_workers("0", "local")
+
+
+COMMANDS = [
+    ["train", "tic_tac_toe"],
+    ["resume", "RUN"],
+    ["eval", "RUN@1i", "--against", "random", "--matches", "2"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_without_ray_each_command_names_the_extra(
+    words: list[str], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
+    words = [word.replace("RUN", str(trained)) for word in words]
+    said = complaint(capsys, *words, "--cluster")
+    assert said.endswith(": --cluster needs Ray, which is not installed: pip install 'athenan-spiel[ray]'\n")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_what_is_no_address_is_a_line(
+    words: list[str], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [word.replace("RUN", str(trained)) for word in words]
+    assert "a cluster must be local, auto or HOST:PORT, got '10.0.0.1'" in complaint(
+        capsys, *words, "--cluster", "10.0.0.1"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_workers_are_on_the_cluster(tmp_path: Path, fake: FakeRay) -> None:
+    folder = tmp_path / "run"
+    words = ["tic_tac_toe", "--cluster", "--workers", "1", "--matches", "4", "--folder", str(folder), *TINY]
+    assert main(["train", *words]) == 0
+    assert len(fake.actors) == 1
+    assert "count = 1" in (folder / "config.toml").read_text(encoding="utf-8")
+    assert main(["resume", str(folder), "--cluster", "--workers", "2", "--matches", "4"]) == 0
+    assert len(fake.actors) == 3
+
+
+def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, fake: FakeRay, capsys: Out) -> None:
+    fake.on_new = lambda actor: os.kill(os.getpid(), signal.SIGTERM)
+    folder = tmp_path / "run"
+    assert main(["train", "tic_tac_toe", "--cluster", "--workers", "1", "--folder", str(folder), *TINY]) == 143
+    assert f"go on with: athenan resume {folder} --cluster local" in capsys.readouterr().err.splitlines()

@@ -1,0 +1,186 @@
+"""Tasks on a cluster keep what those in processes of this machine promise. Ray is a stand-in here."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import pytest
+from fake_ray import Actor, FakeRay, installed
+
+from athenan_spiel.errors import AthenanError, ConfigError, ExperimentError
+from athenan_spiel.system.cluster import Site
+from athenan_spiel.system.workers import do_tasks
+
+OWN = Site(is_own=True)
+fake = pytest.fixture(installed)
+
+
+class Doing:
+    """A task, by what it is to do."""
+
+    keeps: ClassVar[bool] = True
+    processes_option: ClassVar[str] = "--processes"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def run(self, tell: Callable[[str], None], stop: Callable[[], bool]) -> bool:
+        if self.what != "say nothing":
+            tell(f"began {self.what}")
+        if self.what == "fail":
+            raise ConfigError("it failed")
+        if self.what == "bug":
+            raise KeyError("a bug")
+        if self.what == "disk":
+            raise OSError(errno.ENOSPC, "No space left on device", "x/y")
+        if self.what == "memory":
+            raise MemoryError
+        while self.what in ("wait", "be lost") and not stop():
+            time.sleep(0.01)
+        return self.what not in ("wait", "be lost")
+
+
+class Dropped(Doing):
+    """One of which nothing is kept when it is stopped."""
+
+    keeps: ClassVar[bool] = False
+
+
+class Heard:
+    """What is told of tasks."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.done: list[str] = []
+
+    def on_report(self, task: Doing, said: str) -> None:
+        self.said.append(said)
+
+    def on_finished(self, task: Doing) -> None:
+        self.done.append(task.what)
+
+
+def do(tasks: list[Doing], processes: int = 2, heard: Heard | None = None, site: Site = OWN, **options: Any) -> Heard:
+    heard = heard or Heard()
+    do_tasks(tasks, processes, heard.on_report, heard.on_finished, site=site, **options)
+    return heard
+
+
+def test_all_are_done_and_told_of(fake: FakeRay) -> None:
+    heard = do([Doing(name) for name in "abcde"])
+    assert sorted(heard.done) == [*"abcde"]
+    assert sorted(heard.said) == [f"began {name}" for name in "abcde"]
+    assert len(fake.actors) == len(fake.killed) == 2, "two for them all, which are ended"
+
+
+def test_one_process_is_on_the_cluster_too(fake: FakeRay) -> None:
+    assert do([Doing("a"), Doing("b")], 1).done == ["a", "b"]
+    assert len(fake.actors) == 1
+
+
+def test_nothing_to_do_takes_no_process(fake: FakeRay) -> None:
+    do([])
+    assert not fake.actors
+
+
+def test_what_is_wanted_no_more_is_left_out(fake: FakeRay) -> None:
+    heard = Heard()
+    do([Doing("a"), Doing("b"), Doing("c")], 1, heard, wanted=lambda task: task.what != "b" and "a" not in heard.done)
+    assert heard.done == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [
+        ("fail", ConfigError, "it failed"),
+        ("bug", ExperimentError, "^a task failed on .*: KeyError: 'a bug'$"),
+        ("disk", ExperimentError, "^x/y: No space left on device; what is finished is kept, start again to go on$"),
+        ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
+    ],
+)
+def test_what_goes_wrong_in_one_stops_the_others(
+    fake: FakeRay, what: str, error: type[AthenanError], message: str
+) -> None:
+    heard = Heard()
+    with pytest.raises(error, match=message):
+        do([Doing("wait"), Doing(what), Doing("later")], 2, heard)
+    assert "began later" not in heard.said
+    assert heard.done == []
+
+
+def test_a_machine_that_is_not_fit_is_told_before_it_has_work(fake: FakeRay) -> None:
+    site = Site(is_own=True, check=unfit)
+    heard = Heard()
+    with pytest.raises(ExperimentError, match=r"^node .* of the cluster: it is out of coal$"):
+        do([Doing("a")], 1, heard, site)
+    assert heard.said == []
+
+
+def unfit() -> str:
+    return "it is out of coal"
+
+
+class LosesProcess(Heard):
+    """Lets the process that does a task be lost as soon as that says something.
+
+    Args:
+        times: how often.
+    """
+
+    def __init__(self, fake: FakeRay, times: int) -> None:
+        super().__init__()
+        self.fake = fake
+        self.times = times
+
+    def on_report(self, task: Doing, said: str) -> None:
+        super().on_report(task, said)
+        if self.times and said == "began be lost":
+            self.times -= 1
+            self.fake.actors[-1].behaviour = "dies"
+        elif said == "began be lost":
+            self.fake.actors[-1].made.stop()
+
+
+def test_a_task_that_keeps_something_is_begun_again_elsewhere(fake: FakeRay) -> None:
+    heard = LosesProcess(fake, 2)
+    do([Doing("be lost")], 1, heard)
+    assert heard.said == ["began be lost"] * 3
+    assert len(fake.actors) == 3
+
+
+@pytest.mark.parametrize(("task", "times"), [(Doing("be lost"), 3), (Dropped("be lost"), 1)])
+def test_what_is_lost_too_often_or_cannot_be_done_again_is_told(fake: FakeRay, task: Doing, times: int) -> None:
+    with pytest.raises(ExperimentError, match=r"^a process of the cluster was lost .*what is finished is kept"):
+        do([task], 1, LosesProcess(fake, times))
+    assert len(fake.actors) == times
+
+
+def test_processes_that_never_begin_are_told(fake: FakeRay) -> None:
+    def lose(actor: Actor) -> None:
+        actor.behaviour = "dies"
+
+    fake.on_new = lose
+    with pytest.raises(ExperimentError, match=r"^a process of the cluster was lost"):
+        do([Doing("a")], 1)
+
+
+class Stopped(Heard):
+    """Asks everything to stop after so many reports."""
+
+    def on_report(self, task: Doing, said: str) -> None:
+        super().on_report(task, said)
+        if len(self.said) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_stop_lets_what_can_be_kept_be_saved(fake: FakeRay) -> None:
+    heard = Stopped()
+    with pytest.raises(KeyboardInterrupt):
+        do([Doing("wait"), Dropped("wait"), Doing("later")], 2, heard)
+    assert heard.said == ["began wait"] * 2
+    assert heard.done == []

@@ -1,0 +1,473 @@
+"""Actors on a cluster: what the learner asks of them, and what becomes of a run whose actors are lost.
+
+Most of it is tested with a stand-in for Ray, the rest with a small cluster of this machine where Ray is installed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clocks import HANG_SECONDS
+from command_line import TINY as TINY_WORDS
+from command_line import Out
+from experiment_runs import MATCHES
+from experiment_runs import TINY as TINY_EXPERIMENT
+from fake_ray import Actor as FakeActor
+from fake_ray import FakeRay, installed
+from training_runs import TIC_TAC_TOE, TINY
+
+from athenan_spiel.cli.main import main
+from athenan_spiel.config import EngineConfig, LearnerConfig, SearchConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.errors import ConfigError, EvaluatorError, LearningError
+from athenan_spiel.system import cluster as site
+from athenan_spiel.training import load_agent, resume, session, train
+from athenan_spiel.training.cluster import cluster as module
+from athenan_spiel.training.cluster import placing
+from athenan_spiel.training.cluster.cluster import Cluster
+from athenan_spiel.training.events import Event, MatchFinished
+from athenan_spiel.training.fleet import Actors, Fleet
+
+ON_CLUSTER = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
+
+
+def changed(**settings: Any) -> TrainingConfig:
+    return dataclasses.replace(ON_CLUSTER, **settings)
+
+
+def lines(folder: Path, event: str) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [line for line in found if line["event"] == event]
+
+
+class OnMatch:
+    """Does something once, after so many matches."""
+
+    def __init__(self, matches: int, do: Callable[[], None]) -> None:
+        self.matches = matches
+        self.do = do
+        self.done = False
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, MatchFinished) and event.matches >= self.matches and not self.done:
+            self.done = True
+            self.do()
+
+
+def require_whole(folder: Path, matches: int) -> None:
+    """Each match was learned once, within the bound."""
+    found = lines(folder, "match_finished")
+    assert [line["matches"] for line in found] == list(range(1, matches + 1))
+    assert all(0 <= line["staleness"] <= 12 for line in found)
+
+
+def test_a_fleet_and_a_cluster_are_the_same_to_the_learner() -> None:
+    for name, member in inspect.getmembers(Actors):
+        if name.startswith("_"):
+            continue
+        for kind in (Fleet, Cluster):
+            own = getattr(kind, name)
+            assert isinstance(own, property) == isinstance(member, property)
+            if not isinstance(own, property):
+                assert [*inspect.signature(own).parameters] == [*inspect.signature(member).parameters]
+
+
+# With a stand-in for Ray
+
+
+fake = pytest.fixture(installed)
+
+
+def test_just_the_matches_are_played_that_are_asked_for(tmp_path: Path, fake: FakeRay) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    run = train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
+    assert (run.matches, run.reason) == (30, "matches")
+    require_whole(run.folder, 30)
+    assert {line["worker"] for line in lines(run.folder, "match_finished")} == {0, 1}
+    assert [actor.most_calls for actor in fake.actors] == [2, 2]
+    assert fake.killed == fake.actors
+    assert not fake.is_initialized(), "what was started ends"
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert fake.puts < 31, "weights go to all at once, and not after each match"
+
+
+def test_it_says_nothing_and_starts_nothing_but_itself(fake: FakeRay) -> None:
+    with site.joined("local") as own:
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+        assert fake.joined == {"address": "local", "include_dashboard": False, **quiet}
+        assert own.is_own
+        with site.joined("auto") as inner:
+            assert not inner.is_own
+        assert fake.is_initialized(), "the outer one goes on"
+    assert not fake.is_initialized()
+
+
+def test_an_actor_for_each_processor_but_the_learner_s(tmp_path: Path, fake: FakeRay) -> None:
+    fake.cpus = 4
+    fake.init(address="elsewhere")
+    run = train(TIC_TAC_TOE, changed(workers=WorkersConfig()), tmp_path / "run", cluster="auto")
+    assert len(fake.actors) == 3
+    assert run.config.workers.count == 3
+    assert "count = 3" in (run.folder / "config.toml").read_text()
+    assert fake.tasks[0][0] == "probe"
+    assert fake.is_initialized(), "who began it ends it"
+
+
+def test_a_node_with_another_version_is_refused(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.init(address="elsewhere")
+    monkeypatch.setattr(site, "__version__", "0.0.1")
+    with pytest.raises(ConfigError, match=r"node here of the cluster: expected athenan-spiel 0\.0\.1 as here, got \d"):
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="auto")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_game_that_a_node_cannot_load_is_told() -> None:
+    assert placing.loading_problem(["tic_tac_toe()"]) is None
+    assert "did you mean" in (placing.loading_problem(["hex", "tic_tac_to"]) or "")
+
+
+def test_an_actor_that_is_lost_is_replaced(tmp_path: Path, fake: FakeRay) -> None:
+    def lose() -> None:
+        fake.actors[0].behaviour = "dies"
+
+    run = train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local", listeners=[OnMatch(5, lose)])
+    require_whole(run.folder, 30)
+    assert len(fake.actors) == 3
+    assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 1
+
+
+def test_an_actor_that_hangs_is_replaced_and_its_process_ended(tmp_path: Path, fake: FakeRay) -> None:
+    def hang() -> None:
+        fake.actors[0].behaviour = "hangs"
+
+    config = changed(workers=dataclasses.replace(ON_CLUSTER.workers, patience_seconds=0.2))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="local", listeners=[OnMatch(5, hang)])
+    require_whole(run.folder, 30)
+    assert ("end_process", (os.getpid(),)) in fake.tasks
+    assert fake.actors[0] in fake.killed
+
+
+def test_an_actor_without_room_holds_nobody_up(
+    tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def place(actor: FakeActor) -> None:
+        actor.behaviour = "waits" if actor is fake.actors[0] else "plays"
+
+    fake.on_new = place
+    monkeypatch.setattr(module, "ROOM_SECONDS", 0.0)
+    run = train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
+    require_whole(run.folder, 30)
+    assert {line["worker"] for line in lines(run.folder, "match_finished")} == {1}
+    assert [r.message for r in caplog.records if "room" in r.message] == [
+        "1 of 2 workers have not begun: is there room for them on the cluster?"
+    ]
+
+
+def test_actors_that_are_lost_again_and_again_end_the_run(tmp_path: Path, fake: FakeRay) -> None:
+    def place(actor: FakeActor) -> None:
+        actor.behaviour = "dies"
+
+    fake.on_new = place
+    with pytest.raises(LearningError, match=r"worker \d was lost, with its process or its node, and 10 before it"):
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
+    assert not fake.is_initialized()
+
+
+def test_a_bug_in_an_actor_is_told_by_its_last_line(tmp_path: Path, fake: FakeRay) -> None:
+    def spoil(actor: FakeActor) -> None:
+        actor.made.begin = lambda: exec("assert False, 'a bug'")
+
+    fake.on_new = spoil
+    with pytest.raises(LearningError, match=r"worker \d failed: AssertionError: a bug, and"):
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
+
+
+def test_proven_states_reach_all(tmp_path: Path, fake: FakeRay) -> None:
+    search = SearchConfig(iterations=20, resolved_hours=1.0)
+    run = train(TIC_TAC_TOE, changed(search=search), tmp_path / "run", cluster="local")
+    assert lines(run.folder, "round_finished")[-1]["resolved_states"] > 0
+    for actor in fake.actors:
+        assert len(actor.made._matches._proven) > 0
+
+
+def test_spoilt_weights_say_what_to_lower(tmp_path: Path, fake: FakeRay) -> None:
+    learner = LearnerConfig(batch_size=32, learning_rate=1e6, precision="float32")
+    with pytest.raises((EvaluatorError, LearningError), match=r"lower learner\.learning_rate"):
+        train(TIC_TAC_TOE, changed(matches=None, learner=learner), tmp_path / "run", cluster="local")
+
+
+def test_a_stop_saves_what_is_learned(tmp_path: Path, fake: FakeRay) -> None:
+    stops: list[int] = []
+    listener = OnMatch(7, lambda: stops.append(1))
+    config = changed(matches=None)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="local", listeners=[listener], stop=lambda: bool(stops))
+    assert run.reason == "stopped"
+    assert len(lines(run.folder, "match_finished")) == run.matches >= 7
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"workers": WorkersConfig(count=2, inference="shared")}, r"workers\.inference must be 'own' or 'auto' on a"),
+        (
+            {"engine": EngineConfig(name="cuda")},
+            r"engine\.name must be another one on a cluster without GPUs, got 'cuda'",
+        ),
+    ],
+)
+def test_settings_that_no_cluster_takes(tmp_path: Path, fake: FakeRay, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        train(TIC_TAC_TOE, changed(**settings), tmp_path / "run", cluster="local")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_outcome_that_cannot_be_sent_is_told(tmp_path: Path, fake: FakeRay) -> None:
+    def refuse(task: object) -> None:
+        raise TypeError("it holds a file")
+
+    fake.cloudpickle = types.SimpleNamespace(dumps=refuse)
+    with pytest.raises(
+        ConfigError, match=r"^outcome must be one that can be sent to a cluster, got .*: it holds a file$"
+    ):
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "10.0.0.1", "host:port", "ray://host:10001", "", 3, ["local"]])
+def test_what_is_no_address_is_a_line(tmp_path: Path, address: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^a cluster must be local, auto or HOST:PORT, got "):
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster=address)
+    assert not (tmp_path / "run").exists()
+
+
+def test_where_nobody_answers_is_a_line(tmp_path: Path, fake: FakeRay) -> None:
+    with pytest.raises(
+        ConfigError, match=r"^--cluster: no Ray cluster joined at '127\.0\.0\.1:1': Connection refused$"
+    ):
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="127.0.0.1:1")
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_ray_refuses_is_a_line(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**options: Any) -> None:
+        raise RuntimeError("Version mismatch:\n  3.12 there,\n  3.11 here")
+
+    monkeypatch.setattr(fake, "init", refuse)
+    with pytest.raises(ConfigError) as raised:
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
+    expected = "--cluster: a local Ray cluster cannot be started: Version mismatch: 3.12 there, 3.11 here"
+    assert str(raised.value) == expected
+
+
+def test_without_ray_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError) as raised:
+        train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
+    assert str(raised.value) == "--cluster needs Ray, which is not installed: pip install 'athenan-spiel[ray]'"
+    assert not (tmp_path / "run").exists()
+    assert train(TIC_TAC_TOE, TINY, tmp_path / "run").matches == 12, "nobody else needs it"
+
+
+# With Ray
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[Any]:
+    import ray
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def clusters(monkeypatch: pytest.MonkeyPatch) -> list[Cluster]:
+    """Those that runs make from here on."""
+    made: list[Cluster] = []
+
+    class Noted(Cluster):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(session, "Cluster", Noted)
+    return made
+
+
+@pytest.mark.ray
+def test_on_ray_just_the_matches_are_played_and_the_run_goes_on_without_it(tmp_path: Path, real: Any) -> None:
+    run = train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="auto")
+    assert (run.matches, run.reason) == (30, "matches")
+    require_whole(run.folder, 30)
+    assert {line["worker"] for line in lines(run.folder, "match_finished")} == {0, 1}
+    alone = resume(run.folder, more_matches=6, workers=0)
+    assert (alone.matches, alone.config.workers.count) == (36, 0)
+    again = resume(run.folder, more_matches=6, cluster="auto")
+    assert (again.matches, again.config.workers.count) == (42, 1), "one of two processors is the learner's"
+    assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 43))
+    agent = load_agent(run.folder, seconds=0.01, seed=0)
+    assert agent.step(TIC_TAC_TOE.new_initial_state()) in range(9)
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("how", ["by Ray", "by a signal"])
+def test_on_ray_an_actor_that_is_killed_is_replaced(
+    tmp_path: Path, real: Any, clusters: list[Cluster], how: str
+) -> None:
+    def kill() -> None:
+        if how == "by Ray":
+            real.kill(clusters[0]._workers[0].actor)
+        else:
+            os.kill(clusters[0].processes()[0].process, signal.SIGKILL)
+
+    config = changed(matches=200)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", listeners=[OnMatch(20, kill)])
+    assert run.matches == 200
+    require_whole(run.folder, 200)
+    assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 1
+
+
+@pytest.mark.ray
+def test_on_ray_an_actor_that_hangs_is_replaced(tmp_path: Path, real: Any, clusters: list[Cluster]) -> None:
+    """And its place is free for another one, though it cannot hear that it should end."""
+    stopped: list[int] = []
+
+    def hang() -> None:
+        stopped.append(clusters[0].processes()[0].process)
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    def came_back() -> bool:
+        told = [worker.told for worker in clusters[0]._workers] if clusters and clusters[0].losses else []
+        return bool(told) and all(told)
+
+    config = changed(matches=None, seconds=60.0, workers=dataclasses.replace(ON_CLUSTER.workers, patience_seconds=1.0))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", listeners=[OnMatch(20, hang)], stop=came_back)
+    assert run.reason == "stopped"
+    assert clusters[0].losses == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(stopped[0], 0)
+
+
+@pytest.mark.ray
+def test_on_ray_an_actor_without_room_holds_nobody_up(tmp_path: Path, real: Any) -> None:
+    workers = WorkersConfig(count=3, max_staleness=18)
+    run = train(TIC_TAC_TOE, changed(workers=workers), tmp_path / "run", cluster="auto")
+    assert run.matches == 30
+
+
+@pytest.mark.ray
+def test_on_ray_matches_of_an_evaluation_are_tasks(tiny_run: Path, real: Any, capsys: Out) -> None:
+    words = ["eval", f"{tiny_run}@3i", "--against", "random", "mcts:5", "--matches", "6", "--json"]
+    assert main([*words, "--cluster", "auto"]) == 0
+    there = json.loads(capsys.readouterr().out)
+    assert main(words) == 0
+    here = json.loads(capsys.readouterr().out)
+    assert [results(found) for found in there["comparisons"]] == [results(found) for found in here["comparisons"]]
+
+
+def results(comparison: dict[str, Any]) -> dict[str, Any]:
+    """What came out, without how long it took."""
+    return {name: value for name, value in comparison.items() if name in ("won", "drawn", "lost", "matches")}
+
+
+@pytest.mark.ray
+def test_on_ray_trainings_and_matches_of_an_experiment_are_tasks(tmp_path: Path, real: Any, capsys: Out) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY_EXPERIMENT)
+    words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(tmp_path / "x"), "--cluster", "auto", "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert len((tmp_path / "x" / "matches.jsonl").read_text().splitlines()) == MATCHES
+    assert not [path for path in tmp_path.rglob("trainings") if path.parent != tmp_path / "x"]
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "athenan_spiel", *words]
+
+
+@pytest.mark.ray
+def test_the_command_starts_and_ends_a_cluster_of_its_own(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    words = ["tic_tac_toe", "--cluster", "--workers", "1", "--matches", "6", "--json", "--folder", folder, *TINY_WORDS]
+    done = subprocess.run(command("train", *words), capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[-1]["event"] == "run_finished"
+    assert events[-1]["matches"] == 6
+
+
+@pytest.mark.ray
+def test_actors_find_an_outcome_of_one_s_own_and_import_nothing_else_from_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise RuntimeError('this is not torch')")
+    (tmp_path / "mine.py").write_text(
+        "from athenan_spiel.outcomes import gain\n\ndef twice(state):\n    return 2 * gain(state)\n"
+    )
+    words = ["tic_tac_toe", "--cluster", "--workers", "1", "--matches", "4", "--outcome", "mine:twice", "--quiet"]
+    run = [sys.executable, "-P", *command("train", *words, "--folder", "run", *TINY_WORDS)[1:]]
+    root = str(Path(site.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]).rstrip(":")}
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.ray
+def test_actors_end_with_a_learner_that_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = ["tic_tac_toe", "--cluster", "--workers", "1", "--json", "--time", "5m", "--folder", str(folder)]
+    words += ["--checkpoint-seconds", "0", *TINY_WORDS]
+    process = subprocess.Popen(command("train", *words), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "round_finished":
+            break
+    mine = descendants(process.pid)
+    assert mine
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    until = time.monotonic() + HANG_SECONDS
+    while any(is_alive(number) for number in mine) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not [number for number in mine if is_alive(number)]
+    assert resume(folder, more_matches=2, workers=0).reason == "matches"
+
+
+@pytest.mark.ray
+def test_a_cluster_that_is_not_there_is_a_line_within_seconds(tmp_path: Path) -> None:
+    words = ["tic_tac_toe", "--cluster", "127.0.0.1:1", "--folder", str(tmp_path / "run")]
+    done = subprocess.run(command("train", *words), capture_output=True, text=True, timeout=60, check=False)
+    expected = "athenan train: --cluster: no Ray cluster joined at '127.0.0.1:1': Connection refused\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+
+
+def descendants(parent: int) -> set[int]:
+    """The processes that this one has begun, and those that they have."""
+    children: dict[int, set[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            numbers = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(numbers[1]), set()).add(int(stat.parent.name))
+    found, new = set(), {parent}
+    while new:
+        new = set().union(*(children.get(number, set()) for number in new)) - found
+        found |= new
+    return found
+
+
+def is_alive(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
