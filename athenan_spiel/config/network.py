@@ -117,7 +117,7 @@ class EngineConfig(Settings):
     name: EngineName = "auto"
     """`auto` takes CUDA where there is a device, else OpenVINO."""
     precision: Precision = "auto"
-    """`auto` takes bfloat16 where the processor has instructions for it, else float32."""
+    """`auto` takes bfloat16 where a processor has matrix units for it, or a GPU computes in it, else float32."""
     threads: int | None = None
     """Threads of the engine on a processor; none: one for every two cores, since the search keeps another one busy, and
     threads that have to wait for a core cost far more than they bring. A run refuses more than 64 for each core, an

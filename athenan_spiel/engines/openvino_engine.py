@@ -1,4 +1,4 @@
-"""The network on a processor through OpenVINO, in bfloat16 where the processor has instructions for it.
+"""The network on a processor through OpenVINO, in bfloat16 where the processor has matrix units for it.
 
 New weights come after each learning phase, so `load` must be cheap. It writes OpenVINO's graph straight from the
 network's layers (`openvino_graph`), without a file or an exported model between. What then happens depends on where the
@@ -30,6 +30,7 @@ from athenan_spiel.engines.silent_openvino import openvino
 from athenan_spiel.engines.threads import torch_threads
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import ValueNetwork
+from athenan_spiel.networks.arithmetic import has_matrix_units
 
 SIZES = (1, 4, 7, 12, 20, 28, 36, 44, 52, 60, 76, 92, 108, 124)
 """Rows that a program with weights as inputs may have. With the usual numbers of filters, boards of 16 rows would lie
@@ -54,7 +55,8 @@ class OpenVinoEngine:
 
     Args:
         shape: of one encoded state.
-        precision: `auto` is bfloat16 where OpenVINO itself would take it, else float32.
+        precision: `auto` is bfloat16 where OpenVINO would take it and the processor has matrix units for it, else
+            float32.
         threads: how many compute.
 
     Raises:
@@ -142,7 +144,7 @@ class OpenVinoEngine:
     def _resolve(self, precision: Precision) -> Precision:
         if precision == "auto":
             default = self._core.get_property("CPU", "INFERENCE_PRECISION_HINT")
-            return "bfloat16" if default == openvino.Type.bf16 else "float32"
+            return "bfloat16" if default == openvino.Type.bf16 and has_matrix_units() else "float32"
         if precision == "bfloat16" and "BF16" not in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             raise ConfigError.at(
                 "engine.precision", "='bfloat16' needs a processor that has it: take 'auto' or 'float32'"

@@ -36,6 +36,7 @@ from athenan_spiel.engines import half_of_the_cores, torch_threads
 from athenan_spiel.errors import CheckpointError, DivergedError, shown
 from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
 from athenan_spiel.learning.replay import Batch
+from athenan_spiel.networks.arithmetic import has_matrix_units
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
@@ -231,13 +232,10 @@ def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
     """Whether to compute forwards and backwards in bfloat16; loss, weights and Adam's moments stay float32.
 
     `auto` means bfloat16 where it is faster and the loss goes down as well: on GPUs that have it, and on
-    processors with matrix units for it (AMX). Without AMX, backward passes in bfloat16 are slower than in float32,
-    even on processors with its vector instructions (`benchmarks/learner.py` measures both).
+    processors with matrix units for it.
     """
     if precision != "auto":
         return precision == "bfloat16"
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    # An older torch cannot be asked, and then float32 is always right.
-    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    return device.type == "cpu" and bool(capabilities.get("amx_bf16"))
+    return device.type == "cpu" and has_matrix_units()

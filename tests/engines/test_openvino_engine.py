@@ -19,6 +19,7 @@ from every_engine import (
     a_match_of_boards,
     assert_close,
     loaded,
+    needs_bfloat16,
     network,
     reference,
     some_batch,
@@ -77,7 +78,7 @@ def test_rows_that_openvino_fills_up_change_no_values(rows: int) -> None:
     np.testing.assert_allclose(engine.infer(batch), reference(made, batch), atol=1e-5)
 
 
-@pytest.mark.parametrize("precision", ["auto", "float32"])
+@pytest.mark.parametrize("precision", [pytest.param("bfloat16", marks=needs_bfloat16), "float32"])
 def test_openvino_values_have_the_same_bits_in_another_process(precision: Precision) -> None:
     program = f"""
         import hashlib, numpy as np
@@ -216,6 +217,23 @@ class PlainProcessor:
 
     def get_property(self, device: str, name: str) -> Any:
         return {"INFERENCE_PRECISION_HINT": openvino.Type.f32, "OPTIMIZATION_CAPABILITIES": ["FP32", "INT8"]}[name]
+
+
+class Processor:
+    """An `openvino.Core` on a processor with bfloat16."""
+
+    def get_property(self, device: str, name: str) -> Any:
+        return {"INFERENCE_PRECISION_HINT": openvino.Type.bf16, "OPTIMIZATION_CAPABILITIES": ["FP32", "BF16"]}[name]
+
+
+@pytest.mark.parametrize(("units", "precision"), [(True, "bfloat16"), (False, "float32")])
+def test_auto_is_bfloat16_where_the_processor_has_matrix_units_for_it(
+    monkeypatch: pytest.MonkeyPatch, units: bool, precision: str
+) -> None:
+    monkeypatch.setattr("athenan_spiel.engines.openvino_engine.core", Processor)
+    monkeypatch.setattr("athenan_spiel.engines.openvino_engine.has_matrix_units", lambda: units)
+    assert make_engine(EngineConfig(name="openvino"), FLAT).name == f"openvino {precision}"
+    assert make_engine(EngineConfig(name="openvino", precision="bfloat16"), FLAT).name == "openvino bfloat16"
 
 
 def test_a_processor_without_bfloat16_computes_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
