@@ -27,11 +27,12 @@ from experiment_runs import MATCHES
 from experiment_runs import TINY as TINY_EXPERIMENT
 from fake_ray import Actor as FakeActor
 from fake_ray import FakeRay, installed
+from test_set_backs import RATE, Spoiling
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import EngineConfig, LearnerConfig, SearchConfig, TrainingConfig, WorkersConfig
-from athenan_spiel.errors import ConfigError, EvaluatorError, LearningError
+from athenan_spiel.errors import ConfigError, DivergedError, LearningError
 from athenan_spiel.system import cluster as site
 from athenan_spiel.training import load_agent, resume, session, train
 from athenan_spiel.training.cluster import cluster as module
@@ -202,10 +203,20 @@ def test_proven_states_reach_all(tmp_path: Path, fake: FakeRay) -> None:
         assert len(actor.made._matches._proven) > 0
 
 
+def test_a_cluster_is_set_back_too(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    Spoiling(monkeypatch, "weights", {20}, 0.6 * RATE)
+    run = train(TIC_TAC_TOE, changed(milestone_matches=5), tmp_path / "run", cluster="local")
+    (told,) = lines(run.folder, "set_back")
+    assert told["matches"] + told["dropped"] == 19
+    require_whole(run.folder, 30)
+    assert len(fake.actors) == len(fake.killed) == 4, "others go on from the checkpoint"
+
+
 def test_spoilt_weights_say_what_to_lower(tmp_path: Path, fake: FakeRay) -> None:
     learner = LearnerConfig(batch_size=32, learning_rate=1e6, precision="float32")
-    with pytest.raises((EvaluatorError, LearningError), match=r"lower learner\.learning_rate"):
-        train(TIC_TAC_TOE, changed(matches=None, learner=learner), tmp_path / "run", cluster="local")
+    with pytest.raises(DivergedError, match=r"lower learner\.learning_rate"):
+        train(TIC_TAC_TOE, changed(matches=None, learner=learner), tmp_path / "run", cluster="local", set_backs=0)
+    assert len(fake.killed) == 2
 
 
 def test_a_stop_saves_what_is_learned(tmp_path: Path, fake: FakeRay) -> None:
