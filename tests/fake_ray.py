@@ -121,7 +121,7 @@ class FakeRay:
         return [{"Alive": True, "NodeID": "n", "NodeManagerHostname": "here"}, {"Alive": False, "NodeID": "m"}]
 
     def get_runtime_context(self) -> Any:
-        return types.SimpleNamespace(get_node_id=lambda: "n")
+        return types.SimpleNamespace(get_node_id=lambda: "n", gcs_address="10.0.0.1:6379")
 
     def put(self, value: Any) -> Ref:
         self.puts += 1

@@ -3,15 +3,18 @@
 1. Ray is an extra, and nobody imports it before `joined`.
 2. It says nothing on the terminal, and leaves the handlers of signals as they were.
 3. A process that is in a cluster already stays in it, so one `joined` may be inside another.
-4. A cluster that was started here ends with its `joined`, or with this process, and all that it runs.
+4. A cluster that was started here ends with its `joined`, or with this process, and all that it runs; if this process
+   is killed, two helpers of Ray's own a minute after it.
 5. Its processes import nothing from the current folder, where Ray would let them look first. What this process imports
    from, they do as well, after all that is installed: `Surroundings`.
+6. Its machines have the same versions as this one of what is sent between them, and of the rules: `versions`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.metadata
 import logging
 import os
 import pickle
@@ -27,7 +30,7 @@ from typing import Any
 
 from athenan_spiel import __version__
 from athenan_spiel.errors import ConfigError, shown
-from athenan_spiel.system.machine import cores
+from athenan_spiel.system.machine import cores, own_share, runs_beside
 from athenan_spiel.system.stopping import SIGNALS
 
 LOCAL = "local"
@@ -61,9 +64,23 @@ class Site:
         return float(ray().cluster_resources().get(name, 0.0))
 
     @property
+    def address(self) -> str:
+        """HOST:PORT, at which another process of this machine can join it."""
+        return str(ray().get_runtime_context().gcs_address)
+
+    @property
     def processors(self) -> int:
-        """The cores of its machines."""
-        return cores() if self.is_own else max(1, int(self.resource("CPU")))
+        """The cores of its machines, as far as this process may use them."""
+        return cores() if self.is_own else own_share(max(1, int(self.resource("CPU"))))
+
+    @property
+    def cores_each(self) -> int:
+        """Cores that have to be free for a process that does something for this one.
+
+        0 where the cluster was started for this process alone, and where this process runs beside another one, whose
+        actors may have all cores: it would wait for as long as they play.
+        """
+        return 0 if self.is_own or runs_beside() else 1
 
     def require(self) -> None:
         """Ask each of its machines now what is to be asked.
@@ -78,7 +95,7 @@ class Site:
         asked = {}
         for node in module.nodes():
             if node["Alive"]:
-                answer = remote.options(**on_node(node["NodeID"])).remote(pickle.dumps(self.check), __version__)
+                answer = remote.options(**on_node(node["NodeID"])).remote(pickle.dumps(self.check), versions())
                 asked[answer] = node["NodeManagerHostname"]
         answered, _ = module.wait(list(asked), num_returns=len(asked), timeout=PROBE_SECONDS)
         for answer in answered:
@@ -113,6 +130,18 @@ class Surroundings:
         sys.path += [path for path in self.paths if path not in sys.path]
         if self.folder is not None:
             os.chdir(self.folder)
+
+
+def versions() -> dict[str, str]:
+    """Versions that have to be the same on all machines of a cluster.
+
+    Of Python, numpy and torch they are the first two numbers: machines that agree in these read what others send.
+    """
+    found = {"athenan-spiel": __version__, "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    for name, numbers in (("open_spiel", 3), ("numpy", 2), ("torch", 2)):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = ".".join(importlib.metadata.version(name).split("+")[0].split(".")[:numbers])
+    return found
 
 
 def ray() -> Any:
@@ -217,15 +246,19 @@ def _signals_kept() -> Iterator[None]:
 def _probe() -> Any:
     """What a node is asked; a function inside a function goes there as it is, so that it needs nothing there."""
 
-    def probe(check: bytes, version: str) -> str | None:
+    def probe(check: bytes, expected: dict[str, str]) -> str | None:
         import pickle
 
         try:
-            import athenan_spiel
+            from athenan_spiel.system.cluster import versions
         except ImportError:
-            return f"expected athenan-spiel {version} as here, and it is not installed there"
-        if athenan_spiel.__version__ != version:
-            return f"expected athenan-spiel {version} as here, got {athenan_spiel.__version__}"
+            return (
+                f"expected athenan-spiel {expected['athenan-spiel']} as here, and there is none there, or an older one"
+            )
+        found = versions()
+        for name, version in expected.items():
+            if found.get(name) != version:
+                return f"expected {name} {version} as here, got {found.get(name)}"
         asked = pickle.loads(check)
         return None if asked is None else asked()
 

@@ -127,7 +127,7 @@ class _Crew(Generic[T]):
         self._begin_with = site.check, Surroundings.here(site)
         self._ray = ray()
         self._class = self._ray.remote(Doer).options(
-            num_cpus=0 if site.is_own else 1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
+            num_cpus=site.cores_each, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
         )
         self._waiting = deque(tasks)
         self._crew: list[_Process[T]] = []

@@ -35,14 +35,23 @@ _share: int | None = None
 
 def cores() -> int:
     """The processor cores that this process may use, at least one."""
-    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return there if _share is None else min(there, _share)
+    return own_share(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def use_cores(count: int) -> None:
     """Let this process, which others run beside, use no more than so many cores: `cores` says so from here on."""
     global _share
     _share = max(1, count)
+
+
+def own_share(count: int) -> int:
+    """How many of so many cores, of this machine or of a cluster, are for this process: see `use_cores`."""
+    return count if _share is None else min(count, _share)
+
+
+def runs_beside() -> bool:
+    """Whether others run beside this process, which was told by `use_cores` what it may use."""
+    return _share is not None
 
 
 def memory() -> int | None:

@@ -41,13 +41,21 @@ class Evaluating:
     Args:
         run: the run's folder, which this process has to itself.
         programs: engines that may be begun.
+        cluster: the address of that on whose nodes matches are played; None: they are played on this machine.
     """
 
     def __init__(
-        self, run: Path, learner: LearnerSide, clock: RunClock, emit: Broadcast, programs: Programs = None
+        self,
+        run: Path,
+        learner: LearnerSide,
+        clock: RunClock,
+        emit: Broadcast,
+        programs: Programs = None,
+        cluster: str | None = None,
     ) -> None:
         self._run = run
         self._programs = programs
+        self._cluster = cluster
         self._network = run / EVALUATING
         self._learner = learner
         self._settings = learner.config.evaluation
@@ -124,13 +132,16 @@ class Evaluating:
         self._begun = now()
         self._matches, self._seconds = learner.counters.matches, self._clock.seconds()
         self._header = header = learner.header(self._seconds)
-        one_thread = dataclasses.replace(header.config.engine, threads=1)
-        config = dataclasses.replace(header.config, engine=one_thread)
+        engine = dataclasses.replace(header.config.engine, threads=1)
+        if self._cluster is not None and engine.name == "cuda":  # the graphics cards are the actors'
+            engine = dataclasses.replace(engine, name="auto")
+        config = dataclasses.replace(header.config, engine=engine)
         try:
             remove(self._network)
             weights = {name: tensor.cpu() for name, tensor in learner.published().weights.items()}
             write_network(self._network, dataclasses.replace(header, config=config), weights)
-            self._command = Command(command_words(str(learner.game), config, self._network, self._programs))
+            words = command_words(str(learner.game), config, self._network, self._programs, self._cluster)
+            self._command = Command(words)
         except OSError as error:
             self._fail(f"it could not be begun: {error.strerror or error}")
             return

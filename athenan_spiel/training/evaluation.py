@@ -54,9 +54,16 @@ class Score:
     forfeits: int
 
 
-def command_words(game: str, config: TrainingConfig, network: Path, programs: Programs = None) -> list[str]:
-    """The words after `athenan` of an evaluation of the network in the folder `network`."""
-    return ["eval", agent_word(config.evaluation, network), *_series(game, config, programs), "--json"]
+def command_words(
+    game: str, config: TrainingConfig, network: Path, programs: Programs = None, cluster: str | None = None
+) -> list[str]:
+    """The words after `athenan` of an evaluation of the network in the folder `network`.
+
+    Args:
+        cluster: the address of that on which its matches are played; None: here.
+    """
+    words = ["eval", agent_word(config.evaluation, network), *_series(game, config, programs), "--json"]
+    return words if cluster is None else [*words, "--cluster", cluster]
 
 
 def agent_word(settings: EvaluationConfig, network: Path) -> str:

@@ -152,7 +152,8 @@ class Session:
     def _begin_beside(self, newest: Path | None) -> None:
         """Let what is saved and evaluated beside the training follow the state that the learner has now."""
         self._saving = Saving(self._folder, self._learner, self._clock, self._limits, self._milestones, newest)
-        self._evaluating = Evaluating(self._folder.path, self._learner, self._clock, self._emit, self._programs)
+        there = None if self._site is None or self._site.is_own else self._site.address
+        self._evaluating = Evaluating(self._folder.path, self._learner, self._clock, self._emit, self._programs, there)
 
     def _trained(self) -> EndReason:
         """Warm up, play and learn; returns why the run ends."""

@@ -14,7 +14,8 @@ from fake_ray import FakeRay, installed
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.cli.workers import parse_workers, with_address
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, UnsupportedGameError
+from athenan_spiel.training.cluster import placing
 from athenan_spiel.training.means import worker_count
 
 fake = pytest.fixture(installed)
@@ -72,6 +73,46 @@ def test_what_is_no_address_is_a_line(
     assert "a cluster must be local, auto or HOST:PORT, got '10.0.0.1'" in complaint(
         capsys, *words, "--cluster", "10.0.0.1"
     )
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", ["-1", "0", "1.5", "many", ""])
+@pytest.mark.parametrize("words", [["train", "tic_tac_toe"], ["resume", "RUN"]])
+def test_a_number_of_workers_that_cannot_be_is_a_line(
+    words: list[str], number: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [word.replace("RUN", str(trained)) for word in words]
+    said = complaint(capsys, *words, "--cluster", "--workers", number)
+    assert "--workers must be " in said
+    assert said.endswith(f", got {number if number == '0' else repr(number)}\n")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_game_that_a_machine_of_the_cluster_cannot_load_is_a_line(
+    words: list[str], trained: Path, tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    def refuse(game: str) -> None:
+        raise UnsupportedGameError(f"no game {game!r} here:\n install it")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(placing, "load_game", refuse)
+    fake.init(address="elsewhere")
+    words = [word.replace("RUN", str(trained)) for word in words]
+    said = complaint(capsys, *words, "--cluster", "auto")
+    assert said.endswith(": node here of the cluster: no game 'tic_tac_toe()' here: install it\n")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_cluster_that_does_not_answer_is_a_line(
+    words: list[str], trained: Path, tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [word.replace("RUN", str(trained)) for word in words]
+    said = complaint(capsys, *words, "--cluster", "127.0.0.1:1")
+    assert said.endswith(": --cluster: no Ray cluster joined at '127.0.0.1:1': Connection refused\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -49,7 +49,8 @@ def test_a_node_that_is_lost_and_one_that_joins(tmp_path: Path, nodes: Any) -> N
     run = train(TIC_TAC_TOE, config, folder, cluster=nodes.address, listeners=[change], stop=is_whole_again)
     assert run.reason == "stopped"
     assert [line["matches"] for line in lines(folder, "match_finished")] == list(range(1, run.matches + 1))
-    assert lines(folder, "round_finished")[-1]["workers_lost"] == 1
+    # One that was to take the place may have been sent to the node that was gone before Ray had noticed.
+    assert lines(folder, "round_finished")[-1]["workers_lost"] in (1, 2)
 
 
 def lines(folder: Path, event: str) -> list[dict[str, Any]]:

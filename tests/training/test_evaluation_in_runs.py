@@ -96,6 +96,7 @@ def test_the_command_is_one_that_can_be_typed() -> None:
         *("eval", "/runs/x/evaluating:ubfm_s@2i", "--against", "mcts:2", "random", "--game", "tic_tac_toe()"),
         *("--matches", "2", "--opening-plies", "2", "--seed", "0", "--json"),
     ]
+    assert command_words(GAME, EVALUATED, Path("/x"), cluster="10.0.0.1:6379")[-2:] == ["--cluster", "10.0.0.1:6379"]
     own = dataclasses.replace(EVALUATED, outcome="my_module:worth")
     assert command_words(GAME, own, Path("/x"))[-3:] == ["--allow-code", "my_module:worth", "--json"]
 

@@ -52,7 +52,9 @@ def loading_problem(games: Sequence[str]) -> str | None:
 
 
 def _fitting(config: TrainingConfig, site: Site, game: str) -> int:
-    """As many actors as there are cores for; of another's cluster one is left to this process, which is on it."""
+    """As many actors as there are cores for; of another's cluster one is left to this process, which is on it, and one
+    to evaluations, if there are any."""
     if site.is_own:
         return worker_count("auto", game)
-    return min(MOST_WORKERS, max(1, (site.processors - 1) // (config.engine.threads or 1)))
+    left = site.processors - 1 - config.evaluation.asked
+    return min(MOST_WORKERS, max(1, left // (config.engine.threads or 1)))
