@@ -104,7 +104,7 @@ class Bounded:
 
 
 @BY_NAME
-@pytest.mark.parametrize("most", [1, 2, 7, 40])
+@pytest.mark.parametrize("most", [1, 2, 7, 30])
 @pytest.mark.parametrize("spec", [THREE, BREAKTHROUGH])
 def test_matches_are_played_to_their_ends(name: str, most: int, spec: str) -> None:
     bounded = Bounded(name, spec, most)
