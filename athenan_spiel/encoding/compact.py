@@ -15,10 +15,11 @@ was made, and shares no memory with the rows it was made from.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,6 +229,24 @@ class ObservationStore:
 
     def __len__(self) -> int:
         return self._packed + self._staged
+
+    def kept(self, indices: Sequence[int]) -> Self:
+        """Another store, of the observations with these indices alone, ascending; they are 0, 1, ... there."""
+        twin, wanted = copy.copy(self), np.asarray(indices, np.int64)
+        twin._staging = np.empty_like(self._staging)
+        twin._staging_rows = list(twin._staging)
+        twin._staged = twin._packed = 0
+        twin._chunks = []
+        first = 0
+        for pack in self.chunks():
+            here = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, first + len(pack))] - first
+            for row in pack.unpack(here) if len(here) else ():
+                twin._staging[twin._staged] = row
+                twin._staged += 1
+                if twin._staged == len(twin._staging):
+                    twin._flush()
+            first += len(pack)
+        return twin
 
     def chunks(self) -> list[CompactRows]:
         """Return all observations so far as packs; laid end to end they are in order of index."""

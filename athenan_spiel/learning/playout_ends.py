@@ -8,7 +8,8 @@ end comes into D with its worth. So what is learned of ends varies more, and is 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Self
 
 import pyspiel
 
@@ -40,6 +41,7 @@ class PlayoutEndsStore(ObservationStore):
         super().__init__(encoder, leaves=leaves)
         self.ends = ObservationStore(encoder)
         self.worths: list[float] = []
+        self._begun: list[int] = []  # the index of the state from which each was played
         self._outcome = outcome
         self._rng = random.Random(seed)
 
@@ -52,4 +54,14 @@ class PlayoutEndsStore(ObservationStore):
             end = playout(state.clone(), self._rng.choice)
             self.ends.append(end)
             self.worths.append(float(self._outcome(end)))
+            self._begun.append(index)
         return index
+
+    def kept(self, indices: Sequence[int]) -> Self:
+        """As `ObservationStore.kept`, with the ends of the playouts from these."""
+        twin, new = super().kept(indices), {index: i for i, index in enumerate(indices)}
+        ends = [i for i, index in enumerate(self._begun) if index in new]
+        twin.ends = self.ends.kept(ends)
+        twin.worths = [self.worths[i] for i in ends]
+        twin._begun = [new[self._begun[i]] for i in ends]
+        return twin

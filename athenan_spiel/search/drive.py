@@ -161,7 +161,7 @@ def search_under(
     tree.planned = budget.iterations
     root = tree.table.get(tree.key(state))
     if bounded and tree.is_full:
-        tree.let_go(root)
+        tree.let_go(root, rng)
     while root is None or not search.finished(root):
         iteration = search.iteration(tree, state, rng, root)
         if not search.batched:

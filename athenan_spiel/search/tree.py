@@ -10,8 +10,9 @@ search for that move ends (`drive`), and the next one begins with `let_go` of wh
 from __future__ import annotations
 
 import copy
+import random
 from array import array
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, Self
 
 import pyspiel
@@ -21,7 +22,8 @@ from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ProvenValue
 
 ROWS = 4
-"""So many observations, for each state that it may hold, has a tree with a bound at most: those let go are learned."""
+"""So many observations, for each state that it may hold, has a tree with a bound at most: of those let go, which are
+learned, some are drawn where they are more."""
 
 
 class Store(Protocol):
@@ -35,6 +37,9 @@ class Store(Protocol):
 
     def __len__(self) -> int:
         """How many there are."""
+
+    def kept(self, indices: Sequence[int]) -> Self:
+        """Another store, of the observations with these indices alone, ascending; they are 0, 1, ... there."""
 
 
 class Leaf(NamedTuple):
@@ -54,29 +59,43 @@ class Leaf(NamedTuple):
 class Past:
     """States that a tree has let go, as far as they will be learned.
 
+    Where they become too many, each of all those of the match has been kept with the same chance.
+
     Attributes:
         observations: indices into the tree's store.
         values: v(s), or the worth of a terminal state.
         updates: how often each was updated, Σ_a n(s, a); 0 of leaves and terminal states.
+        chance: with which one is kept.
     """
 
     def __init__(self) -> None:
         self.observations = array("q")
         self.values = array("d")
         self.updates = array("q")
+        self.chance = 1.0
 
-    def add(self, states: Iterable[tuple[int, float, int]]) -> None:
-        """Keep (observation, value, updates) of each of these; without an observation nothing can be learned."""
+    def add(self, states: Iterable[tuple[int, float, int]], rng: random.Random) -> None:
+        """Keep (observation, value, updates) of these; without an observation nothing can be learned."""
         for observation, value, updates in states:
-            if observation >= 0:
+            if observation >= 0 and (self.chance == 1 or rng.random() < self.chance):
                 self.observations.append(observation)
                 self.values.append(value)
                 self.updates.append(updates)
+
+    def thin_out(self, most: int, rng: random.Random) -> None:
+        """Halve the chance until no more than `most` are kept."""
+        while len(self.values) > most:
+            self.chance /= 2
+            drawn = [i for i in range(len(self.values)) if rng.random() < 0.5]
+            for name in ("observations", "values", "updates"):
+                held = getattr(self, name)
+                setattr(self, name, array(held.typecode, (held[i] for i in drawn)))
 
     def copy(self) -> Past:
         """Another of the same content."""
         twin = Past()
         twin.observations, twin.values, twin.updates = self.observations[:], self.values[:], self.updates[:]
+        twin.chance = self.chance
         return twin
 
 
@@ -134,26 +153,42 @@ class Tree:
 
     @property
     def is_full(self) -> bool:
-        """It holds as many states as it may, or its store so many observations: nothing enters any more."""
-        if self.most is None:
-            return False
-        if len(self.table) + len(self.terminals) + len(self.leaves) >= self.most:
-            return True
-        return self.store is not None and len(self.store) >= ROWS * self.most
+        """It holds as many states as it may: nothing enters any more."""
+        return self.most is not None and len(self.table) + len(self.terminals) + len(self.leaves) >= self.most
 
-    def let_go(self, root: Node | None) -> None:
-        """Keep the nodes that actions lead to from `root`, and of the others what is to be learned."""
+    def let_go(self, root: Node | None, rng: random.Random) -> None:
+        """Keep the nodes that actions lead to from `root`, and of the others what is to be learned.
+
+        Args:
+            rng: draws which of them are learned where they are too many.
+        """
         kept = set() if root is None else _below(root)
         if self.store is not None:
             gone = (node for node in self.table.values() if id(node) not in kept)
-            self.past.add((node.observation, node.value, sum(node.visits.values())) for node in gone)
-            self.past.add((observation, worth, 0) for observation, worth in self.terminals)
+            self.past.add(((node.observation, node.value, sum(node.visits.values())) for node in gone), rng)
+            self.past.add(((observation, worth, 0) for observation, worth in self.terminals), rng)
             left = [leaf for leaf in self.leaves.values() if id(leaf.parent) not in kept]
-            self.past.add((leaf.observation, leaf.value, 0) for leaf in left)
+            self.past.add(((leaf.observation, leaf.value, 0) for leaf in left), rng)
             self.leaves = {key: leaf for key, leaf in self.leaves.items() if id(leaf.parent) in kept}
             self.terminals.clear()
             self._terminal_pairs.clear()
         self.table = {key: node for key, node in self.table.items() if id(node) in kept}
+        if self.store is not None and self.most is not None:
+            self.past.thin_out((ROWS - 1) * self.most, rng)
+            self._drop_observations(self.store)
+
+    def _drop_observations(self, store: Store) -> None:
+        """Leave those in the store that belong to a state; where that is not each of them, it is another store then."""
+        past, leaves = self.past.observations, self.leaves.values()
+        held = sorted([*past, *(node.observation for node in self.nodes), *(leaf.observation for leaf in leaves)])
+        if len(held) == len(store):
+            return
+        new = {index: i for i, index in enumerate(held)}
+        self.store = store.kept(held)
+        self.past.observations = array("q", (new[index] for index in past))
+        self.leaves = {key: leaf._replace(observation=new[leaf.observation]) for key, leaf in self.leaves.items()}
+        for node in self.nodes:
+            node.observation = new[node.observation]
 
     def proofs(self) -> Iterator[tuple[Hashable, int, ProvenValue]]:
         """(key, number of actions played, (c(s), v(s))) of each resolved node, for `ResolvedStates.add`."""
@@ -162,7 +197,7 @@ class Tree:
                 yield key, node.ply, (node.completion, node.value)
 
     def copy(self) -> Self:
-        """A tree that grows on its own from here, and shares no node with this one; the store is the same.
+        """A tree that grows on its own from here, and shares no node with this one; the store is the same for now.
 
         Not `copy.deepcopy`, which recurses once for each ply.
         """

@@ -166,5 +166,20 @@ def test_a_store_numbers_its_observations_and_keeps_their_order(chunk: int) -> N
     assert len(store) == sum(map(len, store.chunks())) == 11
 
 
+@pytest.mark.parametrize("chunk", [1, 4, 512])
+@pytest.mark.parametrize("kept", [[], [0], [2, 3, 9, 10], list(range(11))])
+def test_a_store_of_some_observations_has_them_alone_and_takes_more(chunk: int, kept: list[int]) -> None:
+    store = ObservationStore(CountingEncoder(), chunk, leaves=True)  # type: ignore[arg-type]
+    for number in range(11):
+        store.append(number)
+    less = store.kept(kept)
+    assert (len(store), len(less), less.leaves) == (11, len(kept), True)
+    assert less.append(50) == len(kept)
+    rows = [row.tolist() for pack in less.chunks() for row in pack.unpack()]
+    assert rows == [[float(n), n % 2, -n] for n in [*kept, 50]]
+    assert sum(map(len, store.chunks())) == 11, "the other one is as it was"
+    assert all(len(pack) <= chunk for pack in less.chunks())
+
+
 def test_an_empty_store_has_no_chunks() -> None:
     assert ObservationStore(CountingEncoder()).chunks() == []  # type: ignore[arg-type]

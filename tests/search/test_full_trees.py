@@ -18,6 +18,7 @@ from priors import drawn, with_priors
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.errors import SearchError
 from athenan_spiel.evaluators import Evaluation
+from athenan_spiel.games.transpositions import Key
 from athenan_spiel.learning.playout_ends import PlayoutEndsStore
 from athenan_spiel.learning.targets import coefficient, tree_targets
 from athenan_spiel.outcomes import Gain
@@ -38,7 +39,7 @@ from athenan_spiel.search import (
 from athenan_spiel.search.choice import completed, ordinal, uniform_exploitation
 from athenan_spiel.search.drive import answered
 from athenan_spiel.search.sizes import bytes_of, node_bytes, sample_trees
-from athenan_spiel.search.tree import ROWS, Tree
+from athenan_spiel.search.tree import ROWS, Past, Tree
 
 THREE = "connect_four(rows=4,columns=5,x_in_row=3)"
 BREAKTHROUGH = "breakthrough(rows=5,columns=4)"
@@ -104,7 +105,7 @@ class Bounded:
 
 
 @BY_NAME
-@pytest.mark.parametrize("most", [1, 2, 7, 40])
+@pytest.mark.parametrize("most", [1, 2, 7, 30])
 @pytest.mark.parametrize("spec", [THREE, BREAKTHROUGH])
 def test_matches_are_played_to_their_ends(name: str, most: int, spec: str) -> None:
     bounded = Bounded(name, spec, most)
@@ -184,11 +185,11 @@ def test_what_can_be_reached_stays(name: str) -> None:
     assert 1 < len(kept) < len(tree.table)
     keys = {key for key, node in tree.table.items() if id(node) in kept}
     twin = tree.copy()
-    tree.let_go(child)
+    tree.let_go(child, random.Random(0))
     assert {id(node) for node in tree.table.values()} == kept
     assert tree.table.keys() == keys
     assert twin.table.keys() > keys, "a copy is another tree"
-    tree.let_go(None)
+    tree.let_go(None, random.Random(0))
     assert not tree.table
 
 
@@ -216,8 +217,8 @@ def test_all_that_was_stored_is_learned_with_its_value(name: str, leaves: bool, 
     weights = targets.labels.weights
     assert weights is not None
     assert weights[np.array(tree.past.observations)].tolist() == list(map(coefficient, tree.past.updates))
-    assert weights.max() > 1
-    assert len(store) <= ROWS * 25 + len(match.history) + len(match.states[0].legal_actions())
+    assert weights.max() > 1 or (leaves and tree.past.chance < 1), "of nodes alone, and few are drawn among leaves"
+    assert len(store) <= ROWS * 25 + len(match.states[0].legal_actions())
 
 
 def test_of_a_long_match_no_more_is_stored_than_it_may() -> None:
@@ -225,7 +226,74 @@ def test_of_a_long_match_no_more_is_stored_than_it_may() -> None:
     bounded = Bounded("descent", "breakthrough", 3)
     match = bounded.play(ObservationStore(encoder), budget=Budget(iterations=5))
     assert len(match.history) > 20
-    assert len(tree_targets(match.tree)) <= ROWS * 3 + len(match.history)
+    assert len(tree_targets(match.tree)) <= ROWS * 3 + len(match.states[0].legal_actions())
+
+
+class Keys:
+    """A store of states by their keys."""
+
+    def __init__(self, key: Key, keys: Sequence[Any] = (), *, leaves: bool = False) -> None:
+        self.key, self.keys, self.leaves = key, list(keys), leaves
+
+    def append(self, state: pyspiel.State) -> int:
+        self.keys.append(self.key(state))
+        return len(self.keys) - 1
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def kept(self, indices: Sequence[int]) -> Keys:
+        assert list(indices) == sorted(set(indices))
+        return Keys(self.key, [self.keys[i] for i in indices], leaves=self.leaves)
+
+
+@BY_NAME
+@pytest.mark.parametrize("leaves", [False, True])
+def test_where_states_are_let_go_again_and_again_each_that_stays_keeps_its_observation(name: str, leaves: bool) -> None:
+    search = SEARCHES[name]("breakthrough", most_states=15)
+    tree, state, rng = (
+        search.new_tree(Keys(search.key, leaves=leaves)),
+        search.game.new_initial_state(),
+        random.Random(2),
+    )
+    while not state.is_terminal():
+        think(search, state, Budget(iterations=50), EVALUATOR, tree=tree, rng=rng)
+        store = tree.store
+        assert isinstance(store, Keys)
+        assert all(store.keys[node.observation] == key for key, node in tree.table.items())
+        assert all(store.keys[leaf.observation] == key for key, leaf in tree.leaves.items())
+        assert sorted(stored_values(tree)) == list(range(len(store)))
+        state.apply_action(rng.choice(state.legal_actions()))
+    assert tree.past.chance < 1
+
+
+def test_what_is_let_go_is_kept_with_the_same_chance_whenever_that_was() -> None:
+    past, rng = Past(), random.Random(3)
+    for first in range(0, 100_000, 1000):
+        past.add(((i, i / 7, 2 * i) for i in range(first, first + 1000)), rng)
+        past.thin_out(3000, rng)
+    kept = np.array(past.observations)
+    assert 1000 < len(kept) <= 3000
+    assert past.chance == 1 / 64
+    np.testing.assert_array_equal(np.array(past.values), kept / 7)
+    np.testing.assert_array_equal(np.array(past.updates), 2 * kept)
+    counts = np.histogram(kept, bins=4, range=(0, 100_000))[0]
+    assert abs(counts - 25_000 / 64).max() < 100
+    past.add([(-1, 0.0, 0)] * 1000, rng)
+    assert len(past.values) == len(kept), "nothing can be learned without an observation"
+
+
+@pytest.mark.parametrize("name", ["descent", "ubfm"])
+def test_all_moves_of_a_long_match_are_searched_though_its_trees_are_full(name: str) -> None:
+    search = SEARCHES[name]("breakthrough", most_states=100)
+    tree, state = search.new_tree(ObservationStore(Encoder(search.game))), search.game.new_initial_state()
+    for _ in range(30):
+        result = think(search, state, Budget(iterations=300), EVALUATOR, tree=tree)
+        assert result.evaluations > 100
+        state.apply_action(result.best_action if not result.is_resolved else result.safest_action)
+        if state.is_terminal() or result.is_resolved:
+            break
+    assert tree.curtailed > 3
 
 
 def test_ends_of_playouts_are_learned_all_the_same() -> None:
@@ -234,6 +302,22 @@ def test_ends_of_playouts_are_learned_all_the_same() -> None:
     match = Bounded("descent", THREE, 25).play(store)
     assert len(match.tree.past.values) > 0
     assert len(tree_targets(match.tree)) == len(store) + len(store.worths)
+
+
+def test_ends_of_playouts_go_with_their_states() -> None:
+    game = pyspiel.load_game("breakthrough")
+    store = PlayoutEndsStore(Encoder(game), Gain(), 5)
+    match = Bounded("descent", "breakthrough", 10).play(store)
+    kept = match.tree.store
+    assert isinstance(kept, PlayoutEndsStore)
+    assert match.tree.past.chance < 1
+    assert len(kept) <= ROWS * 10 + 30
+    assert 0.25 * len(kept) < len(kept.worths) == len(kept.ends) < 0.75 * len(kept)
+    assert len(tree_targets(match.tree)) == len(kept) + len(kept.worths)
+    few = kept.kept([1, 4, 5]).kept([0, 2])
+    rows = [row.tobytes() for pack in kept.chunks() for row in pack.unpack()]
+    assert [row.tobytes() for pack in few.chunks() for row in pack.unpack()] == [rows[1], rows[5]]
+    assert len(few.worths) == len(few.ends) <= 2
 
 
 def test_a_copy_grows_on_its_own() -> None:
@@ -278,6 +362,7 @@ def test_the_bytes_of_a_node_are_about_those_of_a_large_tree(name: str, spec: st
 GROWING = """
 import random, sys
 from athenan_spiel.evaluators import Evaluation
+from athenan_spiel.games.transpositions import Key
 from athenan_spiel.search import Budget, think, make_search
 from athenan_spiel.search.sizes import node_bytes, sample_trees
 from athenan_spiel.config import SearchConfig

@@ -114,7 +114,7 @@ def test_the_settings_are_kept_as_they_are(folder: RunFolder) -> None:
 def test_wrong_settings_are_named_with_their_file(folder: RunFolder) -> None:
     path = folder.path / "config.toml"
     path.write_text(path.read_text() + "\ndepth = 3\n")
-    with pytest.raises(ConfigError, match=r"run/config.toml, line \d+: workers.depth is not a setting"):
+    with pytest.raises(ConfigError, match=r"run/config.toml, line \d+: memory.depth is not a setting"):
         folder.settings()
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(CheckpointError, match=r"config.toml cannot be read"):
