@@ -22,11 +22,27 @@ from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.config import LearnerConfig, SearchConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import ConfigError, DivergedError, LearningError
+from athenan_spiel.learning import Targets
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training.actor import MatchRecord
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished
 from athenan_spiel.training.fleet.board import ActorState, Board
+from athenan_spiel.training.fleet.matches import Failed, Played
+from athenan_spiel.training.fleet.playing import Sender
 
 FLEET = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
+
+
+RECORD = MatchRecord(
+    targets=Targets([], Labels(np.empty(0, np.float32))),
+    returns=(1.0, -1.0),
+    length=1,
+    iterations=1,
+    evaluations=1,
+    questions=1,
+    proofs=None,
+)
 
 
 def changed(**settings: Any) -> TrainingConfig:
@@ -188,6 +204,21 @@ def test_an_actor_that_is_killed_is_replaced_and_nothing_learned_is_lost(tmp_pat
     assert (run.matches, run.reason) == (300, "matches")
     assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 301))
     assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 1
+
+
+def test_who_sends_does_not_wait_for_who_listens() -> None:
+    """An actor plays on while the learner learns or writes a checkpoint, and a pipe holds 64 kB."""
+    listened, sent = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    sender, row = Sender(sent), np.zeros(10**6)
+    records = [dataclasses.replace(RECORD, proofs={"digests": row + i}) for i in range(3)]
+    start = time.monotonic()
+    for record in records:
+        sender.send(Played(record, 1))
+    assert time.monotonic() - start < HANG_SECONDS, "nobody has listened yet"
+    assert [listened.recv().record.proofs["digests"][0] for _ in records] == [0, 1, 2]
+    sender.send(Failed(LearningError("gone")))
+    assert str(listened.recv().error) == "gone"
+    sender.close()
 
 
 def test_an_actor_that_hangs_is_replaced(tmp_path: Path) -> None:
