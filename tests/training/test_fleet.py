@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,33 @@ def test_an_actor_that_hangs_is_replaced(tmp_path: Path) -> None:
 
     run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[note], stop=lambda: bool(lost))
     assert (run.reason, lost[0]) == ("stopped", 1)
+
+
+def test_actors_that_were_stopped_with_the_learner_do_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a job is suspended and goes on: it may have been while the learner waited for a match."""
+    config = changed(matches=None, workers=WorkersConfig(count=2, patience_seconds=3.0))
+    played: set[int | None] = set()
+    stopped: list[int] = []
+    after: list[int] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, MatchFinished):
+            played.add(event.worker)
+            after.extend([event.matches] if stopped else [])
+
+    def wait_long(pipes: Any, seconds: float) -> Any:
+        if len(played) == 2 and not stopped:
+            stopped.extend(workers())
+            for number, pause in ((signal.SIGSTOP, 5.0), (signal.SIGCONT, 0.0)):
+                for process in stopped:
+                    os.kill(process, number)
+                time.sleep(pause)
+            return []
+        return wait(pipes, seconds)
+
+    monkeypatch.setattr("athenan_spiel.training.fleet.fleet.wait", wait_long)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[note], stop=lambda: len(after) >= 20)
+    assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 0
 
 
 def test_actors_that_die_again_and_again_end_the_run(tmp_path: Path) -> None:
