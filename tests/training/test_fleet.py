@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,27 @@ from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.config import LearnerConfig, SearchConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import ConfigError, DivergedError, LearningError
+from athenan_spiel.learning import Targets
+from athenan_spiel.learning.labels import Labels
 from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training.actor import MatchRecord
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished
 from athenan_spiel.training.fleet.board import ActorState, Board
+from athenan_spiel.training.fleet.matches import Failed, Played
+from athenan_spiel.training.fleet.playing import Sender
 
 FLEET = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
+
+
+RECORD = MatchRecord(
+    targets=Targets([], Labels(np.empty(0, np.float32))),
+    returns=(1.0, -1.0),
+    length=1,
+    iterations=1,
+    evaluations=1,
+    questions=1,
+    proofs=None,
+)
 
 
 def changed(**settings: Any) -> TrainingConfig:
@@ -190,6 +207,21 @@ def test_an_actor_that_is_killed_is_replaced_and_nothing_learned_is_lost(tmp_pat
     assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 1
 
 
+def test_who_sends_does_not_wait_for_who_listens() -> None:
+    """An actor plays on while the learner learns or writes a checkpoint, and a pipe holds 64 kB."""
+    listened, sent = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    sender, row = Sender(sent), np.zeros(10**6)
+    records = [dataclasses.replace(RECORD, proofs={"digests": row + i}) for i in range(3)]
+    start = time.monotonic()
+    for record in records:
+        sender.send(Played(record, 1))
+    assert time.monotonic() - start < HANG_SECONDS, "nobody has listened yet"
+    assert [listened.recv().record.proofs["digests"][0] for _ in records] == [0, 1, 2]
+    sender.send(Failed(LearningError("gone")))
+    assert str(listened.recv().error) == "gone"
+    sender.close()
+
+
 def test_an_actor_that_hangs_is_replaced(tmp_path: Path) -> None:
     """Once it has begun: who has not may take longer, as Java may have to be started."""
     config = changed(matches=None, seconds=float(HANG_SECONDS), workers=WorkersConfig(count=2, patience_seconds=3.0))
@@ -206,6 +238,33 @@ def test_an_actor_that_hangs_is_replaced(tmp_path: Path) -> None:
 
     run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[note], stop=lambda: bool(lost))
     assert (run.reason, lost[0]) == ("stopped", 1)
+
+
+def test_actors_that_were_stopped_with_the_learner_do_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a job is suspended and goes on: it may have been while the learner waited for a match."""
+    config = changed(matches=None, workers=WorkersConfig(count=2, patience_seconds=3.0))
+    played: set[int | None] = set()
+    stopped: list[int] = []
+    after: list[int] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, MatchFinished):
+            played.add(event.worker)
+            after.extend([event.matches] if stopped else [])
+
+    def wait_long(pipes: Any, seconds: float) -> Any:
+        if len(played) == 2 and not stopped:
+            stopped.extend(workers())
+            for number, pause in ((signal.SIGSTOP, 5.0), (signal.SIGCONT, 0.0)):
+                for process in stopped:
+                    os.kill(process, number)
+                time.sleep(pause)
+            return []
+        return wait(pipes, seconds)
+
+    monkeypatch.setattr("athenan_spiel.training.fleet.fleet.wait", wait_long)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[note], stop=lambda: len(after) >= 20)
+    assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 0
 
 
 def test_actors_that_die_again_and_again_end_the_run(tmp_path: Path) -> None:

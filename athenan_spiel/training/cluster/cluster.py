@@ -205,6 +205,8 @@ class Cluster:
                 self._hear(asked[answer])
             self._ask()
         self._listened = time.monotonic()
+        if self._listened - moment > seconds + NAP_SECONDS:  # this process was stopped meanwhile
+            self._awake = self._listened
         self._replace_hung()
         self._tell_of_room()
 

@@ -260,6 +260,8 @@ class Fleet:
             self._arrived.append(Arrival(worker, report))
             self._feed(worker, 1)
         self._listened = time.monotonic()
+        if self._listened - moment > seconds + NAP_SECONDS:  # this process was stopped, and perhaps all of them
+            self._awake = self._listened
         self._replace_hung()
 
     def _replace_hung(self) -> None:

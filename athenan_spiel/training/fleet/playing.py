@@ -1,6 +1,7 @@
 """What runs in the process of an actor: it plays match after match, side by side, until the learner is gone.
 
-1. As soon as a match has ended, its record is sent and the next seed begun; there are no rounds.
+1. As soon as a match has ended, its record is sent and the next seed begun; there are no rounds. A thread sends it: a
+   pipe holds less than a record, and the learner listens between two learning phases only.
 2. Between two batches of states it takes the newest weights, if there are newer ones, `LOAD_SECONDS` after the last:
    an engine takes some milliseconds for them, and a large fleet makes new ones all the time.
 3. It plays on while fewer than `ActorTask.pending` of its records wait to be learned; else it waits.
@@ -9,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -80,13 +82,42 @@ def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
     """Play until `orders` has ended; the process ends then."""
     heard: queue.SimpleQueue[Order] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders, heard), name="orders", daemon=True).start()
+    sender = Sender(reports)
     try:
         with without_garbage_collection():
-            _Playing(task, heard, reports).play()
+            _Playing(task, heard, sender).play()
     except ServerGoneError:
         os._exit(WITHOUT_SERVER)  # so another actor takes this one's place, and another server that one's
     except (AthenanError, MemoryError) as error:
-        reports.send(Failed.by(error))
+        sender.send(Failed.by(error))
+        sender.close()
+
+
+class Sender:
+    """Sends reports in their order, by a thread, so that who has something to send never waits for who listens."""
+
+    def __init__(self, reports: Connection) -> None:
+        self._reports = reports
+        self._unsent: queue.SimpleQueue[Report | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._send_on, name="reports", daemon=True)
+        self._thread.start()
+
+    def send(self, report: Report) -> None:
+        """Let it be sent after those before it."""
+        self._unsent.put(report)
+
+    def close(self) -> None:
+        """Wait until all are sent, or nobody listens any more."""
+        self._unsent.put(None)
+        self._thread.join()
+
+    def _send_on(self) -> None:
+        with contextlib.suppress(OSError):  # the learner is gone, which `_listen` finds out
+            while (report := self._unsent.get()) is not None:
+                try:
+                    self._reports.send(report)
+                except MemoryError as error:
+                    self._reports.send(Failed.by(error))
 
 
 def _listen(orders: Connection, heard: queue.SimpleQueue[Order]) -> None:
@@ -101,10 +132,10 @@ def _listen(orders: Connection, heard: queue.SimpleQueue[Order]) -> None:
 class _Playing:
     """An actor at work."""
 
-    def __init__(self, task: ActorTask, heard: queue.SimpleQueue[Order], reports: Connection) -> None:
+    def __init__(self, task: ActorTask, heard: queue.SimpleQueue[Order], sender: Sender) -> None:
         self._task = task
         self._heard = heard
-        self._reports = reports
+        self._sender = sender
         self._board = Board(task.board)
         self._remote = None if task.desk is None else RemoteEngine(task.desk, task.number, task.config.engine)
         self._matches = Matches(task.game, task.config, task.outcome, task.kind, self._remote)
@@ -150,10 +181,8 @@ class _Playing:
     def _send(self, records: Sequence[MatchRecord]) -> None:
         for record in records:
             self._sent += 1
-            start = time.monotonic()
             version = self._version if self._remote is None else self._remote.version
-            self._reports.send(Played(record, version))
-            self._waited += time.monotonic() - start
+            self._sender.send(Played(record, version))
 
     def _wait(self) -> None:
         start = time.monotonic()
