@@ -54,6 +54,11 @@ class Ends:
     """[N], for player 0."""
 
 
+def warm_up_processes(asked: int | None) -> int:
+    """How many play at the same time where so many are asked for; see `RandomEnds`."""
+    return min(asked or cores(), MOST_PER_CORE * cores())
+
+
 class RandomEnds:
     """Terminal states of uniformly random matches, always the same.
 
@@ -79,7 +84,7 @@ class RandomEnds:
     ) -> None:
         self._player = _Player(game, outcome, encoder, states, seed)
         self._edges = edges
-        self._processes = min(processes or cores(), MOST_PER_CORE * cores())
+        self._processes = warm_up_processes(processes)
 
     def minibatches(self, batch_size: int, first: int = 0) -> Generator[Batch, None, None]:
         """Each state once, in order, from the `first` on, `batch_size` together; the last minibatch may be smaller."""

@@ -29,6 +29,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.games.java import java_bytes
 from athenan_spiel.learning import make_targets
 from athenan_spiel.learning.targets import tree_targets
+from athenan_spiel.learning.warm_up import warm_up_processes
 from athenan_spiel.networks import PolicyShape, learning_bytes, playing_bytes, valuing_bytes
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.driver import GROUPS
@@ -51,6 +52,8 @@ PAST_BYTES = 24
 """Of a state that a tree has let go, beside its observation."""
 KEPT_COPIES = 2
 """Of proven states, where a checkpoint is written from them."""
+WARM_UP_BYTES = 100_000_000
+"""Of a process that plays random matches, without torch."""
 LONGEST = 20_000
 """Moves of a match where its rules allow more; chess has 17,695 at most."""
 PLY_BYTES = 64
@@ -193,7 +196,7 @@ def _measured(
 
 
 def _processes(config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, policy: PolicyShape | None) -> int:
-    """Processes, and the networks in them."""
+    """Processes, and the networks in them; those of the warm-up have ended when others begin."""
     workers, others = config.workers.count, int(config.evaluation.asked)
     desk = 0
     if workers and is_shared(config):
@@ -201,8 +204,13 @@ def _processes(config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, pol
         desk = desk_bytes(workers, encoder.shape, 1 if policy is None else 1 + policy.actions)
     boards = int(workers > 0)
     networks = GOING_BACK + max(1, workers) + others + boards
+    java = java_bytes(game)
+    beside = (workers + others) * (WORKER_BYTES + java)
+    if config.warm_up.states is not None and (players := warm_up_processes(config.warm_up.processes)) > 1:
+        beside = max(beside, players * (WARM_UP_BYTES + java))
     return (
-        (1 + workers + others) * (WORKER_BYTES + java_bytes(game))
+        (WORKER_BYTES + java)
+        + beside
         + learning_bytes(encoder.shape, config.network, config.learner.batch_size, policy)
         + networks * playing_bytes(encoder.shape, config.network, policy)
         + desk

@@ -27,6 +27,7 @@ from athenan_spiel.config import (
     SearchConfig,
     TargetsConfig,
     TrainingConfig,
+    WarmUpConfig,
     WorkersConfig,
 )
 from athenan_spiel.encoding.compact import CompactRows
@@ -40,7 +41,7 @@ from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished, RunStarted, ShareIsFull
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import WORKER_BYTES, worker_count
-from athenan_spiel.training.shares import COPIES, LEAST_STATES, REPLAY, Shares
+from athenan_spiel.training.shares import COPIES, LEAST_STATES, REPLAY, WARM_UP_BYTES, Shares
 
 GAME = pyspiel.load_game("connect_four(rows=4,columns=4,x_in_row=3)")
 TWO = 2_000_000_000
@@ -124,6 +125,19 @@ def test_more_memory_is_larger_trees_and_more_in_play_smaller_ones() -> None:
     assert states == sorted(set(states))
     more = shares_of(bounded(matches_at_once=24)).memory.tree_states or 0
     assert 1.5 * more < states[1]
+
+
+def test_processes_of_the_warm_up_have_their_part_unless_others_take_as_much_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("athenan_spiel.learning.warm_up.cores", lambda: 5)
+    plain = shares_of(bounded()).base
+    assert shares_of(bounded(warm_up=WarmUpConfig(states=10))).base == plain + 5 * WARM_UP_BYTES
+    assert shares_of(bounded(warm_up=WarmUpConfig(states=10, processes=3))).base == plain + 3 * WARM_UP_BYTES
+    assert shares_of(bounded(warm_up=WarmUpConfig(states=10, processes=1))).base == plain, "this one plays itself"
+    workers = bounded(workers=WorkersConfig(count=1))
+    with_both = dataclasses.replace(workers, warm_up=WarmUpConfig(states=10))
+    assert shares_of(with_both).base == shares_of(workers).base
 
 
 def test_what_the_settings_say_already_stays() -> None:
@@ -301,7 +315,9 @@ def test_sizes(text: str, size: int) -> None:
     assert parse_memory(text) == size
 
 
-@pytest.mark.parametrize("size", ["8q", "1k", "-5g", "0g", "g", "8", "8gb", "", "1e9m", "nan", "8 g", "0.0000001m"])
+@pytest.mark.parametrize(
+    "size", ["8q", "1k", "-5g", "0g", "g", "8", "8gb", "", "1e9m", "nan", "nonsense", "8 g", "0.0000001m"]
+)
 @pytest.mark.parametrize("command", ["train", "resume"])
 def test_what_is_no_size_is_a_line(command: str, size: str, tmp_path: Path, capsys: Out) -> None:
     words = {"train": ["tic_tac_toe", "--folder", str(tmp_path / "run")], "resume": [str(tmp_path)]}[command]
@@ -310,7 +326,7 @@ def test_what_is_no_size_is_a_line(command: str, size: str, tmp_path: Path, caps
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("size", "problem"), [("1m", "must be at least"), ("900000t", "must be at most")])
+@pytest.mark.parametrize(("size", "problem"), [("1m", "must be at least"), ("99t", "must be at most")])
 def test_a_size_that_does_not_do_is_a_line_and_leaves_no_folder(
     size: str, problem: str, tmp_path: Path, capsys: Out
 ) -> None:
