@@ -15,11 +15,18 @@ from ludii_bridge import LudiiError, installation
 ROOT = Path(__file__).resolve().parent.parent
 SMALLEST = {
     **{f"examples/{script.name}": ["--dry-run"] for script in (ROOT / "examples").glob("*.py")},
+    "benchmarks/checkpoint_pause.py": [
+        *("--game", "tic_tac_toe", "--states", "2000", "--seconds", "2", "--spacing", "0.5", "--workers", "1")
+    ],
     "benchmarks/engines.py": ["--quick"],
     "benchmarks/eval_matches.py": ["--dry-run", "--before", str(ROOT)],
     "benchmarks/fingerprints.py": ["--only", "Ludii, by the fake"],
     "benchmarks/hex5.py": ["--dry-run"],
     "benchmarks/learner.py": ["--phases", "1", "--games", "tic_tac_toe"],
+    "benchmarks/learner_side.py": [
+        *("tic_tac_toe", "--record", "1", "--matches", "1", "--seconds", "0.5", "--actors", "1", "64")
+    ],
+    "benchmarks/learners_ddp.py": ["tic_tac_toe", "--steps", "2"],
     "benchmarks/move_times.py": ["--dry-run", "--agents", "ubfm_s", "openspiel-uct"],
     "benchmarks/one_player.py": ["--dry-run"],
     "benchmarks/ludii_children.py": ["--dry-run"],
@@ -28,6 +35,7 @@ SMALLEST = {
     "benchmarks/ludii_strength.py": ["--dry-run"],
     "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],
     "benchmarks/selfplay.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
+    "benchmarks/soak.py": ["--games", "tic_tac_toe", "--minutes", "0.25", "--turn", "5"],
     "benchmarks/startup.py": ["--runs", "1"],
     "benchmarks/strength.py": ["--dry-run"],
     "benchmarks/transpositions.py": ["--games", "tic_tac_toe"],

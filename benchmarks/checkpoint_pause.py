@@ -1,0 +1,195 @@
+"""How long actors stand still while a checkpoint is written whose replay holds a million states of Hex 11 x 11.
+
+Trains with two workers, twice: with checkpoints, and without any while they play. The replay is filled with random
+states before, and each phase learns few of them, so that the learner has time. A thread looks at the board, where each
+actor tells how long it has waited for the learner in all. What an actor waited without valuing a state in between is
+one pause, and that is the same whenever it is looked at. Printed is the longest pause that falls into the writing of a
+checkpoint, and the longest of all others. An actor none of whose matches ends meanwhile waits for nobody, so matches
+are short here (`--evaluations` a move).
+
+    python benchmarks/checkpoint_pause.py                          # some four minutes
+    python benchmarks/checkpoint_pause.py --evaluations 2000       # matches that take ten times as long
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import random
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspiel
+
+from athenan_spiel.config import ReplayConfig, TrainingConfig
+from athenan_spiel.config.settings import LONGEST
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.games import load_game
+from athenan_spiel.learning import Targets
+from athenan_spiel.measuring.subject import random_targets
+from athenan_spiel.measuring.trainings import with_workers
+from athenan_spiel.system.stopping import StopRequests
+from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.events import CheckpointWritten, Event, MatchFinished
+from athenan_spiel.training.fleet import Actors
+from athenan_spiel.training.fleet.board import difference
+from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.presets import QUICK
+from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.session import Session
+
+PIECE = 50_000
+"""Random states that are made; a larger replay holds them again and again, which makes no difference in a file."""
+LOOK_SECONDS = 0.003
+"""Between two looks at the board."""
+SLACK_SECONDS = 0.5
+"""A pause that ends so long after the writing may still be its doing: the actor tells of it when it plays on."""
+LEARNED = 1000
+"""States of a learning phase."""
+
+
+@dataclass
+class Pause:
+    """Of an actor: from when to when, as `time.monotonic` says, and how much of that it waited."""
+
+    start: float
+    end: float
+    seconds: float
+
+
+class Watch:
+    """Looks at the actors of a training until the time is over, and listens to what the training tells.
+
+    Attributes:
+        pauses: of all actors.
+        writings: when each checkpoint was begun and done.
+        matches: that were learned.
+        bytes: of the last checkpoint.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.pauses: list[Pause] = []
+        self.writings: list[tuple[float, float]] = []
+        self.matches = 0
+        self.bytes = 0
+        self._seconds = seconds
+        self._begun: float | None = None
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Listen."""
+        if isinstance(event, CheckpointWritten):
+            end = time.monotonic()
+            self.bytes = event.bytes
+            self.writings.append((end - event.writing_seconds, end))
+        elif isinstance(event, MatchFinished):
+            self._begun = self._begun or time.monotonic()
+            self.matches += 1
+
+    def follow(self, actors: Actors) -> None:
+        """Look at these from now on."""
+        self._thread = threading.Thread(target=self._look, args=(actors,), daemon=True)
+        self._thread.start()
+
+    def is_over(self) -> bool:
+        """Whether the time is over, which begins with the first match; then nothing is looked at any more."""
+        if self._begun is None or time.monotonic() - self._begun < self._seconds:
+            return False
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        return True
+
+    def longest(self, *, writing: bool) -> float:
+        """The longest pause that a checkpoint was written in, or that none was."""
+        return max((pause.seconds for pause in self.pauses if self._is_of_a_writing(pause) == writing), default=0.0)
+
+    def _is_of_a_writing(self, pause: Pause) -> bool:
+        return any(pause.start < end + SLACK_SECONDS and pause.end > start for start, end in self.writings)
+
+    def _look(self, actors: Actors) -> None:
+        with contextlib.suppress(AttributeError):  # the board is gone, where a signal has ended the training
+            self._follow(actors)
+
+    def _follow(self, actors: Actors) -> None:
+        before = actors.each()
+        last: list[Pause | None] = [None] * len(before)
+        while not self._over.wait(LOOK_SECONDS):
+            now, states = time.monotonic(), actors.each()
+            for number, (state, old) in enumerate(zip(states, before, strict=True)):
+                told, pause = difference(state, old), last[number]
+                if told.waited > 0 and pause is not None and told.evaluations == 0:
+                    pause.end, pause.seconds = now, pause.seconds + told.waited
+                elif told.waited > 0:
+                    last[number] = pause = Pause(now - told.waited, now, told.waited)
+                    self.pauses.append(pause)
+                elif told.evaluations > 0:
+                    last[number] = None
+            before = states
+
+
+def trained(game: pyspiel.Game, config: TrainingConfig, targets: Targets, states: int, seconds: float) -> Watch:
+    """Train for so long with a full replay; what was seen."""
+    learner, watch = LearnerSide(game, config), Watch(seconds)
+    while learner.replay.states() < states:
+        learner.replay.add(targets)
+    actor = Actor(game, config, learner.outcome)
+
+    class Watched(Session):
+        """A session whose actors are looked at."""
+
+        def _actors(self) -> Actors:
+            actors = super()._actors()
+            watch.follow(actors)
+            return actors
+
+    with tempfile.TemporaryDirectory(prefix="athenan-") as place, StopRequests() as stops:
+        folder = RunFolder(Path(place) / "run")
+        with folder.locked():
+            folder.write_settings(str(game), config)
+            Watched(folder, learner, actor, None, [watch], watch.is_over).run()
+    if stops.requested:
+        raise KeyboardInterrupt
+    return watch
+
+
+def main() -> None:
+    """Fill, train twice, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", default="hex(board_size=11)", help="an OpenSpiel game string")
+    parser.add_argument("--states", type=int, default=1_000_000, help="in the replay (default 1000000)")
+    parser.add_argument("--seconds", type=float, default=90.0, help="of each training (default 90)")
+    parser.add_argument("--spacing", type=float, default=5.0, help="seconds between checkpoints, at least (default 5)")
+    parser.add_argument("--workers", type=int, default=2, help="that play (default 2)")
+    parser.add_argument("--evaluations", type=int, default=200, help="states valued a move, about (default 200)")
+    arguments = parser.parse_args()
+    game = load_game(arguments.game)
+    config = settings(game, arguments.workers, arguments.states, arguments.evaluations)
+    piece, rng = min(PIECE, arguments.states), random.Random(0)
+    targets = random_targets(game, Encoder(game), rng, lambda count: count < piece)
+    for name, spacing in (("with checkpoints", arguments.spacing), ("without", float(LONGEST))):
+        spaced = dataclasses.replace(config, checkpoint_seconds=spacing)
+        watch = trained(game, spaced, targets, arguments.states, arguments.seconds)
+        of_all = f"longest pause of an actor {watch.longest(writing=False):.3f} s"
+        print(f"{name}: {watch.matches / arguments.seconds:.1f} matches a second; {of_all}", flush=True)
+        for start, end in watch.writings[1:-1]:  # the first and the last are written while nobody plays
+            print(f"  a checkpoint of {watch.bytes / 1e6:.0f} MB: for {end - start:.2f} s nothing was learned")
+        if watch.writings[1:-1]:
+            print(f"  while one was written: longest pause of an actor {watch.longest(writing=True):.3f} s")
+
+
+def settings(game: pyspiel.Game, workers: int, states: int, evaluations: int) -> TrainingConfig:
+    """Those of quick, with a replay of so many states of which few are learned at a time."""
+    longest = max(1, evaluations // game.num_distinct_actions())  # as an iteration to the end of the match is far more
+    search = dataclasses.replace(QUICK.search, evaluations=evaluations, longest_descent=longest)
+    replay = ReplayConfig(method="plain", states=states, sampling=min(1.0, LEARNED / states), megabytes=1e4)
+    return with_workers(dataclasses.replace(QUICK, search=search, replay=replay), workers)
+
+
+if __name__ == "__main__":
+    main()
