@@ -29,6 +29,7 @@ import dataclasses
 import math
 import pickle
 import statistics
+import sys
 import tempfile
 import time
 from collections import deque
@@ -436,15 +437,18 @@ def simulated(learner: Timed, feeder: Feeder, actors: int, rate: float, seconds:
 
 def main() -> None:
     """Record, simulate, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    usage = "%(prog)s [arguments] [-- settings, as of athenan bench]"
+    parser = argparse.ArgumentParser(
+        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
     parser.add_argument("--actors", nargs="+", type=int, default=ACTORS, help="numbers to simulate")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each (default 10)")
     parser.add_argument("--record", type=float, default=60.0, help="seconds of the recorded training (default 60)")
     parser.add_argument("--matches", type=int, default=5, help="recorded, at least (default 5)")
-    parser.add_argument("words", nargs="*", metavar="option", help="settings, as of athenan bench, after --")
-    arguments = parser.parse_args()
-    game, config = settings(arguments.game, arguments.words)
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    arguments, options = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
+    game, config = settings(arguments.game, options)
     learner = Timed(game, config)
     recorded = record(learner, arguments.record, arguments.matches)
     learner.fill()

@@ -147,13 +147,16 @@ def measured(game: str, config: TrainingConfig, learners: int, threads: int, ste
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    usage = "%(prog)s [arguments] [-- settings, as of athenan bench]"
+    parser = argparse.ArgumentParser(
+        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
     parser.add_argument("--threads", type=int, default=1, help="of each learner (default 1)")
     parser.add_argument("--steps", type=int, default=100, help="that are measured (default 100)")
-    parser.add_argument("words", nargs="*", metavar="option", help="settings, as of athenan bench, after --")
-    arguments = parser.parse_args()
-    config = settings(arguments.game, arguments.words)
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    arguments, options = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
+    config = settings(arguments.game, options)
     batch, threads = config.learner.batch_size, arguments.threads
     print(f"{arguments.game}: a minibatch of {batch} states; {os.cpu_count()} cores")
     found = {}

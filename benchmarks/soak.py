@@ -178,18 +178,21 @@ def added(trainings: Sequence[Training]) -> list[Sample]:
 
 def main() -> None:
     """Let trainings take turns, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    usage = "%(prog)s [arguments] [-- settings, as of athenan train]"
+    parser = argparse.ArgumentParser(
+        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
     parser.add_argument("--minutes", type=float, default=60.0, help="for all games (default 60)")
     parser.add_argument("--turn", type=float, default=12.0, help="seconds of a turn (default 12)")
     parser.add_argument("--kept", type=int, default=20, help="matches in a replay (default 20)")
     parser.add_argument("--evaluations", type=int, default=500, help="states valued a move, about (default 500)")
     parser.add_argument("--lines", help="a file for all samples, one JSON object a line")
-    parser.add_argument("words", nargs="*", metavar="option", help="settings, as of athenan train, after --")
-    arguments = parser.parse_args()
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    arguments, options = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
     words = ["--time", "1000h", "--workers.patience-seconds", "3600", "--checkpoint-seconds", "30"]
     words += ["--replay.matches", f"{arguments.kept}", "--search.evaluations", f"{arguments.evaluations}"]
-    words += arguments.words
+    words += options
     print(f"each: athenan train GAME --workers 1 {shlex.join(words)}; turns of {arguments.turn:g} s", flush=True)
     seconds, trainings = 60 * arguments.minutes, list[Training]()
     with tempfile.TemporaryDirectory(prefix="athenan-") as place:
