@@ -41,15 +41,15 @@ def main() -> None:
     parser.add_argument("--workers", nargs="+", default=["0", "auto"], help="numbers to compare, the first the base")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--pairs", type=int, default=2, help="trainings with each number")
-    parser.add_argument("options", nargs="*", help="of athenan train, after --")
-    arguments = parser.parse_args()
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    arguments, options = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
     found: dict[str, list[Figures]] = {workers: [] for workers in arguments.workers}
     for seed in range(arguments.pairs):
         for workers in arguments.workers:
             cluster, _, count = workers.rpartition(":")
             placed = ["--workers", count, *(["--cluster"] if cluster else [])]
             words = [arguments.game, *placed, "--seconds", f"{arguments.seconds:g}", "--seed", f"{seed}"]
-            found[workers].append(measured([*words, *arguments.options]))
+            found[workers].append(measured([*words, *options]))
             f = found[workers][-1]
             stale = "" if f.staleness is None else f", staleness {f.staleness:.1f}"
             cores = "" if cluster else f", {f.cores:.2f} cores busy"

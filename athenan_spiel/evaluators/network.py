@@ -38,12 +38,17 @@ class NetworkEvaluator:
         encoder: of the game.
         engine: made for `encoder.shape`.
         priors: answer them, where the network has a policy.
+
+    Attributes:
+        in_turn: what is submitted is valued when it is waited for, by the thread that waits. Where all cores have work
+            anyway that takes less of them than an engine's threads, which overlap with the search.
     """
 
     def __init__(self, encoder: Encoder, engine: Engine, *, priors: bool = True) -> None:
         self.encoder = encoder
         self.engine = engine
         self.priors = priors
+        self.in_turn = False
         self._network: ValueNetwork | None = None
         self._free: list[NDArray[np.float32]] = []
 
@@ -69,7 +74,7 @@ class NetworkEvaluator:
         """
         legal = self._legal(states)
         buffer, batch = self._encode(states)
-        pending = self.engine.start(batch)
+        pending = Deferred(lambda: self.engine.infer(batch)) if self.in_turn else self.engine.start(batch)
 
         def waited_for() -> Answer:
             answers = pending.result()

@@ -29,6 +29,8 @@ _NO_LIMIT = 2**60
 """More bytes than any machine has: what control groups of version 1 say where they have no limit."""
 
 
+NICE = 10
+"""How far below others a process is that yields to them; the least is 19."""
 _share: int | None = None
 """Of the cores, for a process that has not all of them to itself."""
 
@@ -52,6 +54,12 @@ def own_share(count: int) -> int:
 def runs_beside() -> bool:
     """Whether others run beside this process, which was told by `use_cores` what it may use."""
     return _share is not None
+
+
+def yield_to_others() -> None:
+    """Let this process compute only with what others of normal priority leave of the cores, where systems have that."""
+    if hasattr(os, "nice"):
+        os.nice(NICE)
 
 
 def memory() -> int | None:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.system.cluster import Surroundings, ray
+from athenan_spiel.system.machine import yield_to_others
 from athenan_spiel.training.actor import PublishedWeights
 from athenan_spiel.training.fleet.board import ActorState
 from athenan_spiel.training.fleet.matches import Failed, Matches, Played
@@ -98,6 +99,7 @@ class Playing:
 
     def begin(self) -> Begun | Failed:
         """Load what is needed to play."""
+        yield_to_others()  # the learner may be on this node
         gc.disable()  # as `Matches` does it from time to time
         task = self._task
         if not task.on_gpu:

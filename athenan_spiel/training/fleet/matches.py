@@ -18,6 +18,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Kind, outcome_from_parameters
 from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay, proven_states
 from athenan_spiel.training.fleet.board import ActorState
+from athenan_spiel.training.means import learning_device
 
 COLLECT_SECONDS = 60.0
 """Between two collections of garbage that is in cycles: there is little, and looking for it walks over all trees."""
@@ -73,6 +74,7 @@ class Matches:
         self._at_once = config.matches_at_once
         own = outcome_from_parameters(config.outcome, outcome, kind)
         self._actor = Actor(load_game(game), config, own, engine)
+        self._actor.evaluator.in_turn = engine is None and learning_device(config.engine) == "cpu"
         self._proven = proven_states(config)
         self._seeds: deque[int] = deque()
         self._playing: RoundInPlay | None = None

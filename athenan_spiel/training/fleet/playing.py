@@ -26,6 +26,7 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.outcomes import Kind
 from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.system.machine import yield_to_others
 from athenan_spiel.training.actor import MatchRecord, PublishedWeights
 from athenan_spiel.training.fleet.board import Board, BoardPlan
 from athenan_spiel.training.fleet.inference import DeskPlan, RemoteEngine, ServerGoneError
@@ -80,6 +81,7 @@ Report = Played | Failed
 
 def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
     """Play until `orders` has ended; the process ends then."""
+    yield_to_others()  # so that the learner, whom all wait for in the end, has a core whenever it wants one
     heard: queue.SimpleQueue[Order] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders, heard), name="orders", daemon=True).start()
     sender = Sender(reports)
