@@ -29,6 +29,7 @@ class Figures:
 
     learned: float
     learned_later: float
+    valued: float
     matches: float
     cores: float
     staleness: float | None
@@ -54,18 +55,22 @@ def main() -> None:
             stale = "" if f.staleness is None else f", staleness {f.staleness:.1f}"
             cores = "" if cluster else f", {f.cores:.2f} cores busy"
             learned = f"{f.learned:,.0f} states learned a second ({f.learned_later:,.0f} after the first round)"
-            print(f"--workers {workers:6}  {learned}, {f.matches:.2f} matches a second{cores}{stale}", flush=True)
+            played = f"{f.valued:,.0f} states valued and {f.matches:.2f} matches a second"
+            print(f"--workers {workers:6}  {learned}, {played}{cores}{stale}", flush=True)
     base = found[arguments.workers[0]]
     for workers in arguments.workers[1:]:
-        ratios = [
-            statistics.median(getattr(f, name) for f in found[workers])
-            / statistics.median(getattr(f, name) for f in base)
-            for name in ("learned", "learned_later")
-        ]
         print(
-            f"--workers {workers} ÷ {arguments.workers[0]}: {ratios[0]:.2f} states learned a second, "
-            f"{ratios[1]:.2f} after the first round (medians)"
+            f"--workers {workers} ÷ {arguments.workers[0]} a second (medians): "
+            f"{_ratio('learned', found[workers], base)} states learned, "
+            f"{_ratio('learned_later', found[workers], base)} after the first round, "
+            f"{_ratio('valued', found[workers], base)} states valued"
         )
+
+
+def _ratio(name: str, figures: list[Figures], base: list[Figures]) -> str:
+    """Of the medians; a dash where the base is none, as no match has ended."""
+    numbers, bases = ([getattr(f, name) for f in each] for each in (figures, base))
+    return f"{statistics.median(numbers) / statistics.median(bases):.2f}" if statistics.median(bases) else "-"
 
 
 def measured(words: list[str]) -> Figures:
@@ -77,13 +82,16 @@ def measured(words: list[str]) -> Figures:
         cores = (_processor() - before) / (time.perf_counter() - start)
         lines = [json.loads(line) for line in (Path(folder) / "run" / "metrics.jsonl").read_text().splitlines()]
     rounds = [line for line in lines if line["event"] == "round_finished"]
-    seconds, states = rounds[-1]["seconds"], sum(line["states_learned"] for line in rounds)
     stale = [line["staleness"] for line in lines if line["event"] == "match_finished" and "staleness" in line]
+    if not rounds:
+        raise SystemExit("no match has ended in that time: give more --seconds, or fewer --matches-at-once after --")
     first, *later = rounds
+    seconds, states = rounds[-1]["seconds"], sum(line["states_learned"] for line in rounds)
     later_seconds = max(seconds - first["seconds"], 1e-9)
     return Figures(
         states / seconds,
         sum(line["states_learned"] for line in later) / later_seconds,
+        sum(line["evaluations"] for line in rounds) / seconds,
         rounds[-1]["matches"] / seconds,
         cores,
         statistics.fmean(stale) if stale else None,

@@ -98,6 +98,16 @@ def test_batches_submitted_together_do_not_share_a_buffer(game: pyspiel.Game, en
     assert len(set(engine.buffers)) == len(groups)
 
 
+def test_what_is_submitted_in_turn_is_valued_by_who_waits_for_it(game: pyspiel.Game, engine: SumEngine) -> None:
+    engine.start = None  # type: ignore[method-assign, assignment]
+    evaluator = NetworkEvaluator(Encoder(game), engine)
+    evaluator.in_turn = True
+    states = children(game.new_initial_state())
+    pending = evaluator.submit(states)
+    assert not engine.buffers
+    np.testing.assert_array_equal(pending.result(), expected_values(game, states))
+
+
 def test_buffers_are_used_again(game: pyspiel.Game, engine: SumEngine) -> None:
     states = children(game.new_initial_state())
     evaluator = NetworkEvaluator(Encoder(game), engine)

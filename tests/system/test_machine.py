@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -224,3 +226,14 @@ def test_the_presets_for_any_game_fit_into_a_usual_machine(name: str) -> None:
     config = PRESETS[name]
     assert learning_bytes((6, 11, 11), config.network, config.learner.batch_size, bfloat16=True) < 8 * 10**9
     assert learning_bytes((6, 11, 11), config.network, config.learner.batch_size) < 20 * 10**9
+
+
+def test_a_process_that_yields_comes_after_others() -> None:
+    program = "import os; from athenan_spiel.system import machine; machine.yield_to_others(); print(os.nice(0))"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert int(said) == min(19, os.nice(0) + machine.NICE)
+
+
+def test_a_system_without_priorities_is_let_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "nice")
+    machine.yield_to_others()
