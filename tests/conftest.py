@@ -23,6 +23,15 @@ def _signals_as_at_a_terminal() -> Iterator[None]:
         signal.signal(number, signal.SIG_IGN)
 
 
+@pytest.fixture(scope="module")
+def signals_kept() -> Iterator[None]:
+    """Ray hears signals as long as the process lives; here no longer than the tests that want it."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run of Tic-Tac-Toe with the settings `TINY`, to be left as it is."""

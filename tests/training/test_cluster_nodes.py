@@ -15,11 +15,11 @@ from athenan_spiel.config import WorkersConfig
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Event, MatchFinished
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.slow("a cluster of three nodes, half a minute")]
 
 
 @pytest.fixture
-def nodes() -> Iterator[Any]:
+def nodes(signals_kept: None) -> Iterator[Any]:
     """A cluster of a head and another node, with a processor each."""
     from ray.cluster_utils import Cluster
 
