@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clocks import HANG_SECONDS
@@ -39,11 +40,23 @@ SMALLEST = {
     "benchmarks/startup.py": ["--runs", "1"],
     "benchmarks/strength.py": ["--dry-run"],
     "benchmarks/transpositions.py": ["--games", "tic_tac_toe"],
-    "benchmarks/workers.py": ["tic_tac_toe", "--workers", "0", "1", "--seconds", "8", "--pairs", "1"],
+    "benchmarks/workers.py": ["tic_tac_toe", "--workers", "0", "1", "--seconds", "5", "--pairs", "1"],
 }
 
 
-@pytest.mark.parametrize("script", SMALLEST)
+LONG = {
+    "benchmarks/checkpoint_pause.py": "two runs with workers, fifteen seconds",
+    "benchmarks/learners_ddp.py": "three groups of processes, thirteen seconds",
+    "benchmarks/soak.py": "each game's least time, fifteen seconds",
+}
+"""Why these take so long even so."""
+
+
+def _scripts() -> list[Any]:
+    return [pytest.param(script, marks=pytest.mark.slow(LONG[script]) if script in LONG else ()) for script in SMALLEST]
+
+
+@pytest.mark.parametrize("script", _scripts())
 def test_runs(script: str, tmp_path: Path) -> None:
     if "ludii" in script:
         _require_ludii()

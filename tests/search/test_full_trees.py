@@ -347,7 +347,12 @@ def test_what_is_held_counts_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "spec"), [("descent", "hex(board_size=7)"), ("mcts", "connect_four"), ("puct", "breakthrough")]
+    ("name", "spec"),
+    [
+        pytest.param("descent", "hex(board_size=7)", marks=pytest.mark.slow("many children: seventeen seconds")),
+        ("mcts", "connect_four"),
+        ("puct", "breakthrough"),
+    ],
 )
 def test_the_bytes_of_a_node_are_about_those_of_a_large_tree(name: str, spec: str) -> None:
     search = SEARCHES[name](spec)
