@@ -7,11 +7,13 @@ import errno
 import json
 import multiprocessing
 import os
+import pickle
+import queue
 import signal
+import struct
 import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from athenan_spiel.training.actor import MatchRecord
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished
 from athenan_spiel.training.fleet.board import ActorState, Board
 from athenan_spiel.training.fleet.matches import Failed, Played
-from athenan_spiel.training.fleet.playing import Sender
+from athenan_spiel.training.fleet.pipes import Receiver, Sender, taken
 
 FLEET = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 
@@ -210,7 +212,7 @@ def test_an_actor_that_is_killed_is_replaced_and_nothing_learned_is_lost(tmp_pat
 def test_who_sends_does_not_wait_for_who_listens() -> None:
     """An actor plays on while the learner learns or writes a checkpoint, and a pipe holds 64 kB."""
     listened, sent = multiprocessing.get_context("spawn").Pipe(duplex=False)
-    sender, row = Sender(sent), np.zeros(10**6)
+    sender, row = Sender(sent, Failed.by), np.zeros(10**6)
     records = [dataclasses.replace(RECORD, proofs={"digests": row + i}) for i in range(3)]
     start = time.monotonic()
     for record in records:
@@ -220,6 +222,26 @@ def test_who_sends_does_not_wait_for_who_listens() -> None:
     sender.send(Failed(LearningError("gone")))
     assert str(listened.recv().error) == "gone"
     sender.close()
+
+
+def test_who_listens_does_not_wait_for_who_stops_in_the_middle_of_a_message() -> None:
+    listened, sent = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    received: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    Receiver(listened, received.put)
+    sent.send("first")
+    os.write(sent.fileno(), struct.pack("!i", 1000) + b"the beginning of the second")
+    assert received.get(timeout=HANG_SECONDS) == "first"
+    assert taken(received, 0.2) == []
+    sent.close()
+    assert [type(error) for error in taken(received, HANG_SECONDS)] == [OSError]
+
+
+def test_a_message_that_cannot_be_read_is_told() -> None:
+    listened, sent = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    received: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    Receiver(listened, received.put)
+    sent.send_bytes(b"no pickle")
+    assert [type(error) for error in taken(received, HANG_SECONDS)] == [pickle.UnpicklingError]
 
 
 def test_an_actor_that_hangs_is_replaced(tmp_path: Path) -> None:
@@ -252,7 +274,7 @@ def test_actors_that_were_stopped_with_the_learner_do_not_hang(tmp_path: Path, m
             played.add(event.worker)
             after.extend([event.matches] if stopped else [])
 
-    def wait_long(pipes: Any, seconds: float) -> Any:
+    def take_long(received: Any, seconds: float) -> Any:
         if len(played) == 2 and not stopped:
             stopped.extend(workers())
             for number, pause in ((signal.SIGSTOP, 5.0), (signal.SIGCONT, 0.0)):
@@ -260,9 +282,9 @@ def test_actors_that_were_stopped_with_the_learner_do_not_hang(tmp_path: Path, m
                     os.kill(process, number)
                 time.sleep(pause)
             return []
-        return wait(pipes, seconds)
+        return taken(received, seconds)
 
-    monkeypatch.setattr("athenan_spiel.training.fleet.fleet.wait", wait_long)
+    monkeypatch.setattr("athenan_spiel.training.fleet.fleet.taken", take_long)
     run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[note], stop=lambda: len(after) >= 20)
     assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 0
 

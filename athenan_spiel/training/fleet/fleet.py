@@ -12,13 +12,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
+import queue
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -35,7 +34,8 @@ from athenan_spiel.training.fleet.actors import Bounds
 from athenan_spiel.training.fleet.board import ActorState, Board, total
 from athenan_spiel.training.fleet.losses import Losses
 from athenan_spiel.training.fleet.matches import Failed, Played
-from athenan_spiel.training.fleet.playing import ActorTask, Order, Proofs, Seeds, play_on
+from athenan_spiel.training.fleet.pipes import Receiver, Sender, taken
+from athenan_spiel.training.fleet.playing import ActorTask, Proofs, Report, Seeds, play_on
 from athenan_spiel.training.fleet.server import Server
 from athenan_spiel.training.means import is_shared
 from athenan_spiel.training.model import Weights
@@ -60,8 +60,7 @@ class Worker:
 
     number: int
     process: SpawnProcess
-    orders: Connection
-    reports: Connection
+    orders: Sender
     begun: float
     owed: int = 0
 
@@ -116,6 +115,7 @@ class Fleet:
         self._workers: list[Worker] = []
         self._gone = [ActorState()] * workers.count
         self._arrived: deque[Arrival] = deque()
+        self._received: queue.SimpleQueue[tuple[Worker, Report | Exception]] = queue.SimpleQueue()
         self._lost = Losses(workers.count)
         self._seeds: Callable[[int], Sequence[int]] = lambda count: []
         self._proven: ResolvedStates | None = None
@@ -141,7 +141,7 @@ class Fleet:
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Let all know these proofs, or forget all that they know."""
         for worker in self._workers:
-            self._order(worker, Proofs(arrays))
+            worker.orders.send(Proofs(arrays))
 
     def next(self, seconds: float) -> Arrival | None:
         """The next match that has ended; None if there is none within so many seconds.
@@ -225,9 +225,10 @@ class Fleet:
         finally:
             theirs.close()
             sent.close()
-        worker = Worker(number, process, orders, reports, time.monotonic())
+        worker = Worker(number, process, Sender(orders), time.monotonic())
+        Receiver(reports, lambda report: self._received.put((worker, report)))
         if self._proven is not None:
-            self._order(worker, Proofs(self._proven.to_arrays()))
+            worker.orders.send(Proofs(self._proven.to_arrays()))
         self._feed(worker, self._config.matches_at_once + SPARE)
         return worker
 
@@ -235,27 +236,23 @@ class Fleet:
         seeds = tuple(self._seeds(count))
         worker.owed += len(seeds)
         if seeds:
-            self._order(worker, Seeds(seeds))
-
-    def _order(self, worker: Worker, order: Order) -> None:
-        with contextlib.suppress(OSError):  # it is gone, which `listen` finds out
-            worker.orders.send(order)
+            worker.orders.send(Seeds(seeds))
 
     def listen(self, seconds: float) -> None:
         """Take in what actors report, waiting for it if need be, and replace those that are lost."""
         moment = time.monotonic()
         if moment - self._listened > NAP_SECONDS:  # nobody can have reported in that time
             self._awake = moment
-        by_pipe = {worker.reports: worker for worker in self._workers}
-        for pipe in wait(list(by_pipe), seconds):
-            worker = by_pipe[pipe]  # type: ignore[index]
-            try:
-                report = worker.reports.recv()
-            except (EOFError, OSError):
+        for worker, report in taken(self._received, seconds):
+            if self._workers[worker.number] is not worker:
+                continue  # it is replaced, and so are its matches
+            if isinstance(report, EOFError | OSError):
                 self._replace(worker, f"ended with code {_code(worker.process)}")
                 continue
             if isinstance(report, Failed):
                 raise report.error
+            if isinstance(report, Exception):
+                raise report
             worker.owed -= 1
             self._arrived.append(Arrival(worker, report))
             self._feed(worker, 1)
@@ -287,8 +284,7 @@ class Fleet:
 def _end(worker: Worker) -> None:
     worker.process.kill()
     worker.process.join()
-    for pipe in (worker.orders, worker.reports):
-        pipe.close()
+    worker.orders.close()
 
 
 def _code(process: SpawnProcess) -> int | None:

@@ -1,7 +1,6 @@
 """What runs in the process of an actor: it plays match after match, side by side, until the learner is gone.
 
-1. As soon as a match has ended, its record is sent and the next seed begun; there are no rounds. A thread sends it: a
-   pipe holds less than a record, and the learner listens between two learning phases only.
+1. As soon as a match has ended, its record is sent and the next seed begun; there are no rounds.
 2. Between two batches of states it takes the newest weights, if there are newer ones, `LOAD_SECONDS` after the last:
    an engine takes some milliseconds for them, and a large fleet makes new ones all the time.
 3. It plays on while fewer than `ActorTask.pending` of its records wait to be learned; else it waits.
@@ -10,10 +9,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +28,7 @@ from athenan_spiel.training.actor import MatchRecord, PublishedWeights
 from athenan_spiel.training.fleet.board import Board, BoardPlan
 from athenan_spiel.training.fleet.inference import DeskPlan, RemoteEngine, ServerGoneError
 from athenan_spiel.training.fleet.matches import Failed, Matches, Played
+from athenan_spiel.training.fleet.pipes import Receiver, Sender
 
 WITHOUT_SERVER = 3
 """The exit code of an actor whose states nobody values any more."""
@@ -83,8 +81,14 @@ def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
     """Play until `orders` has ended; the process ends then."""
     yield_to_others()  # so that the learner, whom all wait for in the end, has a core whenever it wants one
     heard: queue.SimpleQueue[Order] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(orders, heard), name="orders", daemon=True).start()
-    sender = Sender(reports)
+
+    def hear(order: Order | Exception) -> None:
+        if isinstance(order, Exception):
+            os._exit(0)  # the learner is gone, and with it whoever wanted what is under way
+        heard.put(order)
+
+    Receiver(orders, hear)
+    sender = Sender(reports, Failed.by)
     try:
         with without_garbage_collection():
             _Playing(task, heard, sender).play()
@@ -93,42 +97,6 @@ def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
     except (AthenanError, MemoryError) as error:
         sender.send(Failed.by(error))
         sender.close()
-
-
-class Sender:
-    """Sends reports in their order, by a thread, so that who has something to send never waits for who listens."""
-
-    def __init__(self, reports: Connection) -> None:
-        self._reports = reports
-        self._unsent: queue.SimpleQueue[Report | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._send_on, name="reports", daemon=True)
-        self._thread.start()
-
-    def send(self, report: Report) -> None:
-        """Let it be sent after those before it."""
-        self._unsent.put(report)
-
-    def close(self) -> None:
-        """Wait until all are sent, or nobody listens any more."""
-        self._unsent.put(None)
-        self._thread.join()
-
-    def _send_on(self) -> None:
-        with contextlib.suppress(OSError):  # the learner is gone, which `_listen` finds out
-            while (report := self._unsent.get()) is not None:
-                try:
-                    self._reports.send(report)
-                except MemoryError as error:
-                    self._reports.send(Failed.by(error))
-
-
-def _listen(orders: Connection, heard: queue.SimpleQueue[Order]) -> None:
-    """Take in orders at any time, so that who gives them never waits; end with who gives them."""
-    try:
-        while True:
-            heard.put(orders.recv())
-    except (EOFError, OSError):
-        os._exit(0)  # the learner is gone, and with it whoever wanted what is under way
 
 
 class _Playing:
