@@ -286,13 +286,22 @@ class LearnerSide:
         Args:
             seconds: training time until now.
         """
-        return Checkpoint(
-            header=self.header(seconds),
-            weights={name: tensor.cpu() for name, tensor in self._weights().items()},
-            optimizer=self._learner.state_dict(),
-            replay=self.replay.to_arrays(),
-            resolved=None if self.proven is None else self.proven.to_arrays(),
-        )
+        return self.snapshot(seconds)()
+
+    def snapshot(self, seconds: float) -> Callable[[], Checkpoint]:
+        """The same, to be made at any later time, once, and in any thread: the large arrays are put together then.
+
+        Args:
+            seconds: training time until now.
+        """
+        parts: dict[str, Any] = {
+            "header": self.header(seconds),
+            "weights": {name: tensor.to("cpu", copy=True) for name, tensor in self._weights().items()},
+            "optimizer": self._learner.state_dict(),
+            "resolved": None if self.proven is None else self.proven.to_arrays(),
+        }
+        replays = [self.replay.copy()]
+        return lambda: Checkpoint(replay=replays.pop().to_arrays(), **parts)
 
     def header(self, seconds: float) -> Header:
         """The part of the checkpoint that is not weights, optimiser, replay or proven states."""

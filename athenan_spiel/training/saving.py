@@ -1,10 +1,16 @@
-"""When the checkpoints of a session are written, and what is told of each."""
+"""When the checkpoints of a session are written, and what is told of each.
+
+A checkpoint is the state at one moment. Where workers play, it is written in a thread, beside what comes next.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training.clock import RunClock, now
 from athenan_spiel.training.events import CheckpointWritten, Listener
 from athenan_spiel.training.learner_side import LearnerSide
@@ -47,41 +53,111 @@ class Saving:
         self._saved_at = self._learned() if newest is not None else None
         self._next = self.seconds + self.spacing
         self._milestones = sorted(milestone for milestone in milestones if milestone > limits.done())
+        self._writing: _Writing | None = None
 
-    def is_due(self) -> bool:
-        """Whether a checkpoint is to be written between these two rounds; to be asked once."""
-        return self._milestone_is_passed() or self._clock.seconds() >= self._next
+    def look(self, tell: Listener) -> None:
+        """Tell of what is written by now, and write what is due; to be called once between two rounds.
+
+        Raises:
+            CheckpointError: a checkpoint could not be written, or the folder is gone.
+        """
+        if self._milestone_is_passed() or self._clock.seconds() >= self._next:
+            self._finish(tell)
+            self._write(beside=self._learner.config.workers.count > 0)
+        if self._writing is not None and not self._writing.is_alive():
+            self._finish(tell)
 
     def save(self, tell: Listener) -> None:
         """Write a checkpoint and tell it; where nothing was learned since the last one, only its header, unsaid.
 
         Raises:
-            CheckpointError: it could not be written, or the folder is gone.
+            CheckpointError: it could not be written, nor could one before it, or the folder is gone.
         """
-        learner = self._learner
+        self._finish(tell)
+        self._write(beside=False)
+        self._finish(tell)
+
+    def close(self) -> None:
+        """Wait for what is being written, and say no more of it."""
+        if self._writing is not None:
+            self._settle(self._writing)
+
+    def _write(self, *, beside: bool) -> None:
+        """Write a checkpoint, or begin to; `_finish` tells of it."""
         self._folder.require_kept()
         self.seconds = self._clock.seconds()
         if self.newest is not None and self._saved_at == self._learned():
-            self._folder.save_header(self.newest, learner.header(self.seconds))
+            self._folder.save_header(self.newest, self._learner.header(self.seconds))
             return
-        start = now()
-        self.newest = self._folder.save(learner.checkpoint(self.seconds))
-        self._saved_at = self._learned()
-        taken = now() - start
-        self.spacing = max(learner.config.checkpoint_seconds, taken * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
+        self._next = math.inf
+        make, folder = self._learner.snapshot(self.seconds), self._folder
+        writing = _Writing(self._learned(), lambda: folder.save(make()))
+        if beside:
+            writing.start()
+        else:
+            writing.run()
+        self._writing = writing
+
+    def _finish(self, tell: Listener) -> None:
+        """Wait for the checkpoint that is being written, if there is one, and tell it."""
+        if self._writing is None:
+            return
+        writing = self._writing
+        self._settle(writing)
+        if writing.path is None:
+            raise writing.error
+        taken = writing.seconds
+        self.spacing = max(self._learner.config.checkpoint_seconds, taken * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
         self._next = self._clock.seconds() + self.spacing
-        size = sum(file.stat().st_size for file in self.newest.iterdir())
-        matches = learner.counters.matches
-        tell(CheckpointWritten(matches=matches, checkpoint=self.newest, bytes=size, writing_seconds=taken))
+        size = sum(file.stat().st_size for file in writing.path.iterdir())
+        matches, _ = writing.learned
+        tell(CheckpointWritten(matches=matches, checkpoint=writing.path, bytes=size, writing_seconds=taken))
+
+    def _settle(self, writing: _Writing) -> None:
+        """Wait for it, and know what is written then."""
+        if writing.is_alive():
+            writing.join()
+        self._writing = None
+        if writing.path is not None:
+            self.newest, self._saved_at = writing.path, writing.learned
 
     def _milestone_is_passed(self) -> bool:
         """Whether milestones were passed since this was last asked."""
         ahead = [milestone for milestone in self._milestones if milestone > self._limits.done()]
         passed = len(ahead) < len(self._milestones)
         self._milestones = ahead
-        saved = self._saved_at[0] if self._saved_at is not None else 0
-        return passed or self._learner.config.has_milestone_between(saved, self._learner.counters.matches)
+        saved = self._saved_at if self._writing is None else self._writing.learned
+        matches = 0 if saved is None else saved[0]
+        return passed or self._learner.config.has_milestone_between(matches, self._learner.counters.matches)
 
     def _learned(self) -> tuple[int, int]:
         """What a checkpoint's weights rest on."""
         return self._learner.counters.matches, self._learner.counters.warm_up_states
+
+
+class _Writing(threading.Thread):
+    """A checkpoint that is written, in the thread that `start` begins or in that which calls `run`.
+
+    Attributes:
+        learned: what its weights rest on.
+        path: where it is, once it is written.
+        error: why it is not.
+        seconds: taken for it.
+    """
+
+    def __init__(self, learned: tuple[int, int], write: Callable[[], Path]) -> None:
+        super().__init__(name="checkpoint", daemon=True)
+        self.learned = learned
+        self.path: Path | None = None
+        self.error: Exception = CheckpointError("the writing of a checkpoint was broken off")
+        self.seconds = 0.0
+        self._write = write
+
+    def run(self) -> None:
+        """Write it."""
+        start = now()
+        try:
+            self.path = self._write()
+        except Exception as error:
+            self.error = error
+        self.seconds = now() - start

@@ -132,6 +132,7 @@ class Session:
         except BaseException:
             if self._emit.broken:
                 self._save_what_there_is()
+            self._saving.close()
             self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
             raise
         finally:
@@ -171,6 +172,7 @@ class Session:
             DivergedError: that has been done often enough.
             CheckpointError: the folder is gone or cannot be written.
         """
+        self._saving.close()
         told = self._set_backs.go_back(error, self._saving.newest, self._clock.seconds())
         self._rounds.close()
         self._evaluating.drop("learning has diverged, and the run is set back to a checkpoint")
@@ -191,8 +193,7 @@ class Session:
         while True:
             if self._limits.reason() is None:
                 self._evaluating.look()
-            if self._saving.is_due():
-                self._saving.save(self._emit)
+            self._saving.look(self._emit)
             if (reason := self._limits.reason()) is not None:
                 return reason
             try:

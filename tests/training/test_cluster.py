@@ -6,6 +6,7 @@ Most of it is tested with a stand-in for Ray, the rest with a small cluster of t
 from __future__ import annotations
 
 import dataclasses
+import errno
 import inspect
 import json
 import logging
@@ -13,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -33,15 +35,17 @@ from training_runs import EVALUATED, TIC_TAC_TOE, TINY
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import EngineConfig, LearnerConfig, SearchConfig, TrainingConfig, WorkersConfig
-from athenan_spiel.errors import ConfigError, DivergedError, LearningError
+from athenan_spiel.errors import CheckpointError, ConfigError, DivergedError, LearningError
 from athenan_spiel.system import cluster as site
 from athenan_spiel.system import machine
 from athenan_spiel.training import evaluating, load_agent, loop, resume, session, train
+from athenan_spiel.training.checkpoints import Checkpoint, read_header
 from athenan_spiel.training.cluster import cluster as module
 from athenan_spiel.training.cluster import placing
 from athenan_spiel.training.cluster.cluster import Cluster
 from athenan_spiel.training.events import Event, MatchFinished
 from athenan_spiel.training.fleet import Actors, Fleet
+from athenan_spiel.training.run_folder import RunFolder
 
 ON_CLUSTER = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 
@@ -222,6 +226,48 @@ def test_a_cluster_is_set_back_too(tmp_path: Path, fake: FakeRay, monkeypatch: p
     assert told["matches"] + told["dropped"] == 19
     require_whole(run.folder, 30)
     assert len(fake.actors) == len(fake.killed) == 4, "others go on from the checkpoint"
+
+
+@pytest.fixture
+def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.training.fleet.rounds.ROUND_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("fake", "short_rounds")
+def test_matches_are_learned_while_a_checkpoint_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one after 10 matches is written until 20 are learned."""
+    learned, save = threading.Event(), RunFolder.save
+
+    def save_long(folder: RunFolder, checkpoint: Checkpoint) -> Path:
+        if checkpoint.header.counters.matches == 10:
+            assert learned.wait(HANG_SECONDS), "nothing is learned meanwhile"
+        return save(folder, checkpoint)
+
+    monkeypatch.setattr(RunFolder, "save", save_long)
+    config = changed(milestone_matches=10, checkpoint_seconds=1e6)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="local", listeners=[OnMatch(20, learned.set)])
+    require_whole(run.folder, 30)
+    assert [line["matches"] for line in lines(run.folder, "checkpoint_written")] == [0, 10, 20, 30]
+    assert read_header(run.folder / "checkpoints" / "000010").counters.matches == 10
+
+
+@pytest.mark.usefixtures("fake", "short_rounds")
+def test_a_checkpoint_that_cannot_be_written_beside_the_play_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def full(source: Any, destination: Any) -> None:
+        if str(destination).endswith("000010"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, destination)
+
+    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(os, "rename", full)
+    with pytest.raises(CheckpointError, match=r"No space left on device; .*000000 is kept: make room and resume"):
+        train(TIC_TAC_TOE, changed(milestone_matches=10, checkpoint_seconds=1e6), tmp_path / "run", cluster="local")
+    monkeypatch.undo()
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["000000"]
 
 
 def test_spoilt_weights_say_what_to_lower(tmp_path: Path, fake: FakeRay) -> None:

@@ -96,3 +96,13 @@ def test_where_no_round_is_in_progress_none_is_taken_back(learner: LearnerSide) 
 def test_the_time_that_a_checkpoint_tells_is_the_loops(learner: LearnerSide) -> None:
     assert learner.checkpoint(7.5).header.counters.seconds == 7.5
     assert learner.header(8.0).counters == dataclasses.replace(learner.counters, seconds=8.0)
+
+
+def test_a_snapshot_is_what_was_when_it_was_taken(learner: LearnerSide) -> None:
+    before = state(learner)
+    snapshot = learner.snapshot(0.0)
+    for record in records(learner, learner.new_round()):
+        learner.learn(record, lambda: None)
+    learner.end_round(1.0)
+    assert state(learner) != before
+    assert comparable(snapshot()) == before
