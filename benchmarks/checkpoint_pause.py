@@ -4,8 +4,8 @@ Trains with two workers, twice: with checkpoints, and without any while they pla
 states before, and each phase learns few of them, so that the learner has time. A thread looks at the board, where each
 actor tells how long it has waited for the learner in all. What an actor waited without valuing a state in between is
 one pause, and that is the same whenever it is looked at. Printed is the longest pause that falls into the writing of a
-checkpoint, and the longest of all others. An actor none of whose matches ends meanwhile waits for nobody, so matches
-are short here (`--evaluations` a move).
+checkpoint, and the longest of all others; and likewise the longest time in which no match was learned. An actor none of
+whose matches ends meanwhile waits for nobody, so matches are short here (`--evaluations` a move).
 
     python benchmarks/checkpoint_pause.py                          # some four minutes
     python benchmarks/checkpoint_pause.py --evaluations 2000       # matches that take ten times as long
@@ -16,10 +16,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import itertools
 import random
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +48,9 @@ PIECE = 50_000
 """Random states that are made; a larger replay holds them again and again, which makes no difference in a file."""
 LOOK_SECONDS = 0.003
 """Between two looks at the board."""
-SLACK_SECONDS = 0.5
-"""A pause that ends so long after the writing may still be its doing: the actor tells of it when it plays on."""
+SLACK_SECONDS = 1.5
+"""A pause so long before or after may still be the writing's doing: it is told between two rounds, which last a second,
+and an actor tells of its pause when it plays on."""
 LEARNED = 1000
 """States of a learning phase."""
 
@@ -66,15 +69,17 @@ class Watch:
 
     Attributes:
         pauses: of all actors.
-        writings: when each checkpoint was begun and done.
-        matches: that were learned.
+        writings: when each checkpoint was begun and told.
+        taken: the seconds of each.
+        learned: when each match was.
         bytes: of the last checkpoint.
     """
 
     def __init__(self, seconds: float) -> None:
         self.pauses: list[Pause] = []
         self.writings: list[tuple[float, float]] = []
-        self.matches = 0
+        self.taken: list[float] = []
+        self.learned: list[float] = []
         self.bytes = 0
         self._seconds = seconds
         self._begun: float | None = None
@@ -86,10 +91,11 @@ class Watch:
         if isinstance(event, CheckpointWritten):
             end = time.monotonic()
             self.bytes = event.bytes
+            self.taken.append(event.writing_seconds)
             self.writings.append((end - event.writing_seconds, end))
         elif isinstance(event, MatchFinished):
             self._begun = self._begun or time.monotonic()
-            self.matches += 1
+            self.learned.append(time.monotonic())
 
     def follow(self, actors: Actors) -> None:
         """Look at these from now on."""
@@ -106,11 +112,20 @@ class Watch:
         return True
 
     def longest(self, *, writing: bool) -> float:
-        """The longest pause that a checkpoint was written in, or that none was."""
-        return max((pause.seconds for pause in self.pauses if self._is_of_a_writing(pause) == writing), default=0.0)
+        """The longest pause of an actor that a checkpoint was written in, or that none was."""
+        return self._longest(self.pauses, writing)
+
+    def longest_of_learner(self, *, writing: bool) -> float:
+        """The longest time between two matches that were learned, in which a checkpoint was written, or none."""
+        times = [Pause(start, end, end - start) for start, end in itertools.pairwise(self.learned)]
+        return self._longest(times, writing)
+
+    def _longest(self, pauses: Sequence[Pause], writing: bool) -> float:
+        return max((pause.seconds for pause in pauses if self._is_of_a_writing(pause) == writing), default=0.0)
 
     def _is_of_a_writing(self, pause: Pause) -> bool:
-        return any(pause.start < end + SLACK_SECONDS and pause.end > start for start, end in self.writings)
+        slack = SLACK_SECONDS
+        return any(pause.start < end + slack and pause.end > start - slack for start, end in self.writings)
 
     def _look(self, actors: Actors) -> None:
         with contextlib.suppress(AttributeError):  # the board is gone, where a signal has ended the training
@@ -175,12 +190,17 @@ def main() -> None:
     for name, spacing in (("with checkpoints", arguments.spacing), ("without", float(LONGEST))):
         spaced = dataclasses.replace(config, checkpoint_seconds=spacing)
         watch = trained(game, spaced, targets, arguments.states, arguments.seconds)
-        of_all = f"longest pause of an actor {watch.longest(writing=False):.3f} s"
-        print(f"{name}: {watch.matches / arguments.seconds:.1f} matches a second; {of_all}", flush=True)
-        for start, end in watch.writings[1:-1]:  # the first and the last are written while nobody plays
-            print(f"  a checkpoint of {watch.bytes / 1e6:.0f} MB: for {end - start:.2f} s nothing was learned")
-        if watch.writings[1:-1]:
-            print(f"  while one was written: longest pause of an actor {watch.longest(writing=True):.3f} s")
+        print(f"{name}: {len(watch.learned) / arguments.seconds:.1f} matches a second; {pauses(watch, writing=False)}")
+        for seconds in watch.taken[1:-1]:  # the first and the last are written while nobody plays
+            print(f"  a checkpoint of {watch.bytes / 1e6:.0f} MB, written in {seconds:.2f} s")
+        if watch.taken[1:-1]:
+            print(f"  while one was written: {pauses(watch, writing=True)}", flush=True)
+
+
+def pauses(watch: Watch, *, writing: bool) -> str:
+    """The longest ones in words."""
+    of_actor, of_learner = watch.longest(writing=writing), watch.longest_of_learner(writing=writing)
+    return f"longest pause of an actor {of_actor:.3f} s, longest time without learning {of_learner:.2f} s"
 
 
 def settings(game: pyspiel.Game, workers: int, states: int, evaluations: int) -> TrainingConfig:

@@ -32,6 +32,11 @@ def settings_to_start_from(words: Sequence[str]) -> TrainingConfig:
     return dataclasses.replace(config, memory=MemoryConfig(bytes=config.memory.bytes))  # the rest was that run's
 
 
+def is_quick(words: Sequence[str]) -> bool:
+    """Whether they are those of the preset `quick`, to start from."""
+    return option_value(words, "--config") is None and option_value(words, "--preset") in (None, "quick")
+
+
 def lists_presets(words: Sequence[str]) -> bool:
     """Print the presets if `--preset` is the last word, without a name; whether it is."""
     if not words or words[-1] != "--preset":
@@ -49,7 +54,7 @@ def to_fit(words: Sequence[str], game: str) -> list[str]:
     from athenan_spiel.games.spec import read_spec
     from athenan_spiel.training.fitting import FITTED
 
-    if option_value(words, "--config") is not None or option_value(words, "--preset") not in (None, "quick"):
+    if not is_quick(words):
         return []
     written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # either is understood
     said = {name for name in FITTED if option_value(written, f"--{name}") is not None}

@@ -20,7 +20,7 @@ from athenan_spiel.cli.own_code import AllowCode, AllowProgram
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.cli.restarts import watched, without
 from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
-from athenan_spiel.cli.workers import Cluster, Workers, with_address, with_workers
+from athenan_spiel.cli.workers import Cluster, Workers, usual_workers, with_address, with_workers
 from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
@@ -48,8 +48,9 @@ class TrainArguments:
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
     workers: Workers = None
-    """Processes that play matches while this one learns: a number, or auto for one for each core. By default 0: this
-    process plays and learns in turn, reproducible to the bit."""
+    """Processes that play matches while this one learns: a number, or auto for one for each core; 0: this process plays
+    and learns in turn, reproducible to the bit. By default auto where time alone limits the preset quick, to a minute
+    or more, on several cores and no GPU; else 0."""
     cluster: Cluster = None
     """Let the workers play on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a
     node of; without ADDRESS a local one, which is started and ends. Without --workers, one for each of its cores."""
@@ -84,7 +85,8 @@ def run(words: Sequence[str]) -> int:
         return _watched(words, arguments, config)
     if arguments.memory is not None:
         config = dataclasses.replace(config, memory=MemoryConfig(bytes=parse_memory(arguments.memory)))
-    config = with_workers(config, arguments.workers, arguments.cluster, arguments.game)
+    workers = usual_workers(config, words) if arguments.workers is None else arguments.workers
+    config = with_workers(config, workers, arguments.cluster, arguments.game)
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
 

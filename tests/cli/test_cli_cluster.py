@@ -7,13 +7,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import TINY, Out, complaint
 from fake_ray import FakeRay, installed
 
 from athenan_spiel.cli.main import main
-from athenan_spiel.cli.workers import parse_workers, with_address
+from athenan_spiel.cli.workers import parse_workers, usual_workers, with_address
+from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.training.cluster import placing
 from athenan_spiel.training.means import worker_count
@@ -50,6 +52,31 @@ COMMANDS = [
     ["resume", "RUN"],
     ["eval", "RUN@1i", "--against", "random", "--matches", "2"],
 ]
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "expected"),
+    [
+        ([], {"seconds": 180.0}, "auto"),
+        (["--preset", "quick"], {"seconds": 60.0}, "auto"),
+        (["--preset", "paper"], {"seconds": 180.0}, None),
+        (["--config", "x.toml"], {"seconds": 180.0}, None),
+        (["--workers.count", "1"], {"seconds": 180.0}, None),
+        ([], {"seconds": 59.0}, None),
+        ([], {"matches": 4}, None),
+        ([], {"matches": 4, "seconds": 180.0}, None),
+        ([], {"seconds": 180.0, "outcome": "my.heuristics:of_mine"}, None),
+        ([], {"seconds": 180.0, "engine": EngineConfig(name="cuda")}, None),
+    ],
+)
+def test_where_nothing_is_said_quick_has_workers_in_a_run_of_a_minute_or_more(
+    words: list[str], settings: dict[str, Any], expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("athenan_spiel.cli.workers.cores", lambda: 2)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert usual_workers(TrainingConfig(**settings), words) == expected
+    monkeypatch.setattr("athenan_spiel.cli.workers.cores", lambda: 1)
+    assert usual_workers(TrainingConfig(**settings), words) is None
 
 
 @pytest.mark.parametrize("words", COMMANDS)
