@@ -164,6 +164,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     monkeypatch.setitem(sys.modules, "ray", fake)  # type: ignore[arg-type]
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+    monkeypatch.setattr("athenan_spiel.training.cluster.playing.yield_to_others", lambda: None)  # it cannot be undone
     handler = signal.getsignal(signal.SIGTERM)
     yield fake
     signal.signal(signal.SIGTERM, handler)

@@ -40,7 +40,7 @@ SMALLEST = {
     "benchmarks/startup.py": ["--runs", "1"],
     "benchmarks/strength.py": ["--dry-run"],
     "benchmarks/transpositions.py": ["--games", "tic_tac_toe"],
-    "benchmarks/workers.py": ["tic_tac_toe", "--workers", "0", "1", "--seconds", "5", "--pairs", "1"],
+    "benchmarks/workers.py": ["tic_tac_toe", "--workers", "0", "1", "--seconds", "8", "--pairs", "1"],
 }
 
 

@@ -27,12 +27,15 @@ from athenan_spiel.config import LearnerConfig, SearchConfig, TrainingConfig, Wo
 from athenan_spiel.errors import ConfigError, DivergedError, LearningError
 from athenan_spiel.learning import Targets
 from athenan_spiel.learning.labels import Labels
+from athenan_spiel.system.processes import begin, context
+from athenan_spiel.system.stopping import SIGNALS
 from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.actor import MatchRecord
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished
 from athenan_spiel.training.fleet.board import ActorState, Board
 from athenan_spiel.training.fleet.matches import Failed, Played
 from athenan_spiel.training.fleet.pipes import Receiver, Sender, taken
+from athenan_spiel.training.fleet.playing import ActorTask, play_on
 
 FLEET = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 
@@ -207,6 +210,21 @@ def test_an_actor_that_is_killed_is_replaced_and_nothing_learned_is_lost(tmp_pat
     assert (run.matches, run.reason) == (300, "matches")
     assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 301))
     assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 1
+
+
+def test_an_actor_that_begins_when_the_learner_has_ended_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """As where Ctrl-C comes twice while a run begins."""
+    board = Board.new(1, {"w": torch.zeros(3)})
+    board.close()
+    pipes = context()
+    (theirs, orders), (reports, sent) = pipes.Pipe(duplex=False), pipes.Pipe(duplex=False)
+    task = ActorTask(0, "tic_tac_toe", FLEET, {}, None, board.plan, None, 2)
+    process = begin(play_on, task, theirs, sent, daemon=True, deaf_to=SIGNALS)
+    process.join(HANG_SECONDS)
+    assert process.exitcode == 0
+    for pipe in (theirs, orders, reports, sent):
+        pipe.close()
+    assert capfd.readouterr().err == ""
 
 
 def test_who_sends_does_not_wait_for_who_listens() -> None:

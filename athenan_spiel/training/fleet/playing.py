@@ -90,8 +90,12 @@ def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
     Receiver(orders, hear)
     sender = Sender(reports, Failed.by)
     try:
+        board = Board(task.board)
+    except FileNotFoundError:
+        os._exit(0)  # the learner has ended before this process had begun, and dropped it
+    try:
         with without_garbage_collection():
-            _Playing(task, heard, sender).play()
+            _Playing(task, board, heard, sender).play()
     except ServerGoneError:
         os._exit(WITHOUT_SERVER)  # so another actor takes this one's place, and another server that one's
     except (AthenanError, MemoryError) as error:
@@ -102,11 +106,11 @@ def play_on(task: ActorTask, orders: Connection, reports: Connection) -> None:
 class _Playing:
     """An actor at work."""
 
-    def __init__(self, task: ActorTask, heard: queue.SimpleQueue[Order], sender: Sender) -> None:
+    def __init__(self, task: ActorTask, board: Board, heard: queue.SimpleQueue[Order], sender: Sender) -> None:
         self._task = task
         self._heard = heard
         self._sender = sender
-        self._board = Board(task.board)
+        self._board = board
         self._remote = None if task.desk is None else RemoteEngine(task.desk, task.number, task.config.engine)
         self._matches = Matches(task.game, task.config, task.outcome, task.kind, self._remote)
         self._sent = 0
