@@ -43,17 +43,16 @@ class Actor:
         self.fake = fake
         self.made = made
         self.behaviour = "plays"
-        self.calls: list[tuple[Ref, Callable[[], Any]]] = []
+        self.calls: list[tuple[Ref, str, list[Any]]] = []
         self.most_calls = 0
         self.answered = 0
 
     def __getattr__(self, name: str) -> Any:
         def remote(*arguments: Any) -> Ref:
             ref = Ref(actor=self)
-            given = [x.value if isinstance(x, Ref) else x for x in arguments]
-            sent = pickle.loads(pickle.dumps([x for x in given if not _has_refs(x)]))
-            whole = [x if _has_refs(x) else sent.pop(0) for x in given]
-            self.calls.append((ref, lambda: getattr(self.made, name)(*whole)))
+            sent = pickle.loads(pickle.dumps([x for x in arguments if not _has_refs(x)]))
+            whole = [x if _has_refs(x) else sent.pop(0) for x in arguments]
+            self.calls.append((ref, name, whole))
             self.most_calls = max(self.most_calls, len(self.calls))
             return ref
 
@@ -66,16 +65,22 @@ class Actor:
     def answer(self) -> None:
         """Make the first of the calls under way."""
         self.answered += 1
-        ref, call = self.calls.pop(0)
+        ref, name, given = self.calls.pop(0)
+        for x in given:
+            if isinstance(x, Ref) and not x.is_ready:
+                assert x.actor is not None
+                x.actor.answer()
+        whole = [pickle.loads(pickle.dumps(x.value)) if isinstance(x, Ref) else x for x in given]
+        lost = [x for x in whole if isinstance(x, RayError)] + [RayError("gone")] * (self.behaviour == "dies")
         try:
-            ref.value = RayError("gone") if self.behaviour == "dies" else pickle.loads(pickle.dumps(call()))
+            ref.value = lost[0] if lost else pickle.loads(pickle.dumps(getattr(self.made, name)(*whole)))
         except AssertionError as error:
             ref.value = RayTaskError(f"ray::play\nAssertionError: {error}")
         ref.is_ready = True
 
 
 def _has_refs(x: Any) -> bool:
-    return isinstance(x, list) and any(isinstance(y, Ref) for y in x)
+    return isinstance(x, Ref) or (isinstance(x, list) and any(isinstance(y, Ref) for y in x))
 
 
 class FakeRay:
@@ -118,7 +123,8 @@ class FakeRay:
         return {"CPU": float(self.cpus)}
 
     def nodes(self) -> list[dict[str, Any]]:
-        return [{"Alive": True, "NodeID": "n", "NodeManagerHostname": "here"}, {"Alive": False, "NodeID": "m"}]
+        here = {"Alive": True, "NodeID": "n", "NodeManagerHostname": "here", "Resources": {"CPU": float(self.cpus)}}
+        return [here, {"Alive": False, "NodeID": "m"}]
 
     def get_runtime_context(self) -> Any:
         return types.SimpleNamespace(get_node_id=lambda: "n", gcs_address="10.0.0.1:6379")

@@ -73,6 +73,11 @@ class Site:
         """The cores of its machines, as far as this process may use them."""
         return cores() if self.is_own else own_share(max(1, int(self.resource("CPU"))))
 
+    def cores_of(self, node: str) -> int:
+        """The cores of one of its machines; 1 if it has gone."""
+        found = (told["Resources"].get("CPU", 0) for told in ray().nodes() if told["NodeID"] == node and told["Alive"])
+        return max(1, int(next(found, 1)))
+
     @property
     def cores_each(self) -> int:
         """Cores that have to be free for a process that does something for this one.

@@ -62,6 +62,13 @@ def is_shared(config: TrainingConfig) -> bool:
     return how == "shared" or (how == "auto" and learning_device(config.engine) == "cuda")
 
 
+def is_shared_on_nodes(config: TrainingConfig) -> bool:
+    """Whether on each node of a cluster one process values the states of all its workers; by themselves only where all
+    nodes are to have CUDA, whatever this machine has."""
+    how = config.workers.inference
+    return how == "shared" or (how == "auto" and config.engine.name == "cuda")
+
+
 def desk_bytes(workers: int, shape: Sequence[int], width: int) -> int:
     """The shared memory in which so many workers ask that process.
 

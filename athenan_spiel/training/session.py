@@ -182,10 +182,10 @@ class Session:
     def _actors(self) -> Actors:
         learner = self._learner
         game, config = str(learner.game), learner.config
-        if self._site is not None:
-            return Cluster(game, config, learner.outcome, learner.kind, self._site)
         network = learner.network
         row = network.shape, 1 if network.policy is None else 1 + network.actions
+        if self._site is not None:
+            return Cluster(game, config, learner.outcome, learner.kind, self._site, row)
         return Fleet(game, config, learner.outcome, learner.kind, learner.published().weights, row)
 
     def _play(self) -> EndReason:

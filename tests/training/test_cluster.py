@@ -41,10 +41,12 @@ from athenan_spiel.system import machine
 from athenan_spiel.training import evaluating, load_agent, loop, resume, session, train
 from athenan_spiel.training.checkpoints import Checkpoint, read_header
 from athenan_spiel.training.cluster import cluster as module
-from athenan_spiel.training.cluster import placing
+from athenan_spiel.training.cluster import placing, valuing
 from athenan_spiel.training.cluster.cluster import Cluster
+from athenan_spiel.training.cluster.valuing import Valuing
 from athenan_spiel.training.events import Event, MatchFinished
 from athenan_spiel.training.fleet import Actors, Fleet
+from athenan_spiel.training.means import is_shared_on_nodes
 from athenan_spiel.training.run_folder import RunFolder
 
 ON_CLUSTER = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
@@ -176,6 +178,77 @@ def test_an_actor_that_hangs_is_replaced_and_its_process_ended(tmp_path: Path, f
     assert fake.actors[0] in fake.killed
 
 
+SHARED = changed(workers=dataclasses.replace(ON_CLUSTER.workers, inference="shared"))
+
+
+def desks(fake: FakeRay) -> list[FakeActor]:
+    """Those who hold the processes that value states."""
+    return [actor for actor in fake.actors if isinstance(actor.made, Valuing)]
+
+
+def test_one_process_values_the_states_of_all_actors_of_a_node(tmp_path: Path, fake: FakeRay) -> None:
+    run = train(TIC_TAC_TOE, SHARED, tmp_path / "run", cluster="local")
+    require_whole(run.folder, 30)
+    assert {line["worker"] for line in lines(run.folder, "match_finished")} == {0, 1}
+    assert any(line["staleness"] < 8 for line in lines(run.folder, "match_finished")[-20:]), "weights are renewed"
+    assert sum(line["network_calls"] for line in lines(run.folder, "round_finished")) > 0
+    assert all(line["inference_busy"] >= 0 for line in lines(run.folder, "round_finished"))
+    assert (len(desks(fake)), len(fake.actors)) == (1, 3)
+    assert {*fake.killed} == {*fake.actors}
+
+
+def test_when_that_process_is_lost_its_actors_are_replaced(tmp_path: Path, fake: FakeRay) -> None:
+    def lose() -> None:
+        desks(fake)[0].made._server._process.kill()
+
+    run = train(TIC_TAC_TOE, SHARED, tmp_path / "run", cluster="local", listeners=[OnMatch(5, lose)])
+    require_whole(run.folder, 30)
+    assert (len(desks(fake)), len(fake.actors)) == (2, 6)
+    assert lines(run.folder, "round_finished")[-1]["workers_lost"] == 2
+
+
+def test_with_an_actor_that_hangs_that_process_ends(tmp_path: Path, fake: FakeRay) -> None:
+    def hang() -> None:
+        next(actor for actor in fake.actors if actor not in desks(fake)).behaviour = "hangs"
+
+    config = changed(workers=dataclasses.replace(SHARED.workers, patience_seconds=0.2))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="local", listeners=[OnMatch(5, hang)])
+    require_whole(run.folder, 30)
+    assert len(desks(fake)) >= 2
+    assert desks(fake)[0] in fake.killed
+
+
+def test_what_that_process_lacks_is_told(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise ConfigError("engine.name needs what is not there")
+
+    monkeypatch.setattr(valuing, "make_engine", refuse)
+    with pytest.raises(ConfigError, match=r"^engine\.name needs what is not there$"):
+        train(TIC_TAC_TOE, SHARED, tmp_path / "run", cluster="local")
+
+
+def test_one_that_is_lost_before_it_has_begun_is_replaced(tmp_path: Path, fake: FakeRay) -> None:
+    def place(actor: FakeActor) -> None:
+        actor.behaviour = "dies" if actor in desks(fake) and len(desks(fake)) == 1 else "plays"
+
+    fake.on_new = place
+    run = train(TIC_TAC_TOE, SHARED, tmp_path / "run", cluster="local")
+    require_whole(run.folder, 30)
+    assert len(desks(fake)) == 2
+
+
+def test_who_values_states_by_itself_on_a_cluster() -> None:
+    def on_nodes(inference: Any, engine: Any) -> bool:
+        return is_shared_on_nodes(
+            changed(workers=WorkersConfig(count=2, inference=inference), engine=EngineConfig(name=engine))
+        )
+
+    assert on_nodes("shared", "torch")
+    assert on_nodes("auto", "cuda")
+    assert not on_nodes("auto", "auto")
+    assert not on_nodes("own", "cuda")
+
+
 def test_an_actor_without_room_holds_nobody_up(
     tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -289,7 +362,6 @@ def test_a_stop_saves_what_is_learned(tmp_path: Path, fake: FakeRay) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"workers": WorkersConfig(count=2, inference="shared")}, r"workers\.inference must be 'own' or 'auto' on a"),
         (
             {"engine": EngineConfig(name="cuda")},
             r"engine\.name must be another one on a cluster without GPUs, got 'cuda'",
@@ -330,6 +402,7 @@ def test_what_runs_beside_a_run_is_one_process_which_needs_no_free_core(
     fake.cpus = 4
     elsewhere = site.Site(is_own=False)
     assert (elsewhere.processors, elsewhere.cores_each) == (4, 1)
+    assert [elsewhere.cores_of(node) for node in ("n", "m")] == [4, 1], "the other one has gone"
     monkeypatch.setattr(machine, "_share", 1)
     assert (elsewhere.processors, elsewhere.cores_each) == (1, 0)
 
@@ -472,6 +545,45 @@ def test_on_ray_actors_that_are_lost_are_replaced(tmp_path: Path, real: Any, clu
 
 
 @pytest.mark.ray
+def test_on_ray_one_process_of_a_node_values_states_and_is_replaced_with_its_actors(
+    tmp_path: Path, real: Any, clusters: list[Cluster]
+) -> None:
+    """Whether the process itself is lost or who holds it; of what it shared nothing is left."""
+    ended: list[int] = []
+    shared: set[Path] = set()
+
+    def lose(event: Event) -> None:
+        if isinstance(event, MatchFinished) and event.matches >= 20 and all_play() and len(ended) < 2:
+            (holder,) = holders()
+            (process,) = [number for number in descendants(holder) if b"spawn_main" in words_of(number)]
+            shared.update(shared_memory_of(process))
+            ended.append(holder if ended else process)
+            os.kill(ended[-1], signal.SIGKILL)
+
+    def holders() -> list[int]:
+        return [n for n in descendants(os.getpid()) if is_alive(n) and name_of(n) == b"ray::Valuing"]
+
+    def all_play() -> bool:
+        return clusters[0].losses == 2 * len(ended) and len(clusters[0].states()) == 2
+
+    def came_back() -> bool:
+        return len(ended) == 2 and all_play()
+
+    workers = dataclasses.replace(SHARED.workers, patience_seconds=20.0)
+    config = changed(matches=None, seconds=120.0, workers=workers)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", listeners=[lose], stop=came_back)
+    assert run.reason == "stopped"
+    require_whole(run.folder, run.matches)
+    assert clusters[0].losses == 4
+    assert len(shared) == 4
+    until = time.monotonic() + HANG_SECONDS
+    while (holders() or any(path.exists() for path in shared)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not holders()
+    assert not [path for path in shared if path.exists()]
+
+
+@pytest.mark.ray
 def test_on_ray_an_actor_without_room_holds_nobody_up(tmp_path: Path, real: Any) -> None:
     workers = WorkersConfig(count=3, max_staleness=18)
     run = train(TIC_TAC_TOE, changed(workers=workers), tmp_path / "run", cluster="auto")
@@ -591,12 +703,26 @@ def descendants(parent: int) -> set[int]:
 
 def is_slow(number: int) -> bool:
     """Two of Ray's own take a minute, in which they try to tell the cluster that it is gone."""
+    return name_of(number) in (b"ray::DashboardAgent", b"ray::RuntimeEnvAgent")
+
+
+def name_of(number: int) -> bytes:
+    """What a process of Ray's calls itself."""
+    return words_of(number).split(b"\0")[0].strip()
+
+
+def words_of(number: int) -> bytes:
+    """The command line of a process."""
     try:
-        return (
-            Path(f"/proc/{number}/cmdline").read_bytes().startswith((b"ray::DashboardAgent", b"ray::RuntimeEnvAgent"))
-        )
+        return Path(f"/proc/{number}/cmdline").read_bytes()
     except OSError:
-        return False
+        return b""
+
+
+def shared_memory_of(number: int) -> set[Path]:
+    """What a process uses of it."""
+    lines = Path(f"/proc/{number}/maps").read_text().splitlines()
+    return {Path(line.split()[-1]) for line in lines if "/dev/shm/psm_" in line}
 
 
 def is_alive(number: int) -> bool:

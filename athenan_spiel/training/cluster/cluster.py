@@ -10,6 +10,9 @@
    theirs, and those that end together, wait to be learned. The learner waits while a call is under way whose weights
    are `Bounds.slack` phases old. So no match is learned further than `max_staleness` phases from its last move.
 5. Actors belong to this process: they end when it closes them, or is gone.
+6. Where states are valued by one process on each node (`Desks`), an actor is told of that of its node before it plays,
+   and its weights are those. With one that hangs that process ends as well, as it may be what hangs; with that process
+   its actors are lost.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -32,11 +35,23 @@ from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.system.cluster import Site, Surroundings, last_line, on_node, ray
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import PublishedWeights
-from athenan_spiel.training.cluster.playing import Begun, Playing, PlayingTask, Turn, end_process
+from athenan_spiel.training.cluster.desks import GPU, Desks, NodeDesk, Stored
+from athenan_spiel.training.cluster.playing import (
+    Attached,
+    Begun,
+    Playing,
+    PlayingTask,
+    Stranded,
+    Turn,
+    end_process,
+)
+from athenan_spiel.training.cluster.valuing import ValuingTask
+from athenan_spiel.training.cluster.worker import Arrival, Call, Worker
 from athenan_spiel.training.fleet.actors import Bounds
 from athenan_spiel.training.fleet.board import ActorState, total
 from athenan_spiel.training.fleet.losses import Losses
-from athenan_spiel.training.fleet.matches import Failed, Played
+from athenan_spiel.training.fleet.matches import Failed
+from athenan_spiel.training.means import is_shared_on_nodes
 from athenan_spiel.training.model import Weights
 
 CALLS = 2
@@ -53,60 +68,6 @@ ROOM_SECONDS = 30.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call that is under way.
-
-    Attributes:
-        answer: where Ray puts it.
-        version: of the weights that are played with, at least.
-    """
-
-    answer: Any
-    version: int
-
-
-@dataclass(eq=False)
-class Worker:
-    """An actor.
-
-    Attributes:
-        number: its place.
-        actor: Ray's handle.
-        before: matches that came from those before it in its place.
-        heard: when it last answered, or was asked while nothing was under way, as `time.monotonic` says.
-        told: who and where it is; None until it has begun.
-        calls: under way, in their order; the first of all is that which lets it begin.
-        owed: seeds given whose matches have not come back.
-        version: of the newest weights that it was sent.
-        limit: how many matches it was told that it may have sent in all.
-        is_full: it had sent as many when it answered last.
-        proofs: that it is to be sent.
-        state: what it has told.
-    """
-
-    number: int
-    actor: Any
-    before: int
-    heard: float
-    told: Begun | None = None
-    calls: deque[Call] = field(default_factory=deque)
-    owed: int = 0
-    version: int = 0
-    limit: int = 0
-    is_full: bool = False
-    proofs: list[Any] = field(default_factory=list)
-    state: ActorState = field(default_factory=ActorState)
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """A match that has ended, and who played it."""
-
-    worker: Worker
-    played: Played
-
-
 class Cluster:
     """The actors of a run, in the cluster that this process is in. `Actors` says what its methods promise.
 
@@ -114,12 +75,21 @@ class Cluster:
         game: its string.
         kind: what the outcome is made of, where it is code of one's own.
         site: the cluster.
+        row: the shape of an encoded state, and how many numbers a network answers to one.
 
     Raises:
         ConfigError: the outcome cannot be sent to them.
     """
 
-    def __init__(self, game: str, config: TrainingConfig, outcome: Outcome, kind: Kind | None, site: Site) -> None:
+    def __init__(
+        self,
+        game: str,
+        config: TrainingConfig,
+        outcome: Outcome,
+        kind: Kind | None,
+        site: Site,
+        row: tuple[tuple[int, ...], int],
+    ) -> None:
         self._ray = ray()
         self._config = config
         self._bounds = Bounds.of(config)
@@ -133,10 +103,14 @@ class Cluster:
             problem = f"must be one that can be sent to a cluster, got {config.outcome!r}: {error}"
             raise ConfigError.at("outcome", problem) from None
         parameters = dict(outcome.parameters)
-        self._task = PlayingTask(game, own, parameters, pickled, Surroundings.here(site), on_gpu)
+        asks, surroundings = is_shared_on_nodes(config), Surroundings.here(site)
+        self._task = PlayingTask(game, own, parameters, pickled, surroundings, on_gpu and not asks, asks)
+        valuing = ValuingTask(game, config, parameters, pickled, row, surroundings, on_gpu)
+        self._desks = Desks(valuing, site) if asks else None
+        gpus = GPU if asks else site.resource("GPU")
         self._class = self._ray.remote(Playing).options(
             num_cpus=0 if site.is_own else threads,  # what was started for these actors has room for them all
-            num_gpus=min(1.0, int(1000 * site.resource("GPU") / count) / 1000) if on_gpu else 0,
+            num_gpus=min(1.0, int(10_000 * gpus / count) / 10_000) if on_gpu else 0,
             max_restarts=0,
             max_task_retries=0,
             scheduling_strategy="SPREAD",
@@ -151,7 +125,7 @@ class Cluster:
         self._proven: ResolvedStates | None = None
         self._published = PublishedWeights(0, {})
         self._progress = 0.0
-        self._stored: Call | None = None
+        self._stored: Stored | None = None
         self._stored_at = 0.0
         self._started = self._listened = self._awake = time.monotonic()
         self._room_told = False
@@ -197,12 +171,13 @@ class Cluster:
             self._awake = moment
         self._seconds = min(MOST_CALL_SECONDS, max(CALL_SECONDS, away, 0.9 * self._seconds))
         self._ask()
-        asked = {worker.calls[0].answer: worker for worker in self._workers if worker.calls}
+        asked: dict[Any, Worker | NodeDesk] = {} if self._desks is None else {**self._desks.asked()}
+        asked |= {worker.calls[0].answer: worker for worker in self._workers if worker.calls}
         if not asked:
             time.sleep(seconds)
         elif self._ray.wait(list(asked), timeout=seconds)[0]:
             for answer in self._ray.wait(list(asked), num_returns=len(asked), timeout=0)[0]:
-                self._hear(asked[answer])
+                self._take(asked[answer])
             self._ask()
         self._listened = time.monotonic()
         if self._listened - moment > seconds + NAP_SECONDS:  # this process was stopped meanwhile
@@ -218,8 +193,9 @@ class Cluster:
         """For each place among the actors the sums of what it and those before it there have told."""
         return [total([gone, worker.state]) for gone, worker in zip(self._gone, self._workers, strict=True)]
 
-    def inference(self) -> None:
-        """None: each values its own states."""
+    def inference(self) -> ActorState | None:
+        """The same of the processes that value states for all of a node; None where each values its own."""
+        return None if self._desks is None else self._desks.told()
 
     def processes(self) -> list[Begun]:
         """Where the actors are that have begun."""
@@ -245,6 +221,8 @@ class Cluster:
         for worker in self._workers:
             self._end(worker)
         self._workers = []
+        if self._desks is not None:
+            self._desks.close()
 
     def _begun(self, number: int) -> Worker:
         actor = self._class.remote(self._task)
@@ -253,7 +231,9 @@ class Cluster:
         return worker
 
     def _ask(self) -> None:
-        """Let each actor that has begun have its calls under way."""
+        """Let each actor that has begun have its calls under way, and each desk the newest weights."""
+        if self._desks is not None:
+            self._desks.publish(self._newest(), self._progress)
         for worker in self._workers:
             while worker.told is not None and len(worker.calls) < CALLS and self._play(worker):
                 pass
@@ -268,46 +248,67 @@ class Cluster:
         if not worker.owed:
             return False
         stored = self._newest()
-        new = stored.version != worker.version
+        # Who asks a desk is sent weights once, to begin with; its states are valued by those that the desk has taken.
+        new = stored.version != worker.version if worker.desk is None else not worker.version
+        version = stored.version if worker.desk is None else worker.desk.version
         if not worker.calls:
             worker.heard = time.monotonic()
         answer = worker.actor.play.remote(
             stored.answer if new else None,
-            stored.version,
+            version,
             self._progress,
             tuple(seeds),
             worker.proofs,
             limit,
             self._seconds,
         )
-        worker.calls.append(Call(answer, stored.version))
+        worker.calls.append(Call(answer, version))
         worker.version, worker.limit, worker.proofs = stored.version, limit, []
         return True
 
-    def _newest(self) -> Call:
+    def _newest(self) -> Stored:
         """Weights in Ray's store: the newest, or those of a moment ago."""
         stored, moment = self._stored, time.monotonic()
         behind = 0 if stored is None else self._published.version - stored.version
         is_due = behind > 0 and moment - self._stored_at >= PUT_SECONDS
         if stored is None or is_due or behind > self._bounds.slack // 2:
             arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self._published.weights.items()}
-            stored = self._stored = Call(self._ray.put(arrays), self._published.version)
+            stored = self._stored = Stored(self._ray.put(arrays), self._published.version)
             self._stored_at = moment
         return stored
+
+    def _take(self, who: Worker | NodeDesk) -> None:
+        if isinstance(who, Worker):
+            self._hear(who)
+        else:
+            assert self._desks is not None, "it is one of them"
+            self._desks.hear(who)
 
     def _hear(self, worker: Worker) -> None:
         call = worker.calls.popleft()
         try:
             report = self._ray.get(call.answer)
         except self._ray.exceptions.RayError as error:
+            if worker.told is None:  # perhaps its desk is what was lost
+                self._lose_desk(worker)
             failed = isinstance(error, self._ray.exceptions.RayTaskError) or getattr(error, "actor_init_failed", False)
             self._replace(worker, f"failed: {last_line(error)}" if failed else "was lost, with its process or its node")
             return
         worker.heard = time.monotonic()
         if isinstance(report, Failed):
             raise report.error
+        if isinstance(report, Stranded):
+            self._lose_desk(worker)
+            self._replace(worker, "has lost the process that values its states")
+            return
         if isinstance(report, Begun):
-            worker.told = report
+            worker.begun = report
+            if self._desks is not None:
+                worker.desk, worker.place = self._desks.place(report.node, self._newest(), self._progress)
+                worker.calls.append(Call(worker.actor.attach.remote(worker.desk.plan, worker.place), 0))
+                return
+        if isinstance(report, Begun | Attached):
+            worker.told = worker.begun
             if self._proven is not None:
                 worker.proofs.append(self._ray.put(self._proven.to_arrays()))
             return
@@ -324,17 +325,24 @@ class Cluster:
             silent = self._listened - max(worker.heard, self._awake)
             if worker.told is not None and worker.calls and silent > patience:
                 self._end_by_node(worker.told)
+                self._lose_desk(worker)
                 self._replace(worker, f"has not answered for {silent:.0f} s")
 
     def _replace(self, worker: Worker, what: str) -> None:
         """Let another actor take the place of one that is lost, with seeds of its own."""
         self._end(worker)
+        if worker.desk is not None:
+            worker.desk.free.add(worker.place)
         where = "" if worker.told is None else f"on {worker.told.host} "
         self._lost.add(worker.number, f"{where}{what}", worker.owed)
         worker.owed = 0
         told = [self._gone[worker.number], replace(worker.state, alive=0.0)]
         self._gone[worker.number] = total(told)
         self._workers[worker.number] = self._begun(worker.number)
+
+    def _lose_desk(self, worker: Worker) -> None:
+        if self._desks is not None and worker.desk is not None:
+            self._desks.lose(worker.desk)
 
     def _tell_of_room(self) -> None:
         waiting = sum(worker.told is None for worker in self._workers)

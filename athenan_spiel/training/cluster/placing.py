@@ -31,8 +31,6 @@ def placed(config: TrainingConfig, address: str | None, game: str) -> Iterator[t
         require_room_for_workers(config.workers.count)
         yield config, None
         return
-    if config.workers.inference == "shared":
-        raise ConfigError.at("workers.inference", "must be 'own' or 'auto' on a cluster, got 'shared'")
     with joined(address, functools.partial(loading_problem, (game,))) as site:
         if config.engine.name == "cuda" and not site.resource("GPU"):
             raise ConfigError.at("engine.name", "must be another one on a cluster without GPUs, got 'cuda'")

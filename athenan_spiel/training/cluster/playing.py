@@ -28,6 +28,7 @@ from athenan_spiel.system.cluster import Surroundings, ray
 from athenan_spiel.system.machine import yield_to_others
 from athenan_spiel.training.actor import PublishedWeights
 from athenan_spiel.training.fleet.board import ActorState
+from athenan_spiel.training.fleet.inference import DeskPlan, RemoteEngine, ServerGoneError
 from athenan_spiel.training.fleet.matches import Failed, Matches, Played
 
 
@@ -41,6 +42,7 @@ class PlayingTask:
             imported from where the learner does.
         surroundings: of the learner.
         on_gpu: it has a part of a graphics card; else it uses none.
+        asks: its states are valued elsewhere, and `attach` comes after `begin`.
     """
 
     game: str
@@ -49,6 +51,7 @@ class PlayingTask:
     kind: bytes
     surroundings: Surroundings
     on_gpu: bool
+    asks: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,31 +89,62 @@ class Turn:
         return found
 
 
+@dataclass(frozen=True)
+class Attached:
+    """Report: the actor has its place at a desk."""
+
+
+@dataclass(frozen=True)
+class Stranded:
+    """Report: the process that values states for this actor is gone."""
+
+
 class Playing:
     """An actor; to be made a Ray actor. `begin` comes first."""
 
     def __init__(self, task: PlayingTask) -> None:
         self._task = task
         self._matches: Matches | None = None
+        self._remote: RemoteEngine | None = None
         self._version = 0
         self._sent = 0
         self._waited = 0.0
         self._ended = time.monotonic()
 
     def begin(self) -> Begun | Failed:
-        """Load what is needed to play."""
+        """Load what is needed to play, unless states are valued elsewhere."""
         yield_to_others()  # the learner may be on this node
         gc.disable()  # as `Matches` does it from time to time
         task = self._task
         if not task.on_gpu:
             os.environ["CUDA_VISIBLE_DEVICES"] = ""
         task.surroundings.enter()
+        begun = Begun(socket.gethostname(), ray().get_runtime_context().get_node_id(), os.getpid())
+        return begun if task.asks else self._loaded() or begun
+
+    def attach(self, desk: DeskPlan | Failed, place: int) -> Attached | Failed | Stranded:
+        """Load what is needed to play, and let states be valued at a desk of this node.
+
+        Args:
+            desk: what `Valuing.begin` has answered.
+            place: of this actor there.
+        """
+        if isinstance(desk, Failed):
+            return desk
         try:
-            self._matches = Matches(task.game, task.config, task.outcome, pickle.loads(task.kind))
+            self._remote = RemoteEngine(desk, place, self._task.config.engine)
+        except ServerGoneError:
+            return Stranded()
+        return self._loaded() or Attached()
+
+    def _loaded(self) -> Failed | None:
+        task = self._task
+        try:
+            self._matches = Matches(task.game, task.config, task.outcome, pickle.loads(task.kind), self._remote)
         except (AthenanError, MemoryError) as error:
             return Failed.by(error)
         self._ended = time.monotonic()
-        return Begun(socket.gethostname(), ray().get_runtime_context().get_node_id(), os.getpid())
+        return None
 
     def play(
         self,
@@ -121,11 +155,12 @@ class Playing:
         proofs: Sequence[Any],
         limit: int,
         seconds: float,
-    ) -> Turn | Failed:
+    ) -> Turn | Failed | Stranded:
         """Play on for about so many seconds.
 
         Args:
-            weights: to play with from now on, of this version; None: those that are here, which have it.
+            weights: to play with from now on, of this version; None: those that are here, which have it, or those by
+                which states are valued elsewhere.
             progress: how much of the run lies behind, in [0, 1].
             seeds: of matches to begin, as soon as others have ended.
             proofs: where arrays lie, as for `Matches.know`, each in Ray's store; None: forget those that are known.
@@ -143,6 +178,8 @@ class Playing:
                 self._matches.know(None if arrays is None else ray().get(arrays))
             self._matches.plan(seeds)
             played = self._played(self._matches, progress, limit, start + seconds)
+        except ServerGoneError:
+            return Stranded()
         except (AthenanError, MemoryError) as error:
             return Failed.by(error)
         self._ended = time.monotonic()
@@ -154,6 +191,8 @@ class Playing:
         matches.begin(progress)
         while matches.alive and self._sent < limit and time.monotonic() < until:
             records = matches.advance()
+            if self._remote is not None:
+                self._version = max(self._version, self._remote.version)
             played += [Played(record, self._version) for record in records]
             self._sent += len(records)
             matches.begin(progress)

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from athenan_spiel.training.fleet.shared import shared_memory
+from athenan_spiel.training.fleet.shared import attached, shared_memory
 from athenan_spiel.training.model import Weights
 
 _ALIGNED = 64
@@ -87,7 +87,7 @@ class Board:
     def __init__(self, plan: BoardPlan, memory: SharedMemory | None = None) -> None:
         self.plan = plan
         self._is_own = memory is not None
-        self._memory = SharedMemory(plan.name) if memory is None else memory
+        self._memory = attached(plan.name) if memory is None else memory
         learner, learned, actors, *places, _ = _offsets(plan)
         buffer, size = self._memory.buf, _bytes_of(plan)
         self._learner = np.ndarray((2,), np.float64, buffer, learner)

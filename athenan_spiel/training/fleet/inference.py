@@ -28,7 +28,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Kind, Outcome, outcome_from_parameters
 from athenan_spiel.training.fleet.board import ActorState, Board, BoardPlan
-from athenan_spiel.training.fleet.shared import shared_memory
+from athenan_spiel.training.fleet.shared import attached, shared_memory
 from athenan_spiel.training.means import PLACES, ROWS, desk_bytes
 from athenan_spiel.training.model import load_weights, make_model
 
@@ -73,7 +73,7 @@ class Desk:
 
     def __init__(self, plan: DeskPlan, memory: SharedMemory | None = None) -> None:
         self._is_own = memory is not None
-        self._memory = SharedMemory(plan.name) if memory is None else memory
+        self._memory = attached(plan.name) if memory is None else memory
         size, count = int(np.prod(plan.shape)), plan.actors * PLACES
         buffer, end = self._memory.buf, 4 * count * ROWS * size
         self.questions = np.ndarray((plan.actors, PLACES, ROWS, *plan.shape), np.float32, buffer, 0)
@@ -134,7 +134,10 @@ class RemoteEngine:
         self.config = config
         self.version = 0
         self._shape = plan.shape
-        self._desk = Desk(plan)
+        try:
+            self._desk = Desk(plan)
+        except OSError as error:
+            raise ServerGoneError from error
         self._actor = actor
         self._free = deque(range(PLACES))
         self._asked: list[_Question] = []

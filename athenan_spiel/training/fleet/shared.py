@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
@@ -38,3 +40,25 @@ def shared_memory(size: int) -> SharedMemory:
             f"make {PLACE} larger (docker run --shm-size)"
         ) from None
     return memory
+
+
+def attached(name: str) -> SharedMemory:
+    """Memory that another process has made, and drops. The tracker of this process's resources is not told of it: where
+    it is another one than that process's, as on a cluster, it would drop the memory as soon as this process ends.
+
+    Raises:
+        OSError: there is no such memory.
+    """
+    with _untracked():
+        return SharedMemory(name)
+
+
+@contextlib.contextmanager
+def _untracked() -> Iterator[None]:
+    """What Python 3.13 says by `track=False`."""
+    register = resource_tracker.register
+    resource_tracker.register = lambda name, rtype: None
+    try:
+        yield
+    finally:
+        resource_tracker.register = register
