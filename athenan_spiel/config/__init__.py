@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from athenan_spiel.config.learning import (
     LearnerConfig,
+    RateSchedule,
     ReplayConfig,
     ReplayName,
     TargetsConfig,
@@ -49,6 +50,7 @@ __all__ = [
     "NetworkName",
     "PolicyName",
     "Precision",
+    "RateSchedule",
     "ReplayConfig",
     "ReplayName",
     "SearchConfig",

@@ -11,6 +11,7 @@ from athenan_spiel.config.settings import Settings
 TargetsName = Literal["tree", "root", "terminal"]
 ValueLossName = Literal["squared", "cross_entropy"]
 ReplayName = Literal["stratified", "plain", "per_match", "none"]
+RateSchedule = Literal["constant", "cosine"]
 
 MOST_PROCESSES = 1024
 """On any machine; `RandomEnds` takes fewer on a small one."""
@@ -107,6 +108,10 @@ class LearnerConfig(Settings):
     """B. The article: 128 (Section 3.3.1), 3000 (Section 8.4.3)."""
     learning_rate: float = 1e-3
     """Adam's step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""
+    schedule: RateSchedule = "constant"
+    """`cosine`: over the run the step size falls from `learning_rate` to a hundredth of it, as the cosine does from 0
+    to π. How much of the run lies behind is asked for each round, so a longer run that is resumed learns faster again.
+    The article: constant."""
     beta2: float = 0.999
     """Adam's β₂, the decay of the second moment. The article: 0.999 (Section 3.3.1), 0.99 (Sections 11.4 and 12.4)."""
     epsilon: float = 1e-7

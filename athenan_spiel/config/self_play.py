@@ -8,6 +8,9 @@ from typing import ClassVar, Literal
 from athenan_spiel.config.search import LARGEST_FACTOR
 from athenan_spiel.config.settings import Settings
 
+MOST_OPENING_PLIES = 10_000
+"""More than matches are long."""
+
 SelfPlayName = Literal["search", "apprentice"]
 
 APPRENTICE_ALONE = ("temperature", "warm_start", "values_after")
@@ -29,6 +32,9 @@ class SelfPlayConfig(Settings):
     """The share of the run, at its beginning, in which MCTS with playouts alone finds each move, and every state is
     learned; c is 0.25, and `exploration` draws the moves. None: there is none. The article: 1/30, 12 hours of 15
     days."""
+    opening_plies: int | None = None
+    """Of `search` alone: a match begins with random actions, so many at most; how many is drawn for each match, from
+    zero on. They are not searched, nor are the states before them learned. None: there are none, as in the article."""
     values_after: float | None = None
     """The share of the run after which values are learned beside the policy, and count in ExIt's search; 1: never.
     None: from the beginning. The article: 2/15, from the third day of 15."""
@@ -38,6 +44,9 @@ class SelfPlayConfig(Settings):
         if self.method != "apprentice":
             for name in APPRENTICE_ALONE:
                 self.require(getattr(self, name) is None, name, "none, as only 'apprentice' has it")
+        else:
+            self.require(self.opening_plies is None, "opening_plies", "none, as only 'search' has them")
+        self.require_some(1, "opening_plies", most=MOST_OPENING_PLIES)
         self.require_positive("temperature")
         self.require_at_most(LARGEST_FACTOR, "temperature")
         for name in ("warm_start", "values_after"):

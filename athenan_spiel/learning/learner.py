@@ -41,6 +41,8 @@ from athenan_spiel.networks.arithmetic import has_matrix_units
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
+LEAST_RATE = 0.01
+"""The share of the step size that is left at the end of a schedule: learning goes on where the run is resumed."""
 BETA1 = 0.9
 """β₁ of Adam (the article, Section 3.3.1); β₂ and ε are settings."""
 
@@ -100,6 +102,14 @@ class Learner:
             eps=config.epsilon,
             fused=True,
         )
+
+    def set_progress(self, progress: float) -> None:
+        """Take the step size that `config.schedule` has when so much of the run, in [0, 1], lies behind."""
+        share = 1.0
+        if self._config.schedule == "cosine":
+            share = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
+        for group in self._optimizer.param_groups:
+            group["lr"] = share * self._config.learning_rate
 
     def learn(self, batches: Iterable[Batch], *, values: bool = True) -> LearningReport:
         """Take one step for each of `batches`, in order.

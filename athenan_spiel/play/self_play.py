@@ -34,7 +34,8 @@ class Match:
         returns: as OpenSpiel's `state.returns()`.
         tree: everything searched, with the values as they are in the end.
         states: those that were searched for a move or an analysis, in order, and the terminal one: where a search
-            finds each move, all states of the match. They are made when they are asked for.
+            finds each move, all states of the match but those before its random actions. They are made when they are
+            asked for.
         values: v(s) of each of them when its search had ended, and the worth of the terminal one.
         policies: of each but the terminal one what the search would have learned of it then, as (legal actions,
             probabilities); empty where it tells none.
@@ -61,6 +62,7 @@ def self_play(
     seed: int,
     store: Store | None = None,
     clock: Clock | None = None,
+    opening_plies: int = 0,
 ) -> Questions[Match]:
     """One match from the initial state, both sides thinking with the same tree (Algorithm 3's inner loop).
 
@@ -68,9 +70,12 @@ def self_play(
 
     Args:
         clock: by which the budget's seconds count; the machine's by default.
+        opening_plies: random actions before the first thought, at most; how many is drawn. Where they end the match,
+            there are none.
     """
     rng = random.Random(seed)
-    state = game.new_initial_state()
+    state = _opened(game, opening_plies, rng)
+    first = len(state.history())
     tree = search.new_tree(store)
     values: list[float] = []
     policies: list[tuple[Sequence[int], Sequence[float]]] = []
@@ -94,13 +99,23 @@ def self_play(
         history,
         state.returns(),
         tree,
-        Line(game, history),
+        Line(game, history, range(first, len(history) + 1)),
         values,
         policies,
         iterations,
         evaluations,
         questions,
     )
+
+
+def _opened(game: pyspiel.Game, most: int, rng: random.Random) -> pyspiel.State:
+    """A state after so many random actions at most, none of which ends the match."""
+    state = game.new_initial_state()
+    for _ in range(rng.randint(0, most) if most else 0):
+        state.apply_action(rng.choice(state.legal_actions()))
+        if state.is_terminal():
+            return game.new_initial_state()
+    return state
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ or evaluations: with new weights after the same `advance`, an actor anywhere giv
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -91,6 +92,7 @@ class Actor:
         self._model = make_model(game, config, outcome, engine=engine)
         policies = config.network.policy != "none"
         self._model.evaluator.priors = policies
+        self._opened = functools.partial(self_play, opening_plies=config.self_play.opening_plies or 0)
         self._targets = make_targets(config.targets, self._model.encoder, outcome, policies=policies)
         self._version: int | None = None
         self._search: tuple[SearchConfig, Known | None, Search] | None = None
@@ -151,7 +153,7 @@ class Actor:
         if self._search is None or self._search[:2] != (search, proven):
             most = config.memory.tree_states
             self._search = search, proven, make_search(self._model.game, search, outcome, proven, most)
-        return _Way(self._search[2], decision, budget_of(search), apprentice_match if of_apprentice else self_play)
+        return _Way(self._search[2], decision, budget_of(search), apprentice_match if of_apprentice else self._opened)
 
 
 def proven_states(config: TrainingConfig, arrays: Mapping[str, NDArray[Any]] | None = None) -> ResolvedStates | None:

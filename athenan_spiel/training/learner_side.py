@@ -149,10 +149,12 @@ class LearnerSide:
         """Begin the next round; returns the seeds of its matches.
 
         Args:
-            progress: how much of the run lies behind, in [0, 1]: by the settings values may be learned later on alone.
+            progress: how much of the run lies behind, in [0, 1]: by the settings values may be learned later on alone,
+                and the step size falls.
             matches: how many seeds; none: as many as are played at once, and not more than the run has left.
         """
         self._with_values = self.config.self_play.has_values(progress)
+        self._learner.set_progress(progress)
         if matches is None:
             matches, limit = self.config.matches_at_once, self.config.matches
             if limit is not None:

@@ -319,6 +319,8 @@ def test_the_bounds_themselves_are_taken() -> None:
 def test_annealing_needs_an_end() -> None:
     with pytest.raises(ConfigError, match="in a run without an end, got 'annealed'"):
         TrainingConfig(exploration=ExplorationConfig(schedule="annealed"))
+    with pytest.raises(ConfigError, match=r"schedule must be 'constant' in a run without an end, got 'cosine'"):
+        TrainingConfig(learner=LearnerConfig(schedule="cosine"))
 
 
 def test_the_package_names_only_what_it_has() -> None:

@@ -218,6 +218,25 @@ def test_step_size_and_l2_are_those_of_the_config_not_of_the_state() -> None:
     assert_same_weights(one, other)
 
 
+def test_the_step_size_falls_as_a_cosine_does() -> None:
+    """Weights are those of a learner that has had that step size all along."""
+    for progress, share in ((0.0, 1.0), (0.25, 0.01 + 0.99 * (1 + 0.5**0.5) / 2), (0.5, 0.505), (1.0, 0.01)):
+        falling, constant = make_learner(learning_rate=0.1, schedule="cosine"), make_learner(learning_rate=0.1 * share)
+        falling.set_progress(progress)
+        for learner in (falling, constant):
+            learner.learn(some_batches(3))
+        for got, expected in zip(weights_of(falling), weights_of(constant), strict=True):
+            torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_constant_step_size_is_that_whatever_lies_behind() -> None:
+    one, other = make_learner(), make_learner()
+    one.set_progress(0.9)
+    one.learn(some_batches(3))
+    other.learn(some_batches(3))
+    assert_same_weights(one, other)
+
+
 def test_the_state_of_another_networks_learner_is_refused() -> None:
     learner, other = make_learner(filters=6), make_learner(filters=8)
     other.learn(some_batches(1))

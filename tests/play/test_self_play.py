@@ -98,6 +98,31 @@ def test_matches_of_a_round_are_those_played_one_at_a_time(kind: type[Search], s
         assert [everything(match) for match in together] == alone[:matches_at_once]
 
 
+@pytest.mark.parametrize("most", [1, 4])
+def test_a_match_begins_with_random_actions(most: int) -> None:
+    search = make_search(Descent, "tic_tac_toe")
+    first: set[tuple[int, ...]] = set()
+    for seed in range(60):
+        match = answered(self_play(search.game, search, EXPLORING, BUDGET, seed, opening_plies=most), guess)[0]
+        opening = len(match.history) + 1 - len(match.values)
+        first.add(tuple(match.history[:opening]))
+        assert 0 <= opening <= most
+        assert [len(state.history()) for state in match.states] == [*range(opening, len(match.history) + 1)]
+        root = match.states[0]
+        assert search.key(root) in match.tree.table, "the first thought is about the state behind them"
+        assert not opening or search.key(search.game.new_initial_state()) not in match.tree.table
+    assert {len(opening) for opening in first} == {*range(most + 1)}
+    assert len([opening for opening in first if len(opening) == 1]) > 4, "any action"
+
+
+def test_random_actions_that_end_the_match_are_none() -> None:
+    """Of Tic-Tac-Toe at 20 random actions: no match is so long."""
+    search = make_search(Descent, "tic_tac_toe")
+    for seed in range(20):
+        match = answered(self_play(search.game, search, EXPLORING, BUDGET, seed, opening_plies=20), guess)[0]
+        assert len(match.values) > 1, "something is left to think about"
+
+
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes"])
 @pytest.mark.parametrize(
     ("kind", "options", "budget"),

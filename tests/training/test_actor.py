@@ -21,6 +21,7 @@ from athenan_spiel.config import (
     ExplorationConfig,
     NetworkConfig,
     SearchConfig,
+    SelfPlayConfig,
     TargetsConfig,
     TrainingConfig,
 )
@@ -41,6 +42,12 @@ CASES: dict[str, TrainingConfig] = {
     "root": dataclasses.replace(TINY, targets=TargetsConfig(method="root")),
     "terminal, annealed": dataclasses.replace(
         TINY, targets=TargetsConfig(method="terminal"), exploration=ExplorationConfig(schedule="annealed")
+    ),
+    "random openings, cosine": dataclasses.replace(
+        TINY,
+        self_play=SelfPlayConfig(opening_plies=5),
+        targets=TargetsConfig(method="root"),
+        learner=dataclasses.replace(TINY.learner, schedule="cosine"),
     ),
     "alphazero": dataclasses.replace(
         TINY,
