@@ -34,7 +34,7 @@ LISTED_LIMITS = f"{', '.join(LIMITS[:-1])} or {LIMITS[-1]}"
 OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "descent": ("completion", "longest_descent", "resolved_hours"),
-        "ubfm": ("completion", "exploration_constant", "resolved_hours"),
+        "ubfm": ("completion", "exploration_constant", "resolved_hours", "lines"),
         "alphabeta": ("completion", "depth"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
         "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
@@ -79,6 +79,9 @@ class SearchConfig(Settings):
     longest_descent: int | None = None
     """Descent alone: states beyond the tree that an iteration goes through at most; the next one goes on from there.
     none: it goes on to the end of the match (Algorithm 10). With 1 it is unbounded best-first minimax."""
+    lines: int | None = None
+    """UBFM alone: states that an iteration expands, each where the best line would leave the tree if the lines before
+    it were lost; their children are valued in one call. none: 1 (Algorithm 12)."""
     depth: int | None = None
     """Alpha-beta alone: the greatest depth, in actions; none: as deep as the limits let it."""
     resolved_hours: float | None = None
@@ -119,6 +122,7 @@ class SearchConfig(Settings):
         self.require_positive("iterations", "evaluations", "resolved_hours")
         self.require_at_most(MOST, "iterations", "evaluations")
         self.require_some(1, "longest_descent")
+        self.require_some(1, "lines", most=MOST_AT_ONCE)
         self.require_some(1, "depth", most=DEEPEST)
         self.require_at_most(LONGEST // 3600, "resolved_hours")
         if all(getattr(self, name) is None for name in LIMITS):

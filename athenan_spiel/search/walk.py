@@ -64,9 +64,11 @@ class Walk:
 
     Attributes:
         node: the node the walk stands on; None outside the tree or on a terminal state.
+        path: the nodes it has come by, and the index of the action that it took of each.
+        key: of the leaf that it stands on.
     """
 
-    __slots__ = ("_key", "_path", "_rng", "_select", "_state", "_tree", "node")
+    __slots__ = ("_rng", "_select", "_state", "_tree", "key", "node", "path")
 
     def __init__(
         self,
@@ -80,8 +82,8 @@ class Walk:
         self._select = select
         self._state = state.clone()
         self._rng = rng
-        self._path: list[tuple[Node, int]] = []
-        self._key: Hashable = None
+        self.path: list[tuple[Node, int]] = []
+        self.key: Hashable = None
         self.node = root
 
     def reaches_leaf(self) -> bool:
@@ -89,12 +91,12 @@ class Walk:
 
         Each step takes the `select`ed action and counts it in n(s, a).
         """
-        tree, state, rng, path, node = self._tree, self._state, self._rng, self._path, self.node
+        tree, state, rng, path, node = self._tree, self._state, self._rng, self.path, self.node
         select = self._select
         while not state.is_terminal():
             if node is None:
-                self._key = tree.key(state)
-                node = tree.table.get(self._key)
+                self.key = tree.key(state)
+                node = tree.table.get(self.key)
                 if node is None:
                     self.node = None
                     return True
@@ -114,7 +116,14 @@ class Walk:
         Raises:
             Enough: the tree is full.
         """
-        return expand(self._tree, self._key, self._state)
+        return expand(self._tree, self.key, self._state)
+
+    def take_back(self) -> None:
+        """Count the selections on the path no more: nothing comes of this walk."""
+        for node, i in self.path:
+            node.visits[i] -= 1
+            if not node.visits[i]:
+                del node.visits[i]
 
     def backup(self) -> Node:
         """Carry the values of where the walk stands up to the root, and return the root's node.
@@ -123,7 +132,7 @@ class Walk:
         in its parent already.
         """
         node = self.node
-        for parent, i in reversed(self._path):
+        for parent, i in reversed(self.path):
             if node is not None:
                 parent.update(i, node)
             parent.kind.backup(parent)

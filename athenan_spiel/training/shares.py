@@ -181,7 +181,7 @@ def _measured(
     node = node_bytes(trees)
 
     base = _processes(config, game, encoder, policy)
-    asked = (config.search.virtual_loss_batch or 1) if search.tells_policy else branching
+    asked = (config.search.virtual_loss_batch or 1) if search.tells_policy else (config.search.lines or 1) * branching
     at_once = max(1, workers) * -(-config.matches_at_once // GROUPS) * asked
     base += at_once * valuing_bytes(encoder.shape, config.network, policy)
     ply = PLY_BYTES + (branching * POLICY_IN_PLAY if search.tells_policy else 0)

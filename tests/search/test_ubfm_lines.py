@@ -1,0 +1,169 @@
+"""UBFM over several lines: which leaves an iteration expands, and that nothing else is changed by it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyspiel
+import pytest
+from drivers import answered
+from oracles.brute_force import BruteForce, load
+from oracles.evaluators import noise
+from oracles.proofs import check_proofs
+
+from athenan_spiel.config import SearchConfig
+from athenan_spiel.errors import ConfigError, SearchError
+from athenan_spiel.games.transpositions import history_key
+from athenan_spiel.outcomes.infinite import InfiniteTerminal
+from athenan_spiel.search import UBFM, Budget, think
+from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.tree import Tree
+
+GAMES = ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)", "dots_and_boxes", "breakthrough(rows=4,columns=3)"]
+
+
+def expansions(
+    search: UBFM, state: pyspiel.State, count: int, seed: int = 0
+) -> Iterator[tuple[Tree, list[tuple[int, ...]], int]]:
+    """Iteration by iteration the tree, the histories of the states that are new in it, and the number of questions."""
+    tree, rng, root = search.new_tree(), random.Random(seed), None
+    for _ in range(count):
+        before = set(tree.table)
+        root, asked = answered(search.iteration(tree, state, rng, root), noise(seed))
+        yield tree, [key for key in tree.table if key not in before], len(asked)  # type: ignore[misc]
+        if root.resolved:
+            return
+
+
+class Naive:
+    """The leaves that an iteration is to expand, by the definition, over a tree in which each state has one parent."""
+
+    def __init__(self, root: Node, own: tuple[int, ...]) -> None:
+        self.root, self.own = root, own
+        self.lost: set[tuple[int, ...]] = set()
+
+    def leaves(self, most: int) -> list[tuple[int, ...]]:
+        """At most so many, each the end of the best line while those before it are lost."""
+        found: list[tuple[int, ...]] = []
+        while len(found) < most and self.worth(self.root, self.own) is not None:
+            node: Node | None = self.root
+            history = self.own
+            while node is not None:
+                at = self.best(node, history)
+                history, node = (*history, node.actions[at]), node.children.get(at)
+            found.append(history)
+            self.lost.add(history)
+        return found
+
+    def best(self, node: Node, history: tuple[int, ...]) -> int:
+        """The action that is gone into; noise has no ties."""
+        worths = {i: self.arc(node, history, i) for i, resolved in enumerate(node.resolutions) if not resolved}
+        open_ = {i: worth for i, worth in worths.items() if worth is not None}
+        return node.kind.best(open_, key=open_.__getitem__)  # type: ignore[no-any-return]
+
+    def arc(self, node: Node, history: tuple[int, ...], i: int) -> float | None:
+        """v(s, a) while lines are lost; None where none is left behind it."""
+        following = (*history, node.actions[i])
+        if following in self.lost:
+            return None
+        child = node.children.get(i)
+        return node.values[i] if child is None else self.worth(child, following)
+
+    def worth(self, node: Node, history: tuple[int, ...]) -> float | None:
+        """v(s) while lines are lost, resolved actions included; None where no line is left."""
+        arcs = [self.arc(node, history, i) for i, resolved in enumerate(node.resolutions) if not resolved]
+        left = [worth for worth in arcs if worth is not None]
+        if not left:
+            return None
+        drawn = [v for v, r, c in zip(node.values, node.resolutions, node.completions, strict=True) if r and c == 0]
+        return float(node.kind.best([*left, *drawn]))
+
+
+@pytest.mark.parametrize("lines", [2, 3, 7])
+@pytest.mark.parametrize("spec", GAMES)
+def test_the_leaves_are_those_of_the_definition(spec: str, lines: int) -> None:
+    game = load(spec)
+    for seed in range(3):
+        search = UBFM(game, lines=lines, key=history_key(game))
+        state = game.new_initial_state()
+        expected: list[tuple[int, ...]] | None = None
+        for tree, new, questions in expansions(search, state, 30, seed):
+            assert questions <= 1
+            if expected is not None:
+                ended = [history for history in expected if history not in [key_of(key) for key in new]]
+                assert [key_of(key) for key in new] == [history for history in expected if history not in ended]
+            root = tree.table[search.key(state)]
+            expected = [] if root.resolved else Naive(root, ()).leaves(lines)
+
+
+def key_of(key: Any) -> tuple[int, ...]:
+    """The actions that a history's key stands for."""
+    return tuple(key[-1]) if isinstance(key, tuple) and key and not isinstance(key[-1], int) else tuple(key)
+
+
+@pytest.mark.parametrize("spec", GAMES)
+def test_what_is_taken_for_lost_meanwhile_leaves_no_trace(spec: str) -> None:
+    """Afterwards all values come from those below, as after any iteration."""
+    game = load(spec)
+    for tree, new, _ in expansions(UBFM(game, lines=5), game.new_initial_state(), 60):
+        assert len(new) <= 5
+        for node in tree.table.values():
+            worths = list(zip(node.completions, node.values, strict=True))
+            assert (node.completion, node.value) == node.kind.best(worths)
+            assert all(math.isfinite(value) for value in node.values)
+            assert node.unresolved == node.resolutions.count(0)
+            assert all(count > 0 for count in node.visits.values())
+
+
+@pytest.mark.parametrize("exploration_constant", [None, 0.5])
+@pytest.mark.parametrize("completion", [True, False])
+def test_what_it_proves_is_true(completion: bool, exploration_constant: float | None) -> None:
+    game = load("tic_tac_toe")
+    search = UBFM(game, lines=4, completion=completion, exploration_constant=exploration_constant)
+    tree, start = search.new_tree(), game.new_initial_state()
+    result = think(search, start, Budget(iterations=4000 if completion else 300), noise(0), tree=tree)
+    check_proofs(tree, start, BruteForce().value)
+    assert result.is_resolved == completion
+
+
+def test_one_line_is_ubfm() -> None:
+    game = load("connect_four")
+    state = game.new_initial_state()
+    results = [
+        think(search, state, Budget(iterations=50), noise(1), rng=random.Random(0))
+        for search in (UBFM(game), UBFM(game, lines=1))
+    ]
+    assert results[0].visits.tolist() == results[1].visits.tolist()
+
+
+def test_a_line_that_is_lost_to_all_leaves_the_next_best_to_the_other_player() -> None:
+    """The kinds' worst values are on either side, so a minimiser's lost line is no gain to the maximiser above it."""
+    assert (Kind.MAXIMISER.won, Kind.MINIMISER.won) == (1, -1)
+    game = load("nim(pile_sizes=2;2)")
+    for _, new, _ in expansions(UBFM(game, lines=50, key=history_key(game)), game.new_initial_state(), 10):
+        assert len(set(new)) == len(new), "no leaf is expanded twice, and it ends"
+
+
+def test_a_full_tree_takes_no_more() -> None:
+    game = load("tic_tac_toe")
+    search = UBFM(game, lines=4, most_states=30)
+    tree = search.new_tree()
+    think(search, game.new_initial_state(), Budget(iterations=500), noise(0), tree=tree)
+    assert len(tree.table) <= 30 + 3
+
+
+def test_it_can_be_pickled_and_what_cannot_be_is_refused() -> None:
+    game = load("tic_tac_toe")
+    assert pickle.loads(pickle.dumps(UBFM(game, lines=3))).lines == 3
+    for lines in (0, 10_001):
+        with pytest.raises(SearchError, match="lines of UBFM must be from 1 to 10,000"):
+            UBFM(game, lines=lines)
+    with pytest.raises(SearchError, match="compares with infinity"):
+        UBFM(game, lines=2, outcome=InfiniteTerminal())
+    with pytest.raises(ConfigError, match=r"search\.lines must be none, as only 'ubfm' has it"):
+        SearchConfig(lines=2)
+    assert SearchConfig(algorithm="ubfm", lines=2).lines == 2
