@@ -33,8 +33,8 @@ LISTED_LIMITS = f"{', '.join(LIMITS[:-1])} or {LIMITS[-1]}"
 
 OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "descent": ("completion", "longest_descent", "resolved_hours"),
-        "ubfm": ("completion", "exploration_constant", "resolved_hours", "lines"),
+        "descent": ("completion", "longest_descent", "resolved_hours", "wins_ahead"),
+        "ubfm": ("completion", "exploration_constant", "resolved_hours", "wins_ahead", "lines"),
         "alphabeta": ("completion", "depth"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
         "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
@@ -79,6 +79,9 @@ class SearchConfig(Settings):
     longest_descent: int | None = None
     """Descent alone: states beyond the tree that an iteration goes through at most; the next one goes on from there.
     none: it goes on to the end of the match (Algorithm 10). With 1 it is unbounded best-first minimax."""
+    wins_ahead: bool = False
+    """Descent and UBFM alone: of the children of a state those whose mover wins by one action are taken for proven, and
+    not valued."""
     lines: int | None = None
     """UBFM alone: states that an iteration expands, each where the best line would leave the tree if the lines before
     it were lost; their children are valued in one call. none: 1 (Algorithm 12)."""
@@ -144,6 +147,7 @@ class SearchConfig(Settings):
             self.require(self.dirichlet_alpha is None, "dirichlet_alpha", "none, unless there is search.root_noise")
         if not self.completion:
             self.require(self.resolved_hours is None, "resolved_hours", "none, unless states are proven by completion")
+            self.require(not self.wins_ahead, "wins_ahead", "false, unless states are proven by completion")
 
     def _refuse_what_others_have(self) -> None:
         own = OWN_SETTINGS[self.algorithm]

@@ -101,6 +101,8 @@ class PlayConfig(Settings):
     """Time per move in which values are waited for."""
     batched: bool = True
     """The children of a state, or the leaves of a batch, are valued in one call."""
+    wins_ahead: bool = False
+    """For Descent and UBFM alone, with completion."""
     lines: int | None = None
     """For UBFM alone."""
     depth: int | None = None

@@ -10,6 +10,7 @@ import pyspiel
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games.transpositions import Key
+from athenan_spiel.search.ahead import WinsAhead
 from athenan_spiel.search.base import Search, SearchOptions
 from athenan_spiel.search.choice import Decision, best_action, completed_best_action_dual
 from athenan_spiel.search.minimax_tree import MinimaxTree
@@ -27,6 +28,7 @@ class MinimaxOptions(ProvingOptions, total=False):
     """What Descent and UBFM may be given beside the game."""
 
     known: Known | None
+    wins_ahead: bool
 
 
 class MinimaxSearch(Search):
@@ -36,6 +38,8 @@ class MinimaxSearch(Search):
         game, outcome, key, batched, most_states: as for every search.
         completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
         known: states proven otherwise, as in earlier matches, which its trees look into.
+        wins_ahead: its trees look one action beyond the children of a state, and take those for proven whose mover wins
+            by one (`ahead`).
 
     Attributes:
         looks_into_known: it takes `known`.
@@ -43,8 +47,8 @@ class MinimaxSearch(Search):
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: as every search; or states are `known` to one that does not look into them, as alpha-beta and
-            whatever does without completion.
+        SearchError: as every search; or states are `known`, or looked for, to one that does not look into them, as
+            alpha-beta and whatever does without completion.
     """
 
     tree_type: ClassVar[type[MinimaxTree]] = MinimaxTree
@@ -58,12 +62,14 @@ class MinimaxSearch(Search):
         completion: bool = True,
         key: Key | None = None,
         known: Known | None = None,
+        wins_ahead: bool = False,
         batched: bool = True,
         most_states: int | None = None,
     ) -> None:
         super().__init__(game, outcome=outcome, key=key, batched=batched, most_states=most_states)
         require_kind("completion", completion, bool, SearchError)
-        if known is not None and not (completion and self.looks_into_known):
+        require_kind("wins_ahead", wins_ahead, bool, SearchError)
+        if (known is not None or wins_ahead) and not (completion and self.looks_into_known):
             raise SearchError(
                 f"states proven otherwise are for Descent and UBFM with completion, got a {type(self).__name__} "
                 f"with completion={completion}"
@@ -71,6 +77,7 @@ class MinimaxSearch(Search):
         self.completion = completion
         self.select: Decision = completed_best_action_dual if completion else best_action
         self.known = known
+        self.wins_ahead = wins_ahead
 
     def _new_tree(self, store: Store | None) -> MinimaxTree:
         return self.tree_type(
@@ -79,5 +86,6 @@ class MinimaxSearch(Search):
             completion=self.completion,
             store=store,
             known=self.known,
+            ahead=WinsAhead(self.outcome) if self.wins_ahead else None,
             game=self.game,
         )

@@ -10,6 +10,7 @@ import pyspiel
 
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.outcomes import gain
+from athenan_spiel.search.ahead import WinsAhead
 from athenan_spiel.search.node import Kind, Node, kind_of
 from athenan_spiel.search.proven_states import Known, ProvenValue
 from athenan_spiel.search.tree import Leaf, Store, Tree
@@ -23,6 +24,7 @@ class MinimaxTree(Tree):
 
     Args:
         known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
+        ahead: looks one action beyond the children, for a tree with completion.
     """
 
     node_type: ClassVar[type[Node]] = Node
@@ -35,10 +37,23 @@ class MinimaxTree(Tree):
         completion: bool = True,
         store: Store | None = None,
         known: Known | None = None,
+        ahead: WinsAhead | None = None,
         game: pyspiel.Game | None = None,
     ) -> None:
         super().__init__(outcome=outcome, key=key, completion=completion, store=store, game=game)
         self.known = known
+        self.ahead = ahead
+
+    def proven(self, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> Mapping[int, ProvenValue]:
+        """The proofs that there are of `children`, those of a state, without a node, by index.
+
+        Args:
+            ended: which of them are terminal; those are not among the answers.
+        """
+        found = NO_PROOFS if self.ahead is None else self.ahead.wins(children, ended)
+        if self.known is not None and (known := self.known.known(children, ended, self.key)):
+            found = {**found, **known}
+        return found
 
     def add(
         self,
@@ -56,7 +71,7 @@ class MinimaxTree(Tree):
             key, state, actions, children: of the state; all its actions, and where they lead.
             ended: which children are terminal.
             estimates: the values of those children that are neither terminal nor in `proofs`, in order.
-            proofs: of the children that are `known`, by index.
+            proofs: of the children that are `proven`, by index.
 
         Raises:
             SearchError: no player is to choose an action in the state.

@@ -42,7 +42,7 @@ ProvenValue = tuple[int, float]
 
 
 class Known(Protocol):
-    """Who may know of states that a search has not been to that they are proven, as `solving.ahead` does, too."""
+    """Who may know of states that a search has not been to that they are proven."""
 
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]

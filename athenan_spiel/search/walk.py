@@ -15,7 +15,7 @@ import pyspiel
 from athenan_spiel.evaluators.base import Evaluation, joined
 from athenan_spiel.games.children import children_of, ended_of, some_of
 from athenan_spiel.search.choice import Decision
-from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
+from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Enough(Exception):  # noqa: N818 - it says no error
 def expand(tree: MinimaxTree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
     """S ← S ∪ {s} for a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12.
 
-    Children that the tree knows to be proven are not asked about.
+    Children that are proven are not asked about.
 
     Raises:
         Enough: the tree is full.
@@ -41,7 +41,7 @@ def expand(tree: MinimaxTree, key: Hashable, state: pyspiel.State) -> Questions[
     actions = state.legal_actions()
     children = children_of(state, actions)
     ended = ended_of(children)
-    proofs = tree.known.known(children, ended, tree.key) if tree.known is not None else NO_PROOFS
+    proofs = tree.proven(children, ended)
     unknown = children
     if proofs or any(ended):
         unknown = some_of(children, [i for i, end in enumerate(ended) if not end and i not in proofs])

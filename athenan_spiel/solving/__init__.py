@@ -1,4 +1,4 @@
-"""Proofs of positions: `solver` proves what a position is worth, `ahead` spares it walks to ends one action away."""
+"""Proofs of positions: `solver` proves what a position is worth."""
 
 from __future__ import annotations
 

@@ -36,7 +36,6 @@ from athenan_spiel.outcomes import Gain, make_outcome
 from athenan_spiel.search import Budget, Search, SearchResult, make_search, think
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.solving.ahead import WinsAhead
 from athenan_spiel.system.machine import free_memory
 
 Ending = Literal["proven", "seconds", "iterations", "megabytes"]
@@ -157,7 +156,7 @@ def solve(
     rng = rng or random.Random(0)
     if game.num_players() > 1:
         outcome = outcome or Gain()
-        search = make_search(game, SearchConfig(algorithm=algorithm), outcome, WinsAhead(outcome))
+        search = make_search(game, SearchConfig(algorithm=algorithm, wins_ahead=True), outcome)
     else:
         search = make_search(game, SearchConfig(algorithm=algorithm), outcome or make_outcome("score", game, rng))
     solver = _Solver(search, evaluator or ZeroEvaluator(), rng)

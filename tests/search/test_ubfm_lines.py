@@ -1,4 +1,4 @@
-"""UBFM over several lines: which leaves an iteration expands, and that nothing else is changed by it."""
+"""UBFM over several lines: which leaves an iteration expands; and searches that look one action ahead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from athenan_spiel.config import SearchConfig
 from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.games.transpositions import history_key
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
-from athenan_spiel.search import UBFM, Budget, think
+from athenan_spiel.search import UBFM, Budget, Descent, think
+from athenan_spiel.search.minimax import MinimaxSearch
 from athenan_spiel.search.node import Kind, Node
 from athenan_spiel.search.tree import Tree
 
@@ -130,6 +131,28 @@ def test_what_it_proves_is_true(completion: bool, exploration_constant: float | 
     assert result.is_resolved == completion
 
 
+@pytest.mark.parametrize("kind", [UBFM, Descent])
+def test_what_looking_ahead_proves_is_true(kind: type[MinimaxSearch]) -> None:
+    game = load("tic_tac_toe")
+    start = game.new_initial_state()
+    evaluations = []
+    for wins_ahead in (False, True):
+        search = kind(game, wins_ahead=wins_ahead)
+        tree = search.new_tree()
+        result = think(search, start, Budget(iterations=8000), noise(0), tree=tree)
+        check_proofs(tree, start, BruteForce().value)
+        assert result.is_resolved
+        evaluations.append(result.evaluations)
+    assert evaluations[1] < 0.9 * evaluations[0]
+
+
+def test_each_tree_looks_ahead_by_itself() -> None:
+    """So that a match does not depend on those before it."""
+    search = UBFM(load("tic_tac_toe"), wins_ahead=True)
+    assert search.new_tree().ahead is not search.new_tree().ahead  # type: ignore[attr-defined]
+    assert UBFM(load("tic_tac_toe")).new_tree().ahead is None  # type: ignore[attr-defined]
+
+
 def test_one_line_is_ubfm() -> None:
     game = load("connect_four")
     state = game.new_initial_state()
@@ -164,6 +187,10 @@ def test_it_can_be_pickled_and_what_cannot_be_is_refused() -> None:
             UBFM(game, lines=lines)
     with pytest.raises(SearchError, match="compares with infinity"):
         UBFM(game, lines=2, outcome=InfiniteTerminal())
+    with pytest.raises(SearchError, match="states proven otherwise are for Descent and UBFM with completion"):
+        UBFM(game, wins_ahead=True, completion=False)
+    with pytest.raises(ConfigError, match=r"search\.wins_ahead must be false, unless states are proven"):
+        SearchConfig(wins_ahead=True, completion=False)
     with pytest.raises(ConfigError, match=r"search\.lines must be none, as only 'ubfm' has it"):
         SearchConfig(lines=2)
     assert SearchConfig(algorithm="ubfm", lines=2).lines == 2

@@ -20,7 +20,7 @@ from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
 from athenan_spiel.search import UBFM, drive
-from athenan_spiel.solving.ahead import PATIENCE, WinsAhead
+from athenan_spiel.search.ahead import PATIENCE, WinsAhead
 from athenan_spiel.solving.solver import Proof, ProofBounds, solve
 
 GAMES = [
@@ -203,9 +203,9 @@ def test_a_bound_must_be_positive(name: str) -> None:
 def wins_ahead(state: pyspiel.State) -> dict[int, tuple[int, float]]:
     """What is known of the children of `state` by one who has seen that matches end at its ply."""
     ahead = WinsAhead(Gain())
-    ahead.known([state], [True], str)
+    ahead.wins([state], [True])
     children = [state.child(action) for action in state.legal_actions()]
-    return ahead.known(children, [child.is_terminal() for child in children], str)
+    return ahead.wins(children, [child.is_terminal() for child in children])
 
 
 @pytest.mark.parametrize("spec", GAMES)
@@ -228,9 +228,9 @@ def test_a_win_ahead_is_worth_the_end_that_was_found() -> None:
     outcome = AdditiveDepth(longest=9, exact=True)
     ahead = WinsAhead(outcome)
     state = state_after("tic_tac_toe", 0, 3, 1)  # x threatens 2 and would win with the fifth action
-    ahead.known([state], [True], str)
+    ahead.wins([state], [True])
     children = [state.child(action) for action in state.legal_actions()]
-    proofs = ahead.known(children, [False] * len(children), str)
+    proofs = ahead.wins(children, [False] * len(children))
     assert proofs == {i: (1, 5.0) for i, action in enumerate(state.legal_actions()) if action != 2}
 
 
@@ -239,10 +239,10 @@ def test_nothing_is_looked_at_where_no_match_was_seen_to_end() -> None:
     state = state_after("tic_tac_toe", 0, 3, 1)
     children = [state.child(action) for action in state.legal_actions()]
     ended = [False] * len(children)
-    assert ahead.known(children, ended, str) == {}
+    assert ahead.wins(children, ended) == {}
     end = state_after("tic_tac_toe", 0, 3, 1, 4, 2)
-    assert ahead.known([end], [True], str) == {}
-    assert len(ahead.known(children, ended, str)) == 5
+    assert ahead.wins([end], [True]) == {}
+    assert len(ahead.wins(children, ended)) == 5
 
 
 def test_looking_ahead_saves_most_of_the_nodes() -> None:

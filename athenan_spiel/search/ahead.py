@@ -1,4 +1,4 @@
-"""Children that are decided by one more action: proofs that a search for a proof need not walk to.
+"""Children that are decided by one more action: proofs that a search need not walk to.
 
 Where a side threatens to win, nearly every reply loses at once, and each of those that do would cost a walk from the
 root, a node, and the values of all its children, none of which is needed. In Hex 5 x 5 they are five of six states
@@ -10,12 +10,13 @@ of a proof. Looked at from their parent, they cost a few children each, and no v
 3. It gives up after `PATIENCE` states without a find: a threat that is there already is met by few replies. So where
    none is, it costs the children of a few states.
 4. It knows no draws, and says nothing of a state whose mover cannot win by one action.
+5. What it says depends on the tree that it belongs to alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 import pyspiel
 
@@ -28,7 +29,7 @@ PATIENCE = 4
 
 
 class WinsAhead:
-    """The `known` of a search that looks one action beyond the children it values.
+    """Looks one action beyond the children that a search values in a tree.
 
     Args:
         outcome: of the search; a proven state is worth the end that was found.
@@ -39,15 +40,12 @@ class WinsAhead:
         self._earliest: float = math.inf
         self._won_before = -1
 
-    def known(
-        self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
-    ) -> dict[int, ProvenValue]:
+    def wins(self, states: Sequence[pyspiel.State], ended: Sequence[bool]) -> dict[int, ProvenValue]:
         """The proofs of those of `states` that their mover wins by one action, by index; none after `PATIENCE`.
 
         Args:
             states: at least one, all after equally many actions, as the children of a state are.
             ended: for each whether it is terminal; those are not looked at.
-            key: not used.
         """
         ply = states[0].move_number()
         if ply < self._earliest and any(ended):
