@@ -1,10 +1,13 @@
-"""Settings that fit a game's length and speed: chosen once, before a run begins, and written into its folder.
+"""Settings that fit a game: chosen once, before a run begins, and written into its folder.
 
-A few random matches say how long a match is and how wide, and how fast the states of the game are made. What a match
-costs follows: its moves, times the states valued for one. Where that is little, the settings stay as they are. Where
-it is much, fewer matches are played at once, so that the first one is learned soon; a move takes fewer evaluations;
-Descent ends an iteration before the end of the match; and fewer matches are kept, so that each is learned as often as
-in a run of many. A game with a `max_length` gets a nearer one.
+A match is worth its score, if the game has one, else more the sooner it is won; and mirror images of what is learned
+are learned as well, where the game has any.
+
+All else goes by the length and the speed of matches. A few random ones say how long a match is and how wide, and how
+fast the states of the game are made. What a match costs follows: its moves, times the states valued for one. Where that
+is little, the settings stay as they are. Where it is much, fewer matches are played at once, so that the first one is
+learned soon; a move takes fewer evaluations; Descent ends an iteration before the end of the match; and fewer matches
+are kept, so that each is learned as often as in a run of many. A game with a `max_length` gets a nearer one.
 
 Lengths and widths are the same on every machine but where the random matches take longer than `MEASURE_SECONDS`. Of the
 speed it only matters whether it is that of rules in C++ or far less. Both times are this process's, whatever else runs.
@@ -30,11 +33,15 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.children import children_of
+from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.spec import read_spec
+from athenan_spiel.outcomes.registry import suggested
 
-FITTED = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
-"""What can be chosen: four settings, and the parameter of a game."""
+BY_LENGTH = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
+"""What goes by how long and slow matches are: four settings, and the parameter of a game."""
+FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries")
+"""What can be chosen."""
 
 MATCHES = 16
 """Random matches that are played."""
@@ -162,11 +169,22 @@ def fit_to(
     """
     if not names:
         return game, config, None
+    config = suited(config, game, names)
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
         game = with_length(game, measured)
     config = fitted(config, measured, names)
     return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
+
+
+def suited(config: TrainingConfig, game: pyspiel.Game, names: Collection[str] = FITTED) -> TrainingConfig:
+    """`config`, with the outcome and the symmetries that the game has, if they are in `names`."""
+    if "outcome" in names:
+        outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
+        config = dataclasses.replace(config, outcome=outcome)
+    if "encoding.symmetries" in names:
+        config = dataclasses.replace(config, encoding=dataclasses.replace(config.encoding, symmetries="all"))
+    return config
 
 
 def with_length(game: pyspiel.Game, measured: Measured) -> pyspiel.Game:
@@ -201,6 +219,8 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "search.longest_descent": f"descents of {search.longest_descent} states" if search.longest_descent else "",
         "replay.matches": f"a replay of {config.replay.matches} matches",
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
+        "outcome": f"outcome {config.outcome}",
+        "encoding.symmetries": "mirror images, if there are any",
     }
     return ", ".join(said[name] for name in names if said[name])
 

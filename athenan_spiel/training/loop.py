@@ -110,7 +110,8 @@ def train(
     config = QUICK if config is None else config
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
-    suited_kind(config.outcome, game)
+    if "outcome" not in names:
+        suited_kind(config.outcome, game)
     if config.evaluation.asked:
         require_other_player(config, game)
         require_opponents(str(game), config, allow_programs)

@@ -22,6 +22,7 @@ from athenan_spiel.search import UBFM, Descent
 from athenan_spiel.training import preset, train
 from athenan_spiel.training.events import Event, RunStarted
 from athenan_spiel.training.fitting import (
+    BY_LENGTH,
     FITTED,
     LONGEST,
     MATCHES,
@@ -31,6 +32,7 @@ from athenan_spiel.training.fitting import (
     fit_to,
     fitted,
     measure,
+    suited,
     with_length,
 )
 
@@ -52,10 +54,36 @@ def numbers(config: TrainingConfig) -> tuple[Any, ...]:
 def test_the_preset_stays_in_short_games_of_openspiel(spec: str) -> None:
     game = pyspiel.load_game(spec)
     seen = dataclasses.replace(measure(game), slow=False)
-    same, config, text = fit_to(game, QUICK, seen, FITTED)
+    same, config, text = fit_to(game, QUICK, seen, BY_LENGTH)
     assert (same, config) == (game, QUICK)
     assert text is not None
-    assert "16 matches at once, 2,000 evaluations a move, a replay of 200 matches" in text
+    assert text.endswith("16 matches at once, 2,000 evaluations a move, a replay of 200 matches")
+
+
+@pytest.mark.parametrize(
+    ("spec", "outcome"),
+    [
+        ("connect_four", "additive_depth"),
+        ("breakthrough", "additive_depth"),
+        ("othello", "score"),
+        ("dots_and_boxes", "score"),
+        ("morpion_solitaire", "score"),
+    ],
+)
+def test_a_match_is_worth_its_score_where_the_game_has_one(spec: str, outcome: str) -> None:
+    game = pyspiel.load_game(spec)
+    assert suited(QUICK, game).outcome == outcome
+    gain = dataclasses.replace(QUICK, outcome="gain")
+    assert suited(gain, game, ["encoding.symmetries"]).outcome == "gain"
+
+
+def test_mirror_images_are_learned() -> None:
+    assert suited(QUICK, TIC_TAC_TOE).encoding.symmetries == "all"
+    assert suited(QUICK, TIC_TAC_TOE, ["outcome"]) == QUICK
+    _, config, text = fit_to(TIC_TAC_TOE, QUICK, measure(TIC_TAC_TOE), FITTED)
+    assert config.encoding.symmetries == "all"
+    assert text is not None
+    assert text.endswith("a replay of 200 matches, outcome additive_depth, mirror images, if there are any")
 
 
 def test_the_same_is_measured_each_time() -> None:
@@ -154,7 +182,7 @@ def test_python_says_what_is_chosen(tmp_path: Path) -> None:
 def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: XIANGQI)
     told: list[Event] = []
-    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=FITTED, listeners=[told.append])
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=BY_LENGTH, listeners=[told.append])
     assert numbers(run.config) == (2, 200, 6, 5)
     assert "longest_descent = 6" in (run.folder / "config.toml").read_text()
     assert isinstance(told[0], RunStarted)
@@ -176,7 +204,8 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         (["--preset", "paper"], ()),
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),
-        (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], FITTED[4])),
+        (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:])),
+        (["--outcome", "gain", "--encoding.symmetries", "none"], BY_LENGTH),
         (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:])),
     ],
 )
