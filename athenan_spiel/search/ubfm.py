@@ -162,7 +162,8 @@ class _Lost:
             node.values[i] = worst if is_lost else value
             node.backup()
             value = node.value
-            is_lost = all(v == worst or r for v, r in zip(node.values, node.resolutions, strict=True))
+            if is_lost:  # a node above one that has a line left has it, too
+                is_lost = all(v == worst or r for v, r in zip(node.values, node.resolutions, strict=True))
         self.is_all = is_lost
 
     def restore(self) -> None:

@@ -230,7 +230,7 @@ class RoundInPlay:
 
     @property
     def plies(self) -> int:
-        """Actions played so far."""
+        """Actions found so far; random ones do not count."""
         return self._counter.count
 
     @property

@@ -94,7 +94,7 @@ class RoundProgress:
     alive: int
     """Matches of the round that have not ended."""
     plies: int
-    """Actions played in the round."""
+    """Actions found in the round; random ones do not count."""
     evaluations: int
     """States valued by the network in the round."""
     evaluations_per_second: float

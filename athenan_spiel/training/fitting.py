@@ -1,7 +1,7 @@
 """Settings that fit a game: chosen once, before a run begins, and written into its folder.
 
 A match is worth its score, if the game has one, else more the sooner it is won; and mirror images of what is learned
-are learned as well, where the game has any.
+are learned as well, where the game has any. The network is as wide as the run has the time for (`widths`).
 
 All else goes by the length and the speed of matches. A few random ones say how long a match is and how wide, and how
 fast the states of the game are made. What a match costs follows: its moves, times the states valued for one. Where that
@@ -37,10 +37,11 @@ from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.spec import read_spec
 from athenan_spiel.outcomes.registry import suggested
+from athenan_spiel.training.widths import widest
 
 BY_LENGTH = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
 """What goes by how long and slow matches are: four settings, and the parameter of a game."""
-FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries")
+FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
 """What can be chosen."""
 
 MATCHES = 16
@@ -174,6 +175,9 @@ def fit_to(
     if is_long and "max_length" in names:
         game = with_length(game, measured)
     config = fitted(config, measured, names)
+    if "network.filters" in names:
+        filters = widest(config, Encoder(game, edges=config.encoding.edges))
+        config = dataclasses.replace(config, network=dataclasses.replace(config.network, filters=filters))
     return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
 
 
@@ -221,6 +225,7 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
         "outcome": f"outcome {config.outcome}",
         "encoding.symmetries": "mirror images, if there are any",
+        "network.filters": f"{config.network.filters} filters",
     }
     return ", ".join(said[name] for name in names if said[name])
 

@@ -30,13 +30,21 @@ def _valued(value: Callable[[pyspiel.State], float]) -> Evaluator:
 
 def _noise(state: pyspiel.State, seed: int) -> float:
     """A number in (-1, 1) drawn from the position and the seed."""
-    text = f"{seed} {state.current_player()} {state}"
+    return _drawn(f"{seed} {state.current_player()} {state}")
+
+
+def _drawn(text: str) -> float:
     return (int.from_bytes(blake2b(text.encode(), digest_size=6).digest(), "big") + 0.5) / 2**47 - 1
 
 
 def noise(seed: int) -> Evaluator:
     """A random number in (-1, 1) for each position."""
     return _valued(lambda state: _noise(state, seed))
+
+
+def noise_by_history(seed: int) -> Evaluator:
+    """A random number in (-1, 1) for each way to a position."""
+    return _valued(lambda state: _drawn(f"{seed} {state.history()}"))
 
 
 def coarse(seed: int) -> Evaluator:

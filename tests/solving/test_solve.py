@@ -273,6 +273,6 @@ def test_a_threat_that_few_replies_meet_is_found_and_where_none_is_little_is_ask
     state = state_after("hex(board_size=4)", 5, 10)
     children = [state.child(action) for action in state.legal_actions()]
     ahead = Counting(Gain())
-    ahead.known([state], [True], str)
-    assert ahead.known(children, [False] * len(children), str) == {}
+    ahead.wins([state], [True])
+    assert ahead.wins(children, [False] * len(children)) == {}
     assert asked == PATIENCE < len(children)
