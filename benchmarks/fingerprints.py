@@ -33,7 +33,7 @@ from ludii_fake import FakeTransport  # type: ignore[import-not-found]  # noqa: 
 
 THREE = "connect_four(rows=4,columns=5,x_in_row=3)"
 TOLD = ("matches", "length", "returns", "iterations", "evaluations", "targets", "loss", "states_learned", "batches")
-SEARCHES = ("ubfm_s", "descent", "alphabeta(2)", "mcts(0.5)")
+SEARCHES = ("ubfm_k", "ubfm_s", "descent", "alphabeta(2)", "mcts(0.5)")
 COMMON: dict[str, Any] = {"matches": 12, "matches_at_once": 4, "seed": 7, "search": {"iterations": 8}}
 SMALL: dict[str, Any] = {"filters": 8, "layers": 1, "neurons": 16}
 

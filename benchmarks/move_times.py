@@ -31,7 +31,7 @@ from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.training.model import make_model
 
 GAMES = ("connect_four", "othello", "hex(board_size=7)")
-AGENTS = ("ubfm_s", "descent", "alphabeta", "mcts", "openspiel-mcts", "openspiel-uct", "rollout-alphabeta")
+AGENTS = ("ubfm_k", "ubfm_s", "descent", "alphabeta", "mcts", "openspiel-mcts", "openspiel-uct", "rollout-alphabeta")
 PROMISED = 20.0
 """Milliseconds beyond the limit and one batch."""
 

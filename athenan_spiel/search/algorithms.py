@@ -2,6 +2,7 @@
 
 | name | search | decision |
 |---|---|---|
+| `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over 16 lines at once, or over so many | the safest |
 | `ubfm_s`, `ubfm_s(1.4)` | UBFM with completion, with UCT's term by this constant | the safest (Algorithms 12, 13) |
 | `ubfm`, `ubfm(1.4)` | the same | the best action by value (Algorithm 11) |
 | `descent` | Descent with completion | the best action by value |
@@ -28,7 +29,15 @@ from typing import Any
 import pyspiel
 
 from athenan_spiel.config import SearchConfig
-from athenan_spiel.config.search import DEEPEST, LARGEST_FACTOR, LIMITS, OWN_SETTINGS, DecisionName, PlayName
+from athenan_spiel.config.search import (
+    DEEPEST,
+    LARGEST_FACTOR,
+    LIMITS,
+    MOST_AT_ONCE,
+    OWN_SETTINGS,
+    DecisionName,
+    PlayName,
+)
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
@@ -42,8 +51,10 @@ from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.puct import AlphaZeroMCTS
 from athenan_spiel.search.ubfm import UBFM
 
-DEFAULT = "ubfm_s"
+DEFAULT = "ubfm_k"
 """The word of who says nothing."""
+USUAL_LINES = 16
+"""Of `ubfm_k`."""
 
 DECISIONS: Mapping[str, Decision] = MappingProxyType({"best": best, "safest": safest, "securest": securest})
 """The decisions by the names of `config.search.DecisionName`; `search` is that of the `Algorithm`."""
@@ -86,7 +97,9 @@ class Algorithm:
     number: Number | None = None
 
 
-DEPTH = Number("depth", r"[0-9]{1,18}", f"a depth from 1 to {DEEPEST}", "3")
+WHOLE = r"[0-9]{1,18}"
+DEPTH = Number("depth", WHOLE, f"a depth from 1 to {DEEPEST}", "3")
+LINES = Number("lines", WHOLE, f"a number of lines from 1 to {MOST_AT_ONCE:,}", "8")
 EXPLORATION = Number(
     "exploration_constant",
     r"[0-9]+(\.[0-9]*)?|\.[0-9]+",
@@ -96,6 +109,9 @@ EXPLORATION = Number(
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
+        "ubfm_k": Algorithm(
+            search=UBFM, decision=safest, settings={"algorithm": "ubfm", "lines": USUAL_LINES}, number=LINES
+        ),
         "ubfm_s": Algorithm(search=UBFM, decision=safest, settings={"algorithm": "ubfm"}, number=EXPLORATION),
         "ubfm": Algorithm(search=UBFM, decision=best, settings={"algorithm": "ubfm"}, number=EXPLORATION),
         "descent": Algorithm(search=Descent, decision=best, settings={"algorithm": "descent"}),
@@ -170,7 +186,7 @@ def _with_number(name: str, number: Number, digits: str, text: str) -> SearchCon
     problem = f"{name} takes {number.meaning}, such as {name}({number.example}); got {shown(text)}"
     if not re.fullmatch(number.pattern, digits):
         raise AgentError(problem)
-    value: Any = int(digits) if number is DEPTH else float(digits)
+    value: Any = int(digits) if number.pattern == WHOLE else float(digits)
     try:
         return SearchConfig(**{**ALGORITHMS[name].settings, number.setting: value})
     except ConfigError:

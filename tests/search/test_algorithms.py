@@ -31,7 +31,7 @@ from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
-from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, WORDS, decision_of, parse_search
+from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, USUAL_LINES, WORDS, decision_of, parse_search
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.exit import ExItMCTS, ExItUCT
 from athenan_spiel.search.gumbel import GumbelMCTS, GumbelSelection, gumbel_choice
@@ -173,7 +173,9 @@ def test_every_target_is_learned_from_the_other_searches(
 
 
 PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
-    "ubfm_s": (UBFM, safest, {"completion": True}),
+    "ubfm_k": (UBFM, safest, {"completion": True, "lines": USUAL_LINES}),
+    "ubfm_k(3)": (UBFM, safest, {"completion": True, "lines": 3}),
+    "ubfm_s": (UBFM, safest, {"completion": True, "lines": 1}),
     "ubfm": (UBFM, best, {"completion": True, "exploration_constant": None}),
     "ubfm_s(1.4)": (UBFM, safest, {"exploration_constant": 1.4}),
     "ubfm(0)": (UBFM, best, {"exploration_constant": 0.0}),
@@ -221,13 +223,14 @@ def test_a_run_is_played_with_any_search(text: str, finished: Path, with_policy:
     assert agent.step(agent.game.new_initial_state()) in range(9)
 
 
-def test_ubfm_s_is_the_default(finished: Path) -> None:
+def test_ubfm_over_several_lines_is_the_default(finished: Path) -> None:
     agent = load_agent(finished, budget=Budget(iterations=4))
-    assert (type(agent.search), agent.decision) == (UBFM, safest)
+    assert isinstance(agent.search, UBFM)
+    assert (agent.search.lines, agent.decision) == (USUAL_LINES, safest)
 
 
 NO_SEARCH: dict[str, str] = {
-    "": "one of ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got ''",
+    "": "one of ubfm_k, ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got ''",
     "mtcs": "got 'mtcs': did you mean 'mcts'?",
     "mcts(": "got 'mcts('",
     "minimax": "got 'minimax'",
@@ -239,6 +242,8 @@ NO_SEARCH: dict[str, str] = {
     "alphabeta(0)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(0)'",
     "alphabeta(257)": "alphabeta takes a depth from 1 to 256, such as alphabeta(3); got 'alphabeta(257)'",
     "descent(1)": "descent takes no number; got 'descent(1)': write 'descent'",
+    "ubfm_k(1.5)": "ubfm_k takes a number of lines from 1 to 10,000, such as ubfm_k(8); got 'ubfm_k(1.5)'",
+    "ubfm_k(0)": "ubfm_k takes a number of lines from 1 to 10,000, such as ubfm_k(8); got 'ubfm_k(0)'",
     "ubfm_s()": "ubfm_s takes an exploration constant from zero to 1,000,000, such as ubfm_s(0.5); got 'ubfm_s()'",
 }
 
@@ -252,7 +257,7 @@ def test_what_names_no_search(text: str, tmp_path: Path) -> None:
 
 
 def test_a_word_is_a_text() -> None:
-    with pytest.raises(AgentError, match=r"one of ubfm_s, .*; got 7"):
+    with pytest.raises(AgentError, match=r"one of ubfm_k, .*; got 7"):
         parse_search(7)  # type: ignore[arg-type]
 
 
@@ -262,8 +267,8 @@ def test_a_word_is_a_text() -> None:
 def test_the_names_of_settings_are_those_of_the_registry() -> None:
     """`config` cannot import the searches, so it has the names for types and the command line."""
     assert set(get_args(SearchName)) == set(OWN_SETTINGS)
-    assert {*get_args(PlayName), "ubfm_s"} == set(ALGORITHMS)
-    assert {"ubfm_s", *get_args(SearchName)} == set(WORDS)
+    assert {*get_args(PlayName), "ubfm_s", "ubfm_k"} == set(ALGORITHMS)
+    assert {"ubfm_s", "ubfm_k", *get_args(SearchName)} == set(WORDS)
     assert set(get_args(DecisionName)) == {*DECISIONS, "search"}
     made = {name: make_search(TIC_TAC_TOE, SearchConfig(algorithm=name), Gain()) for name in get_args(SearchName)}
     assert set(POLICY_TELLERS) == {name for name, search in made.items() if search.tells_policy}
@@ -289,6 +294,8 @@ def test_a_search_has_one_class_by_whatever_name() -> None:
 NOT_DEFAULT: dict[str, Any] = {
     "longest_descent": 2,
     "resolved_hours": 1.0,
+    "wins_ahead": True,
+    "lines": 3,
     "depth": 2,
     "exploration_constant": 0.5,
     "first_play_urgency": True,

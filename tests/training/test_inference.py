@@ -7,7 +7,9 @@ import multiprocessing
 import os
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,13 @@ from test_fleet import FLEET, OnMatch, lines
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.config import NetworkConfig, SearchConfig, TrainingConfig, WorkersConfig
-from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.errors import EvaluatorError, LearningError
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.training import train
+from athenan_spiel.training.fleet import server as server_module
 from athenan_spiel.training.fleet.board import Board
-from athenan_spiel.training.fleet.inference import RemoteEngine, ServerGoneError
-from athenan_spiel.training.fleet.server import Server
+from athenan_spiel.training.fleet.inference import RemoteEngine, ServerGoneError, ServerTask
+from athenan_spiel.training.fleet.server import ATTEMPTS, Server
 from athenan_spiel.training.means import ROWS, is_shared
 from athenan_spiel.training.model import make_model
 
@@ -96,6 +99,32 @@ def test_the_newest_weights_answer(served: Served) -> None:
     served.board.publish(2, {name: 0.5 * tensor for name, tensor in served.network.state_dict().items()}, 0.0)
     assert not np.allclose(engine.infer(batch), before)
     assert engine.version == 2
+
+
+def ends(task: ServerTask, listening: Connection) -> None:
+    """In place of `serve`: killed as it begins."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("served", ["values"], indirect=True)
+@pytest.mark.parametrize("killed", [1, ATTEMPTS - 1, ATTEMPTS])
+def test_one_that_ends_as_it_begins_is_begun_again(
+    served: Served, killed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways = iter([ends] * killed)
+    real = server_module.begin
+
+    def begin(target: Callable[..., None], *arguments: Any, **options: Any) -> SpawnProcess:
+        return real(next(ways, target), *arguments, **options)
+
+    monkeypatch.setattr(server_module, "begin", begin)
+    if killed == ATTEMPTS:
+        with pytest.raises(LearningError, match="the process that values states for the workers ended as it began"):
+            served.server.running()
+        return
+    engine = RemoteEngine(served.server.running(), 0, SHARED.engine)
+    assert len(engine.infer(batch_of(served, 3))) == 3
+    assert len(multiprocessing.active_children()) == 1
 
 
 def test_who_asks_a_server_that_is_gone_is_told(served: Served) -> None:

@@ -19,6 +19,10 @@ from athenan_spiel.training.fleet.board import ActorState, Board, total
 from athenan_spiel.training.fleet.inference import Desk, DeskPlan, ServerTask, serve
 
 
+ATTEMPTS = 3
+"""So often it is begun if it ends as it begins: what has ended one may be gone for the next."""
+
+
 class Server:
     """The process; `running` begins it.
 
@@ -56,12 +60,15 @@ class Server:
         """Where the places are of a process that answers; it is begun if there is none.
 
         Raises:
-            LearningError: it could not be begun.
+            LearningError: it could not be begun, or has ended as it began, `ATTEMPTS` times.
         """
-        if self._process is None or not self._process.is_alive():
+        for _ in range(ATTEMPTS):
+            if self._process is not None and self._process.is_alive():
+                return self._task.desk
             self.end()
-            self._begin()
-        return self._task.desk
+            if self._begins():
+                return self._task.desk
+        raise LearningError("the process that values states for the workers ended as it began")
 
     def told(self) -> ActorState:
         """The sums of what the process and those before it have told."""
@@ -73,7 +80,8 @@ class Server:
         self._desk.close()
         self._folder.cleanup()
 
-    def _begin(self) -> None:
+    def _begins(self) -> bool:
+        """Begin it; whether it answers, and has not ended as it began."""
         self._begun += 1
         self._gone = self.told()
         self._board.forget(self._task.config.workers.count)
@@ -89,8 +97,10 @@ class Server:
             theirs.close()
         try:
             self._pipe.recv()
-        except EOFError:
-            raise LearningError("the process that values states for the workers ended as it began") from None
+        except (EOFError, OSError):
+            self.end()
+            return False
+        return True
 
     def end(self) -> None:
         """End the process; the next `running` begins another one."""
