@@ -45,8 +45,8 @@ def load_agent(
     search: str | None = None,
     outcome: Given = None,
 ) -> Agent:
-    """A search over a checkpoint of a run, by default the newest; by default UBFM over several lines (`ubfm_k`), and where
-    the run's own search needs a policy that one, with its settings and without noise.
+    """A search over a checkpoint of a run, by default the newest; by default UBFM over several lines (`ubfm_k`), and
+    where the run's own search needs a policy that one, with its settings and without noise.
 
     A run may go on training meanwhile; the agent keeps the weights it was loaded with.
 

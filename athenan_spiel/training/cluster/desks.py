@@ -20,7 +20,7 @@ from athenan_spiel.training.fleet.matches import Failed
 GPU = 0.5
 """Of a graphics card one takes so much; all actors take as much of one together, so as to be where there are any."""
 SPARING = {"env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
-"""What one begins has to outlive it by a moment: Python's tracker of resources drops shared memory then."""
+"""What one begins has to outlive it by a moment, to drop what it shared (`shared.dropped_without_us`)."""
 STOP_SECONDS = 2.0
 """How long one may take to drop what it shares."""
 

@@ -4,13 +4,14 @@
    shared memory that a fleet on one machine has.
 2. It lays the weights that it is sent onto the board, and tells what the process has told there.
 3. `stop` ends the process and drops the shared memory. When this one is ended without that, the process ends by itself,
-   and the tracker of resources drops the memory (`desks.SPARING`).
+   and another one drops the memory (`shared.dropped_without_us`), as Ray ends all processes of this one's group.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ from athenan_spiel.training.fleet.board import ActorState, Board
 from athenan_spiel.training.fleet.inference import DeskPlan
 from athenan_spiel.training.fleet.matches import Failed
 from athenan_spiel.training.fleet.server import Server
+from athenan_spiel.training.fleet.shared import dropped_without_us
 from athenan_spiel.training.model import Weights
 
 Arrays = Mapping[str, NDArray[np.generic]]
@@ -59,6 +61,7 @@ class Valuing:
         self._task = task
         self._board: Board | None = None
         self._server: Server | None = None
+        self._dropping: subprocess.Popen[bytes] | None = None
 
     def begin(self, weights: Arrays, version: int, progress: float) -> DeskPlan | Failed:
         """Begin the process; where actors of this node can ask it."""
@@ -73,7 +76,9 @@ class Valuing:
             self._board.publish(version, tensors, progress)
             kind = pickle.loads(task.kind)
             self._server = Server(task.game, task.config, task.outcome, kind, self._board, task.row)
-            return self._server.running()
+            plan = self._server.running()
+            self._dropping = dropped_without_us(self._board.plan.name, plan.name)
+            return plan
         except (AthenanError, MemoryError) as error:
             self.stop()
             return Failed.by(error)
@@ -91,7 +96,10 @@ class Valuing:
             self._server.close()
         if self._board is not None:
             self._board.close()
-        self._server = self._board = None
+        if self._dropping is not None and self._dropping.stdin is not None:
+            self._dropping.stdin.close()
+            self._dropping.wait()
+        self._server = self._board = self._dropping = None
 
 
 def _tensors(weights: Arrays) -> Weights:

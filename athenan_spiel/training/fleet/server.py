@@ -18,7 +18,6 @@ from athenan_spiel.system.stopping import SIGNALS
 from athenan_spiel.training.fleet.board import ActorState, Board, total
 from athenan_spiel.training.fleet.inference import Desk, DeskPlan, ServerTask, serve
 
-
 ATTEMPTS = 3
 """So often it is begun if it ends as it begins: what has ended one may be gone for the next."""
 

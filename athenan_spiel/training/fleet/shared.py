@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
 from multiprocessing.shared_memory import SharedMemory
@@ -51,6 +53,20 @@ def attached(name: str) -> SharedMemory:
     """
     with _untracked():
         return SharedMemory(name)
+
+
+DROPS = "import os, sys; sys.stdin.read(); [os.unlink(path) for path in sys.argv[1:] if os.path.exists(path)]"
+"""A program that waits for the end of its input."""
+
+
+def dropped_without_us(*names: str) -> subprocess.Popen[bytes]:
+    """A process that drops memory of these names once its input ends: when that is closed, or this process is ended,
+    whatever is ended with it. Python's tracker of resources would do the same, but belongs to this process's group.
+    """
+    paths = [str(PLACE / name) for name in names]
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", DROPS, *paths], stdin=subprocess.PIPE, start_new_session=True
+    )
 
 
 @contextlib.contextmanager
