@@ -42,6 +42,9 @@ class AeiBot(StateBot):
         seconds: thinking time a move.
     """
 
+    elsewhere = True
+    """It takes no time of this process; see `athenan_spiel.play.player`."""
+
     def __init__(
         self, game: str, command: tuple[str, ...], settings: tuple[tuple[str, str], ...], seconds: float
     ) -> None:

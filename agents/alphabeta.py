@@ -50,6 +50,8 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
         decision=best,
         budget=parameters.budget,
         match_seconds=parameters.match_seconds,
+        match_increment=parameters.match_increment,
+        ponder=parameters.ponder,
         rng=random.Random(parameters.seed),
     )
     return AthenanBot(agent, parameters.temperature)
@@ -66,6 +68,6 @@ ALPHABETA = AgentKind(
     about="alpha-beta without a network, leaves valued by a random match; alphabeta(3): to a depth of 3",
     load=load_alphabeta,
     parse=_parse,
-    limits=("seconds", "iterations", "evaluations", "match_seconds"),
+    limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),
     brackets=True,
 )

@@ -75,6 +75,20 @@ class AthenanBot(pyspiel.Bot):
         return self.agent.match_seconds
 
     @property
+    def match_increment(self) -> float:
+        """The seconds that each own move brings to its match clock."""
+        return self.agent.match_increment
+
+    @property
+    def ponders(self) -> bool:
+        """Whether it thinks on while the opponent does."""
+        return self.agent.ponders
+
+    def stop_pondering(self) -> None:
+        """Ponder no more for now; see `Agent.stop_pondering`."""
+        self.agent.stop_pondering()
+
+    @property
     def evaluator(self) -> Evaluator:
         """Who answers its questions."""
         return self.agent.evaluator
@@ -150,6 +164,8 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
         checkpoint="best" if parameters.best else parameters.matches,
         budget=budget,
         match_seconds=parameters.match_seconds,
+        match_increment=parameters.match_increment,
+        ponder=parameters.ponder,
         seed=parameters.seed,
         search=parameters.search,
         outcome=tuple(filter(None, parameters.outcome.split(","))),
@@ -170,6 +186,6 @@ ATHENAN = AgentKind(
     about="a run's newest checkpoint; runs/bt6#576, runs/bt6#best: another one; runs/bt6:alphabeta@200i: a search",
     load=load_athenan,
     parse=parse_run_word,
-    limits=("seconds", "iterations", "evaluations", "match_seconds"),
+    limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),
 )
 """Its words need not begin with its name: paths of folders are."""

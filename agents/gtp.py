@@ -32,6 +32,8 @@ class GtpParameters:
     """Thinking time a move, which the engine is told if it knows `time_settings`."""
     match_seconds: float | None = None
     """Thinking time for all its moves of a match, which it is told as well."""
+    match_increment: float = 0.0
+    """Thinking time that each of its moves adds to that once it is made; for engines that know `kata-time_settings`."""
 
 
 class GtpBot(StateBot):
@@ -47,16 +49,21 @@ class GtpBot(StateBot):
 
     Attributes:
         seconds, match_seconds: what it has for a move, and for all its moves of a match; None without such a limit.
+        match_increment: the seconds that each of its moves brings to its match clock.
 
     Raises:
         AgentError: the game's moves cannot be written for GTP, or there is no command.
     """
+
+    elsewhere = True
+    """It takes no time of this process; see `athenan_spiel.play.player`."""
 
     def __init__(self, game: pyspiel.Game, command: str, limit: EngineTime) -> None:
         super().__init__()
         self._made_of = (str(game), command, limit)
         self.seconds = limit.seconds
         self.match_seconds = limit.match_seconds
+        self.match_increment = limit.match_increment
         self._engine = GtpEngine(game, command_of(command), limit)
 
     def __reduce__(self) -> tuple[object, tuple[str, str, EngineTime]]:
@@ -114,12 +121,11 @@ def load_gtp(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -
         ProgramError: the engine cannot be started, or does not speak GTP.
     """
     given = read_parameters(GtpParameters, "gtp", params)
-    for seconds in (given.seconds, given.match_seconds):
-        if seconds is not None:
-            Budget(seconds=seconds)
+    if given.seconds is not None:
+        Budget(seconds=given.seconds)
     if given.seconds is not None and given.match_seconds is not None:
         raise AgentError(f"expected seconds or match_seconds of the bot 'gtp', got both with {given.command!r}")
-    bot = GtpBot(game, given.command, EngineTime(given.seconds, given.match_seconds))
+    bot = GtpBot(game, given.command, EngineTime(given.seconds, given.match_seconds, given.match_increment))
     bot.check()
     return bot
 
@@ -135,7 +141,7 @@ GTP = AgentKind(
     about="an engine that speaks GTP, by its command",
     load=load_gtp,
     parse=_parse,
-    limits=("seconds", "match_seconds"),
+    limits=("seconds", "match_seconds", "match_increment"),
     seeded=False,
     command=True,
 )

@@ -46,6 +46,9 @@ class HumanBot(pyspiel.Bot):
         remark: given a state and what another player chose in it, what is told of that; None: nothing.
     """
 
+    elsewhere = True
+    """It takes no time of this process; see `athenan_spiel.play.player`."""
+
     def __init__(
         self,
         ask: Callable[[str], str] = input,

@@ -6,6 +6,7 @@
 | `@200i` | iterations of the search a move |
 | `@5000e` | evaluations a move, which are states valued |
 | `@60s/match`, `@5m/match` | a match clock: seconds or minutes for all moves of the agent's own in a match |
+| `@5m+2s`, `@90s+0.5s` | a match clock with an increment: each own move brings so much more once it is made |
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 
 from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.play.match_clock import require_times
 from athenan_spiel.search.drive import Budget
 
 LIMITS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -24,6 +26,7 @@ LIMITS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "iterations": ("iterations a move", "@200i"),
         "evaluations": ("evaluations a move", "@5000e"),
         "match_seconds": ("a match clock", "@60s/match"),
+        "match_increment": ("one with an increment", "@5m+2s"),
     }
 )
 """What may limit an agent's thinking, by the parameter of its bot: its name in messages, and an example."""
@@ -31,19 +34,20 @@ LIMITS: Mapping[str, tuple[str, str]] = MappingProxyType(
 _TIME = r"(?P<{name}>[0-9]{{1,18}}(?:\.[0-9]{{0,18}})?|\.[0-9]{{1,18}})"
 _LIMIT = re.compile(
     rf"{_TIME.format(name='seconds')}s|(?P<iterations>[0-9]{{1,18}})i|(?P<evaluations>[0-9]{{1,18}})e"
-    rf"|{_TIME.format(name='match_seconds')}(?P<unit>[sm])/match"
+    rf"|{_TIME.format(name='match_seconds')}(?P<unit>[sm])(?:/match|\+{_TIME.format(name='increment')}(?P<more>[sm]))"
 )
 _UNITS = {"s": 1.0, "m": 60.0}
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How long an agent thinks, as its word says; at most one of the four is given.
+    """How long an agent thinks, as its word says; at most one of these is given, and an increment beside match_seconds.
 
     Attributes:
         word: that it stands in, for messages.
         seconds, iterations, evaluations: of a move.
         match_seconds: of all moves of its own in a match.
+        match_increment: seconds that each of them brings once it is made.
     """
 
     word: str
@@ -51,6 +55,7 @@ class Limit:
     iterations: int | None = None
     evaluations: int | None = None
     match_seconds: float | None = None
+    match_increment: float | None = None
 
     @property
     def params(self) -> dict[str, object]:
@@ -76,8 +81,16 @@ def read_limit(word: str, text: str) -> Limit | None:
     if match["evaluations"]:
         return Limit(word, evaluations=Budget(evaluations=int(match["evaluations"])).evaluations)
     if match["match_seconds"]:
-        return Limit(word, match_seconds=Budget(seconds=float(match["match_seconds"]) * _UNITS[match["unit"]]).seconds)
+        seconds = float(match["match_seconds"]) * _UNITS[match["unit"]]
+        increment = float(match["increment"]) * _UNITS[match["more"]] if match["increment"] else None
+        require_times(seconds, increment or 0.0)
+        return Limit(word, match_seconds=seconds, match_increment=increment)
     return Limit(word, seconds=Budget(seconds=float(match["seconds"])).seconds)
+
+
+def names_limit(text: str) -> bool:
+    """Whether `text`, without an `@`, is written as a limit is."""
+    return _LIMIT.fullmatch(text) is not None
 
 
 def split_limit(word: str, text: str, *, command: bool = False) -> tuple[str, Limit]:
@@ -96,7 +109,7 @@ def split_limit(word: str, text: str, *, command: bool = False) -> tuple[str, Li
         return before, limit
     if at and not command:
         raise AgentError(
-            "after @ comes a limit: 0.5s, 200i (iterations) or 5000e (evaluations) a move, or 60s/match; "
+            "after @ comes a limit: 0.5s, 200i (iterations) or 5000e (evaluations) a move, 60s/match or 5m+2s; "
             f"got {shown(word)}"
         )
     return text, Limit(word)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyspiel
@@ -15,7 +15,7 @@ from agents.parameters import DEFAULT_SECONDS, read_parameters
 from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import require_open_state
-from athenan_spiel.play.match_clock import MatchClock
+from athenan_spiel.play.match_clock import MatchClock, clock_of
 from athenan_spiel.search.drive import Budget
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class LudiiParameters:
     """Iterations a move, for AIs of Monte Carlo search alone."""
     match_seconds: float | None = None
     """A match clock: thinking time of all moves of a match."""
+    match_increment: float = 0.0
+    """Thinking time that each own move adds to the match clock once it is made."""
 
 
 class LudiiBot(StateBot):
@@ -71,6 +73,11 @@ class LudiiBot(StateBot):
         """The seconds of its match clock; None without one."""
         return None if self._clock is None else self._clock.seconds
 
+    @property
+    def match_increment(self) -> float:
+        """The seconds that each own move brings to its match clock."""
+        return 0.0 if self._clock is None else self._clock.increment
+
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`.
 
@@ -97,7 +104,11 @@ class LudiiBot(StateBot):
         return LudiiBot(self._ai.clone(), self._game, self._fresh_clock())
 
     def _fresh_clock(self) -> MatchClock | None:
-        return None if self._clock is None else replace(self._clock, used=0.0)
+        if self._clock is None:
+            return None
+        clock = self._clock.copy()
+        clock.restart()
+        return clock
 
 
 def find_ai(name: str) -> str:
@@ -129,8 +140,8 @@ def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object])
     if given.seconds is not None and given.match_seconds is not None:
         raise AgentError("bot 'ludii' takes seconds or match_seconds, not both: leave one out")
     unlimited = given.seconds is given.iterations is given.match_seconds is None
-    clock = None if given.match_seconds is None else MatchClock.of(game, given.match_seconds)
-    seconds = DEFAULT_SECONDS if unlimited else given.seconds if clock is None else clock.seconds
+    clock = clock_of(game, given.match_seconds, given.match_increment)
+    seconds = DEFAULT_SECONDS if unlimited else given.seconds if clock is None else clock.most
     budget = Budget(seconds=seconds, iterations=given.iterations)
     from ludii_bridge import LudiiError, LudiiGame
     from ludii_bridge.ai import LudiiAI
@@ -155,6 +166,6 @@ LUDII = AgentKind(
     about="an AI of Ludii's, by its name there, in Ludii's games",
     load=load_ludii,
     parse=_parse,
-    limits=("seconds", "iterations", "match_seconds"),
+    limits=("seconds", "iterations", "match_seconds", "match_increment"),
     seeded=False,
 )

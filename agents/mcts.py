@@ -31,6 +31,8 @@ class MCTSParameters:
     """Thinking time a move, in place of `simulations`: as many as it allows."""
     match_seconds: float | None = None
     """A match clock, in place of `simulations`: thinking time of all moves of a match."""
+    match_increment: float = 0.0
+    """Thinking time that each own move adds to the match clock once it is made."""
     seed: int = 0
     """Of the choices among equals and of the rollouts."""
 
@@ -41,6 +43,7 @@ class MCTSParameters:
             simulations=SIMULATIONS if unlimited else self.simulations,
             seconds=self.seconds,
             match_seconds=self.match_seconds,
+            match_increment=self.match_increment,
         )
 
 
@@ -84,5 +87,5 @@ MCTS = AgentKind(
     about="OpenSpiel's MCTS: simulations a move, one random rollout each, UCT constant 2, solver on",
     load=load_mcts,
     parse=simulations_or_time("mcts"),
-    limits=("seconds", "match_seconds"),
+    limits=("seconds", "match_seconds", "match_increment"),
 )

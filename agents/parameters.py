@@ -38,8 +38,12 @@ class ThinkingParameters:
     """States valued per move."""
     match_seconds: float | None = None
     """A match clock: search time of all moves of a match."""
+    match_increment: float = 0.0
+    """Search time that each own move adds to the match clock once it is made."""
     temperature: float | None = None
     """Of a softmax over the root's values, from which the action is drawn; none: the search's own decision."""
+    ponder: bool = False
+    """Think on in a thread beside while the opponent does, which is a person or an engine; see `play.pondering`."""
     seed: int = 0
     """Of the choices among equals, and of what else is random."""
 

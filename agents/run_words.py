@@ -1,4 +1,5 @@
-"""The words of runs: `runs/bt6`, `runs/bt6#576`, `runs/bt6#best`, `runs/bt6:mcts(0.5)`, without their limits."""
+"""The words of runs without their limits: `runs/bt6`, `runs/bt6#576`, `runs/bt6#best`, `runs/bt6:mcts(0.5)`,
+`runs/bt6:ponder=true`, `runs/bt6:mcts;ponder=true`."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 """Of matches; more digits would be no number of anything here."""
 _SEARCH = re.compile(r":[^/:]*$")
 """What may name a search, at the end of a run's word."""
+_PONDER = re.compile(r"(?:(?P<search>[^;=]+);)?ponder=(?P<ponder>true|false)")
+"""The same, with or without a search, and whether the agent ponders."""
 
 
 def names_run(name: str) -> bool:
@@ -29,13 +32,25 @@ def parse_run_word(text: str, limit: Limit) -> Mapping[str, object]:
     """The parameters of the bot `athenan` that a run's word says.
 
     Raises:
-        AgentError: what follows a # is no checkpoint, or what follows a colon no search.
+        AgentError: what follows a # is no checkpoint, or what follows a colon no search and no `ponder=true`.
     """
     if os.path.isdir(text) or not _SEARCH.search(text):
         return {**_checkpoint(text), **limit.params}
-    folder, _, search = text.rpartition(":")
-    parse_search(search)
-    return {**_checkpoint(folder), "search": search, **limit.params}
+    folder, _, said = text.rpartition(":")
+    match = _PONDER.fullmatch(said)
+    if match is None and "=" in said:
+        raise AgentError(
+            "after a run's colon comes a search, ponder=true or ponder=false, or both as in runs/bt6:ubfm;ponder=true; "
+            f"got {shown(limit.word)}"
+        )
+    params = _checkpoint(folder)
+    search = said if match is None else match["search"]
+    if search is not None:
+        parse_search(search)
+        params["search"] = search
+    if match is not None:
+        params["ponder"] = match["ponder"] == "true"
+    return {**params, **limit.params}
 
 
 def parse_run(text: str) -> tuple[str, Which]:

@@ -14,6 +14,7 @@ from agents.parameters import DEFAULT_SECONDS, read_parameters
 from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.games import load_game, require_open_state
+from athenan_spiel.play.match_clock import clock_of
 from athenan_spiel.protocols.uci import UciEngine, UciLimit
 from athenan_spiel.protocols.uci_moves.base import UciGame
 from athenan_spiel.protocols.uci_moves.table import uci_game
@@ -34,6 +35,8 @@ class UciParameters:
     """States of its search a move, as it counts them: its nodes."""
     match_seconds: float | None = None
     """Thinking time for all its moves of a match."""
+    match_increment: float = 0.0
+    """Thinking time that each of its moves adds to that once it is made."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Setup:
         command: the program and its words.
         settings: UCI options and their values.
         seconds, evaluations, match_seconds: as `UciParameters`; one of them.
+        match_increment: as `UciParameters`.
     """
 
     command: tuple[str, ...]
@@ -51,6 +55,7 @@ class Setup:
     seconds: float | None
     evaluations: int | None
     match_seconds: float | None
+    match_increment: float = 0.0
 
     def started(self, uci: UciGame, game: pyspiel.Game) -> UciEngine:
         """The engine, ready to play `game`.
@@ -81,10 +86,15 @@ class UciBot(StateBot):
     Attributes:
         seconds: its time for a move; None where its limit is another.
         match_seconds: its time for all its moves of a match; None where it has a limit for each move.
+        match_increment: the seconds that each of its moves brings to its match clock.
 
     Raises:
         AgentError: UCI has no such game.
+        BudgetError: there is no such match clock.
     """
+
+    elsewhere = True
+    """It takes no time of this process; see `athenan_spiel.play.player`."""
 
     def __init__(self, game: str, setup: Setup) -> None:
         super().__init__()
@@ -93,9 +103,9 @@ class UciBot(StateBot):
         self._uci = uci_game(self._game)
         self._engine: UciEngine | None = None
         self._planned: dict[tuple[int, ...], int] = {}
-        self._used = 0.0
         self.seconds = setup.seconds
-        self.match_seconds = setup.match_seconds
+        self.match_seconds, self.match_increment = setup.match_seconds, setup.match_increment
+        self._clock = clock_of(self._game, self.match_seconds, self.match_increment)
 
     def __reduce__(self) -> tuple[type[UciBot], tuple[str, Setup]]:
         """For `pickle`."""
@@ -112,6 +122,8 @@ class UciBot(StateBot):
         """
         require_open_state(self._made_of[0], state)
         history = tuple(state.history())
+        if self._clock is not None:
+            self._clock.arrive(state)
         if history not in self._planned:
             start = time.monotonic()
             try:
@@ -120,7 +132,8 @@ class UciBot(StateBot):
                 self.close()
                 raise
             finally:
-                self._used += time.monotonic() - start
+                if self._clock is not None:
+                    self._clock.spend(time.monotonic() - start)
         return self._planned.pop(history)
 
     def _plan(self, state: pyspiel.State) -> None:
@@ -143,8 +156,9 @@ class UciBot(StateBot):
 
     def _limit(self) -> UciLimit:
         setup = self._made_of[1]
-        if setup.match_seconds is not None:
-            return UciLimit(clock=setup.match_seconds - self._used)
+        if self._clock is not None:
+            increment = self._clock.increment * self._uci.turn_length  # each action of a turn brings one
+            return UciLimit(clock=self._clock.left, increment=increment)
         return UciLimit(seconds=setup.seconds, nodes=setup.evaluations)
 
     def _running(self) -> UciEngine:
@@ -161,7 +175,8 @@ class UciBot(StateBot):
             AgentError: the engine, started anew, does not play the game.
         """
         self._planned = {}
-        self._used = 0.0
+        if self._clock is not None:
+            self._clock.restart()
         try:
             self._running().begin()
         except BaseException:
@@ -193,9 +208,10 @@ def load_uci(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -
     if sum(limit is not None for limit in limits) > 1:
         raise AgentError(f"expected one of seconds, evaluations and match_seconds for a UCI engine, got {limits}")
     seconds = DEFAULT_SECONDS if limits == (None, None, None) else given.seconds
-    Budget(seconds=given.match_seconds if seconds is None else seconds, evaluations=given.evaluations)
+    if given.match_seconds is None:
+        Budget(seconds=seconds, evaluations=given.evaluations)
     command, settings = command_and_settings(given.command)
-    setup = Setup(command, settings, seconds, given.evaluations, given.match_seconds)
+    setup = Setup(command, settings, seconds, given.evaluations, given.match_seconds, given.match_increment)
     bot = UciBot(str(game), setup)
     setup.started(bot._uci, game).close()
     return bot
@@ -212,7 +228,7 @@ UCI = AgentKind(
     about="an engine that speaks UCI, by its command",
     load=load_uci,
     parse=_parse,
-    limits=("seconds", "evaluations", "match_seconds"),
+    limits=("seconds", "evaluations", "match_seconds", "match_increment"),
     seeded=False,
     command=True,
 )

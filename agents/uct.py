@@ -64,5 +64,5 @@ UCT = AgentKind(
     about="the papers' plain UCT: simulations a move, one random rollout each, constant 0.4, no solver",
     load=load_uct,
     parse=simulations_or_time("uct"),
-    limits=("seconds", "match_seconds"),
+    limits=("seconds", "match_seconds", "match_increment"),
 )

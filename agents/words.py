@@ -6,8 +6,10 @@
 | `runs/bt6@0.5s`, `runs/bt6@200i` | the same, thinking half a second, or 200 search iterations, a move |
 | `runs/bt6#576`, `runs/bt6#best` | the checkpoint of that run after 576 matches, or its best network by rating |
 | `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, by this search (`search.algorithms`) |
+| `runs/bt6:ponder=true`, `runs/bt6:ubfm;ponder=true@1s` | the same, thinking on while a person or an engine does |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `runs/bt6@5000e`, `runs/bt6@60s/match` | 5000 states valued a move, or a match clock of 60 seconds |
+| `runs/bt6@5m+2s` | a match clock of 5 minutes, and 2 seconds more after each own move |
 | `mcts:1000`, `mcts@0.1s` | `pyspiel.MCTSBot`: 1000 simulations, or 0.1 s, a move, UCT constant 2, solver on |
 | `uct:160`, `uct@2s` | the papers' plain UCT (`agents.uct`) |
 | `pyspiel:uniform_random` | a bot of OpenSpiel's registry |

@@ -266,6 +266,8 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "decision": NO_FUNCTION,
             "budget": NO_OBJECT | {"None": None},
             "match_seconds": NO_NUMBER | {"zero": 0},
+            "match_increment": NO_NUMBER | {"None": None, "alone": 1.0},
+            "ponder": NO_OBJECT | {"None": None, "one": 1},
             "rng": NO_OBJECT,
         },
     ),
@@ -330,6 +332,8 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "checkpoint": NO_OBJECT | {"negative": -1, "true": True, "of no match": 10**9},
             "seconds": NO_NUMBER | {"zero": 0},
             "match_seconds": NO_NUMBER | {"zero": 0},
+            "match_increment": NO_NUMBER | {"None": None, "alone": 1.0},
+            "ponder": NO_OBJECT | {"None": None, "one": 1},
             "budget": NO_OBJECT,
             "seed": {
                 name: wrong for name, wrong in NO_WHOLE_NUMBER.items() if name not in ("negative", "a huge number")

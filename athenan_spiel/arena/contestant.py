@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import pyspiel
 
 import agents
-from athenan_spiel.play.player import ParticularPlayer
+from athenan_spiel.play.player import ParticularPlayer, require_own_time
 
 
 class Contestant:
@@ -53,6 +53,14 @@ class Contestant:
             for action in opening:
                 state.apply_action(action)
             self._first.require_start(state)
+
+    def require_opponent(self, other: Contestant) -> None:
+        """Check that this agent can meet another one in a match.
+
+        Raises:
+            AgentError: one of them ponders, which would take the time of the other one.
+        """
+        require_own_time([self._first, other._first], [str(self), str(other)])
 
     def __str__(self) -> str:
         return self.word.text

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agents import parse_word
+from agents.limits import names_limit
 from athenan_spiel.errors import AgentError, ConfigError, shown
 
-_LIMIT = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:s|[sm]/match)|[0-9]+[ie]")
-"""What may follow the `@` of a word."""
 _OWN = re.compile(r"(?P<kind>\w+):[0-9]+")
 """An agent whose number is its limit, such as mcts:1000."""
 
@@ -29,14 +28,14 @@ class Limited:
 
 
 def limited(words: Mapping[str, str], limit: str) -> Limited:
-    """The agents `words` with `limit` in place of their own: `0.1s`, `200i` or `5000e` a move, or `60s/match`.
+    """The agents `words` with `limit` in place of their own: `0.1s`, `200i` or `5000e` a move, `60s/match` or `5m+2s`.
 
     Raises:
         ConfigError: it is no limit, or no agent takes it.
         AgentError: a word is none.
     """
-    if not _LIMIT.fullmatch(limit):
-        raise ConfigError.at("limit", f"must be as 0.1s, 200i, 5000e or 60s/match, got {shown(limit)}")
+    if not names_limit(limit):
+        raise ConfigError.at("limit", f"must be as 0.1s, 200i, 5000e, 60s/match or 5m+2s, got {shown(limit)}")
     found = {name: with_limit(word, limit) for name, word in words.items()}
     without = tuple(name for name, word in found.items() if word is None)
     if len(without) == len(words):
@@ -52,7 +51,7 @@ def with_limit(word: str, limit: str) -> str | None:
     """
     parse_word(word)
     before, at, own = word.rpartition("@")
-    name = before if at and _LIMIT.fullmatch(own) else word
+    name = before if at and names_limit(own) else word
     number = _OWN.fullmatch(name)
     candidate = f"{number['kind'] if number else name}@{limit}"
     try:

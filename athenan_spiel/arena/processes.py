@@ -4,7 +4,8 @@
    by it are played side by side within a process, the same ones whatever the number of processes.
 2. Where seconds limit a move, each process plays one match at a time, so that no match thinks on another's core.
 3. A network computes with its share of the cores.
-4. Players that `pickle` does not take stay in this process, which then plays all matches.
+4. A player that ponders has a second core beside that of its match.
+5. Players that `pickle` does not take stay in this process, which then plays all matches.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ from athenan_spiel.errors import AgentError, AthenanError
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import MatchResult, reason_of
-from athenan_spiel.play.player import AskingPlayer, Player, match_seconds_of, seconds_of
+from athenan_spiel.play.player import (
+    AskingPlayer,
+    Player,
+    match_increment_of,
+    match_seconds_of,
+    ponders,
+    require_own_time,
+    seconds_of,
+)
 from athenan_spiel.play.series import Fixture, Sides, agents_of, parts, play_together, sides_by_agent
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.machine import cores, free_memory
@@ -77,7 +86,7 @@ def play_everywhere(
 
     Raises:
         AgentError: as `play_together`; in another process any error of a player or the game. A player cannot be sent to
-            the cluster.
+            the cluster, or ponders in the time of another one.
         ExperimentError: a process ended by itself or could not be started, or its memory ran out.
         KeyboardInterrupt: Ctrl-C came.
     """
@@ -110,6 +119,9 @@ def play_all(
     Raises:
         As `play_everywhere`.
     """
+    for encounter in encounters:
+        for players in encounter.sides:
+            require_own_time(players)
     split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
     processes = _processes(encounters, split, at_once) if site is None else _processes_on(site, split, at_once)
     share = max(1, cores() // processes) if site is None else 1
@@ -149,7 +161,10 @@ def _processes(
     if seconds < LONG_SECONDS or any(_needs_much(e.game, e.sides) for e in encounters):
         return 1
     free = free_memory()
-    return min(most, cores(), most if free is None else max(1, free // PROCESS_BYTES))
+    by_memory = most if free is None else max(1, free // PROCESS_BYTES)
+    pondering = any(ponders(player) for e in encounters for side in e.sides for player in side)
+    by_cores = max(1, cores() // 2) if pondering else cores()
+    return min(most, by_cores, by_memory)
 
 
 def _processes_on(site: Site, split: Sequence[Sequence[Sequence[Fixture]]], at_once: int | None) -> int:
@@ -171,7 +186,7 @@ def _move_seconds(sides: Sides) -> float:
 def _seconds(player: Player) -> float:
     """How long a move takes, roughly; 0 for a player that does not tell."""
     match_seconds = match_seconds_of(player)
-    limits = [None if match_seconds is None else match_seconds / MOVES]
+    limits = [None if match_seconds is None else match_seconds / MOVES + match_increment_of(player)]
     if isinstance(player, AskingPlayer):
         budget = player.budget
         limits += [

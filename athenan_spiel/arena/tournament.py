@@ -107,13 +107,16 @@ class Entrants:
         """The agents ready to play, by game and name.
 
         Raises:
-            AthenanError: one cannot be made, or does not play a game; the message names it.
+            AthenanError: one cannot be made, does not play a game, or ponders against one that thinks in the same
+                process; the message names it.
         """
         found = {}
         for spec, game in self.games.items():
             for index, (name, word) in enumerate(self.words.items()):
                 with naming(name):
                     found[spec, name] = Contestant(word, game, self.tournament.seed + index)
+            for contender, opponent in self.tournament.pairs():
+                found[spec, contender].require_opponent(found[spec, opponent])
         return found
 
 

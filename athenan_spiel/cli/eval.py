@@ -120,7 +120,8 @@ def run(words: Sequence[str]) -> int:
     save = None if arguments.save is None else MatchWriter(arguments.save, game, arguments.seed)
     with progress().status("loading the agents"):
         contestants = [Contestant(word, game, arguments.seed + (i > 0 and not alone)) for i, word in enumerate(agents)]
-
+    for opponent in contestants[1:] if not alone else []:
+        contestants[0].require_opponent(opponent)
     with progress().status("choosing openings"):
         chosen = None if alone else _openings(game, arguments, plies, contestants)
     if arguments.check:

@@ -71,7 +71,11 @@ def run(words: Sequence[str]) -> int:
         either = agent is not None or game.num_players() == 1
         players = [bot, bot if either else make_bot(word, game, 1, arguments.seed)]
         server = GtpServer(game, players, agent, name=f"Athenan {word}", version=__version__, own_limit=limited)
-        _serve(server, output)
+        try:
+            _serve(server, output)
+        finally:
+            if agent is not None:
+                agent.stop_pondering()
     return DONE
 
 

@@ -53,6 +53,8 @@ class PlayArguments:
     memory: Memory = None
     """What this process may take, such as 2g: the agent's tree then grows no more, and it moves sooner than its time;
     by default as much as there is."""
+    ponder: tyro.conf.FlagCreatePairsOff[bool] = False
+    """The agent thinks on while you do, as with runs/NAME:ponder=true; for runs and alphabeta."""
     first: tyro.conf.FlagCreatePairsOff[bool] = False
     """You begin; so it is unless `--second` is said."""
     second: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -83,6 +85,8 @@ def run(words: Sequence[str]) -> int:
         agent = None if word.is_human else make_bot(word, game, _first_other(game, people), arguments.seed)
         if arguments.memory is not None:
             _bound(agent, word, parse_memory(arguments.memory))
+        if arguments.ponder:
+            _let_ponder(agent, word, game)
     match = TerminalMatch(
         start, agent, people, advise=_adviser(game, agent, arguments.seconds, arguments.seed), width=output().width
     )
@@ -123,6 +127,17 @@ def _bound(agent: pyspiel.Bot | None, word: AgentWord, size: int) -> None:
     agent.agent.bound_tree(int((size - taken) / 2 / state))
 
 
+def _let_ponder(agent: pyspiel.Bot | None, word: AgentWord, game: pyspiel.Game) -> None:
+    """Let the agent think on while a person does."""
+    from agents import AthenanBot
+
+    if not isinstance(agent, AthenanBot):
+        raise ConfigError(f"--ponder is for an agent with a tree of ours, got {shown(word.text)}: leave it out")
+    if game.num_players() == 1:
+        raise ConfigError(f"--ponder is for games for two players, got {str(game)!r}: leave it out")
+    agent.agent.ponders = True
+
+
 def _people(start: pyspiel.State, word: AgentWord, second: bool) -> list[int]:
     """The players that are people; who begins is who moves in `start`."""
     if start.num_players() == 1:
@@ -144,6 +159,7 @@ def _adviser(game: pyspiel.Game, agent: pyspiel.Bot | None, seconds: float | Non
 
     if isinstance(agent, AthenanBot):
         another = agent.clone().agent
+        another.ponders = False  # its match is not this one
         return lambda: another
     budget = SECONDS if seconds is None else seconds
     return lambda: load_bot("alphabeta", game, 0, {"seconds": budget, "seed": seed}).agent

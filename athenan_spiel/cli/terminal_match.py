@@ -144,6 +144,8 @@ class TerminalMatch:
             self._adviser = self._advise()
         player = state.current_player()
         action = self._adviser.step(state)
+        if isinstance(self._agent, AthenanBot):
+            self._agent.agent.resume_pondering()  # the adviser has ended it, as they have one evaluator
         result = self._adviser.result
         assert result is not None, "it has just thought"
         name = state.action_to_string(player, action)

@@ -20,9 +20,11 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state
+from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.driver import without_garbage_collection
-from athenan_spiel.play.match_clock import MatchClock
+from athenan_spiel.play.match_clock import clock_of
 from athenan_spiel.play.player import seed_of_match
+from athenan_spiel.play.pondering import Ponderable, Ponderer
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, safest_alone
 from athenan_spiel.search.drive import Budget, Clock, SearchResult, answered, thought
@@ -49,9 +51,13 @@ class Agent:
         decision: chooses the action at the end of a search; by default `safest`, which over UBFM is the papers'
             UBFM_s, and in a game for one player `safest_alone`.
         budget: how long to think about a move; not needed with a match clock.
-        match_seconds: a match clock: for all moves of a match; `match_clock` says how many the next move gets, at most
-            as many as the budget says. A match in which they are exceeded is lost.
+        match_seconds, match_increment: a match clock: seconds for all moves of a match, and those that each own move
+            brings once it is made; `match_clock` says how many the next move gets, at most as many as the budget says.
+            A match in which they are exceeded is lost.
         rng: breaks ties; `random.Random(0)` by default.
+        ponder: think on in a thread beside once an action is chosen that another player has to answer, until anything
+            else is asked of the agent or a clone of it, or the other player's action is told (`pondering`). Meanwhile
+            the evaluator is that thread's: nobody else may ask it.
         network, encoder: what the evaluator's values come from, where it is a network.
 
     Attributes:
@@ -61,11 +67,12 @@ class Agent:
         encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
             there is no network.
         result: what the last search of this match has found; None before the first.
+        ponders: as `ponder`; it may be changed.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
         AgentError: the search is one of another game, or another argument is not of its kind.
-        BudgetError: `match_seconds` is not more than zero.
+        BudgetError: `match_seconds` is not more than zero, or `match_increment` is less than zero or alone.
     """
 
     def __init__(
@@ -77,7 +84,9 @@ class Agent:
         decision: Decision | None = None,
         budget: Budget | None = None,
         match_seconds: float | None = None,
+        match_increment: float = 0.0,
         rng: random.Random | None = None,
+        ponder: bool = False,
         network: ValueNetwork | None = None,
         encoder: Encoder | None = None,
     ) -> None:
@@ -86,6 +95,7 @@ class Agent:
         require_callable("decision", decision, AgentError, or_none=True)
         require_kind("budget", budget, Budget, AgentError, or_none=match_seconds is not None)
         require_kind("rng", rng, random.Random, AgentError, or_none=True)
+        require_kind("ponder", ponder, bool, AgentError)
         self.game = game = given_game(game)
         if search.game is not game and str(search.game) != str(game):
             raise AgentError(
@@ -94,15 +104,18 @@ class Agent:
         self.search = search
         self.evaluator = evaluator
         self.decision = decision or (safest_alone if game.num_players() == 1 else safest)
-        self._clock = None if match_seconds is None else MatchClock.of(game, match_seconds)
-        self.budget = _within(budget, match_seconds)
+        self._clock = clock_of(game, match_seconds, match_increment)
+        self.budget = _within(budget, None if self._clock is None else self._clock.most)
         self.rng = rng or random.Random(0)
         self.network = network
         self.encoder = encoder
+        self.ponders = ponder
+        self._ponderer = Ponderer()
         self.restart()
 
     def restart(self) -> None:
-        """Forget the match: its tree and its last position."""
+        """Forget the match: its tree, its last position, and what may have failed while pondering."""
+        self._ponderer.forget()
         self.tree: Tree = self.search.new_tree()
         self.result: SearchResult | None = None
         self._last: pyspiel.State | None = None
@@ -112,6 +125,7 @@ class Agent:
 
     def bound_tree(self, states: int) -> None:
         """Let the trees of its search have no more states from now on: where one is full, it moves sooner."""
+        self.stop_pondering()
         self.search.most_states = self.tree.most = states
 
     @property
@@ -119,12 +133,27 @@ class Agent:
         """The seconds of its match clock, which begins anew with each match; None without one."""
         return None if self._clock is None else self._clock.seconds
 
+    @property
+    def match_increment(self) -> float:
+        """The seconds that each own move brings to its match clock."""
+        return 0.0 if self._clock is None else self._clock.increment
+
     def restart_at(self, state: pyspiel.State) -> None:
         """A new match begins at `state`."""
         self.restart()
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Nothing is to be done: `step` sees from the state itself what the others have played."""
+        """Ponder no more; all else `step` sees from the state itself."""
+        self._ponderer.leave()
+
+    def stop_pondering(self) -> None:
+        """Ponder no more for now: once it returns, nothing touches the tree or asks the evaluator."""
+        self._ponderer.stop()
+
+    def resume_pondering(self) -> None:
+        """Go on with what `stop_pondering`, or a clone's thinking, has broken off, unless the match has gone on."""
+        if self.ponders:
+            self._ponderer.resume()
 
     def for_match(self, number: int) -> Self:
         """This agent for one match of a series, as `player.MatchPlayer` has it.
@@ -135,6 +164,7 @@ class Agent:
         vars(twin).update(vars(self))
         twin.rng = copy.deepcopy(self.rng)
         twin._clock = None if self._clock is None else self._clock.copy()
+        twin._ponderer = self._ponderer.twin()
         if number:
             twin.rng = random.Random(seed_of_match(twin.rng.getrandbits(64), number))
         twin.restart()
@@ -145,7 +175,8 @@ class Agent:
 
         Raises:
             SearchError: `state` is terminal, or none of the agent's game.
-            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; so it may
+                have done while pondering.
         """
         with without_garbage_collection():
             return answered(self._thought(state, None), self.evaluator)
@@ -154,6 +185,7 @@ class Agent:
         require_open_state(self.game, state)
         clock = clock or time.perf_counter
         start = clock() if self._clock is not None else 0.0
+        self._ponderer.end()
         if not self._continues(state):
             self.restart()
         budget = self.budget if self._clock is None else _within(self.budget, self._clock.allot(state))
@@ -171,7 +203,8 @@ class Agent:
 
         Raises:
             SearchError: `state` is terminal, or none of the agent's game.
-            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; so it may
+                have done while pondering.
             AgentError: the decision is not the index of an action.
         """
         with without_garbage_collection():
@@ -183,7 +216,17 @@ class Agent:
         if self._action is None or not self._is_last(state):
             node = (yield from self._thought(state, clock)).node
             self._action = int(node.actions[self._decided(node)])
+            if self.ponders:
+                self._ponder_after(state, self._action)
         return self._action
+
+    def _ponder_after(self, state: pyspiel.State, action: int) -> None:
+        """Ponder the state to which its action leads, if another player is to move there."""
+        after = state.clone()
+        after.apply_action(action)
+        if not after.is_terminal() and mover_of(after) != mover_of(state):
+            rng = random.Random(self.rng.getrandbits(64))
+            self._ponderer.begin(Ponderable(self.search, self.tree, after, self.evaluator, rng))
 
     def think_again(self) -> None:
         """Asked about the same state once more, think, on top of what the tree holds, and do not answer as before."""
@@ -223,17 +266,19 @@ class Agent:
         vars(twin).update(vars(self))
         twin.rng = copy.deepcopy(self.rng)
         twin._clock = None if self._clock is None else self._clock.copy()
+        twin._ponderer = self._ponderer.twin()
+        self.stop_pondering()
         twin.tree = self.tree.copy()
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
         """For `pickle`: all but the memory of the match, the game by its string."""
-        memory = {"tree", "result", "_last", "_action"}
+        memory = {"tree", "result", "_last", "_action", "_ponderer"}
         kept = {name: value for name, value in vars(self).items() if name not in memory}
         return {**kept, "game": str(self.game)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, game=load_game(state["game"]))
+        vars(self).update(state, game=load_game(state["game"]), _ponderer=Ponderer())
         self.restart()
 
     def _decided(self, node: Node) -> int:

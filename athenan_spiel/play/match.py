@@ -1,9 +1,11 @@
 """One match: who is asked what, and how it ends.
 
 A match asks its players in the order of OpenSpiel's own `evaluate_bots`, and checks each answer, so an illegal move is
-an error that names the player and not a broken state. A player with a match clock (`match_seconds`) whose moves have
-taken longer than that and a tolerance (`match_clock.TOLERANCE`) has lost on time. Such an error, or any other of a
-player's, may cost it the match instead.
+an error that names the player and not a broken state. A player with a match clock (`match_seconds`, and
+`match_increment` more after each of its moves) whose moves have taken longer than that and a tolerance
+(`match_clock.TOLERANCE`) has lost on time. Such an error, or any other of a player's, may cost it the match instead.
+
+However a match ends, nobody ponders after it. Who ponders does so against people and engines of other processes alone.
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ from athenan_spiel.games import given_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
 from athenan_spiel.play.match_clock import require_time
-from athenan_spiel.play.player import AskingPlayer, Player, match_seconds_of, require_players
+from athenan_spiel.play.player import (
+    AskingPlayer,
+    Player,
+    match_increment_of,
+    match_seconds_of,
+    require_players,
+    stop_pondering,
+)
 from athenan_spiel.search.walk import Questions
 
 SHOWN = 8
@@ -88,7 +97,7 @@ def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
         AgentError: a player chose an action that is not legal, has lost on time, is none, or there are not as many as
-            the game has.
+            the game has; or one ponders and another one thinks in this process.
         ConfigError: the opening holds such an action.
     """
     with without_garbage_collection():
@@ -142,6 +151,8 @@ class Match:
             if not self._forfeits or self._asked is None or isinstance(failure, MemoryError):
                 raise
             return self._result(Forfeit(self._asked, reason_of(failure)))
+        finally:
+            stop_pondering(self._players)
         return self._result()
 
     def _moves(self) -> Questions[None]:
@@ -151,6 +162,7 @@ class Match:
             AgentError: a player chose an action that is not legal, or its moves have taken longer than its clock.
         """
         state = self._state
+        made = [0] * len(self._players)
         for i, player in enumerate(self._players):
             self._asked = i
             player.restart_at(state.clone())
@@ -165,7 +177,9 @@ class Match:
                 action = player.step(state.clone())
             seconds = self.watch() - start
             self._seconds[mover] += seconds
-            require_time(_called(mover, player), self._seconds[mover], match_seconds_of(player))
+            made[mover] += 1
+            clock = match_seconds_of(player), match_increment_of(player)
+            require_time(_called(mover, player), self._seconds[mover], made[mover], *clock)
             if not _is_legal(state, action):
                 raise AgentError(_complaint(state, _called(mover, player), action))
             for i, other in enumerate(self._players):

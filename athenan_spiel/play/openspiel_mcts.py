@@ -19,7 +19,7 @@ from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.given import require_open_state
-from athenan_spiel.play.match_clock import MatchClock
+from athenan_spiel.play.match_clock import MatchClock, require_times
 from athenan_spiel.play.player import seed_of_match
 from athenan_spiel.search.drive import Budget
 
@@ -44,6 +44,7 @@ class MCTSSettings:
         name: of the kind of agents, for messages.
         simulations: of each move; None: as many as the time allows, of which one must be given then.
         seconds, match_seconds: of each move, and of all moves of a match.
+        match_increment: seconds that each own move brings to the clock of a match.
         uct_constant: c of Q(s, a) + c · sqrt(ln N(s) / n(s, a)), returns being in [-1, 1].
         solve: proven results are backed up.
     """
@@ -52,6 +53,7 @@ class MCTSSettings:
     simulations: int | None = None
     seconds: float | None = None
     match_seconds: float | None = None
+    match_increment: float = 0.0
     uct_constant: float = UCT_CONSTANT
     solve: bool = SOLVE
 
@@ -79,7 +81,7 @@ def make_mcts_bot(game: pyspiel.Game, settings: MCTSSettings, seed: int) -> pysp
         ConfigError: the simulations are less than 1 or more than a billion, or a time is given as well, or nothing is,
             or the game rewards on the way or lets players move at the same time, which `MCTSBot` cannot play; c is
             negative.
-        BudgetError: a limit in time is not above zero.
+        BudgetError: a limit in time is not above zero, or there is an increment without the clock of a match.
     """
     name, simulations = settings.name, settings.simulations
     if game.get_type().dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
@@ -96,6 +98,7 @@ def make_mcts_bot(game: pyspiel.Game, settings: MCTSSettings, seed: int) -> pysp
         raise ConfigError(f"the constant of {name.upper()} must be zero or more, got {shown(settings.uct_constant)}")
     if settings.seconds is not None:
         Budget(seconds=settings.seconds)
+    require_times(settings.match_seconds, settings.match_increment)
     if settings.match_seconds is not None:
         return ClockedMCTSBot(game, settings, seed)
     kind = _MCTSBotOfPythonGames if hasattr(game, "make_py_observer") else MCTSBot
@@ -180,13 +183,18 @@ class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]
         assert settings.match_seconds is not None
         self._game = game
         self._made_of = settings, seed
-        self._clock = MatchClock.of(game, settings.match_seconds)
+        self._clock = MatchClock.of(game, settings.match_seconds, settings.match_increment)
         self._seeds = random.Random(seed)
 
     @property
     def match_seconds(self) -> float:
         """The seconds of its match clock."""
         return self._clock.seconds
+
+    @property
+    def match_increment(self) -> float:
+        """The seconds that each own move brings to its match clock."""
+        return self._clock.increment
 
     def __reduce__(self) -> tuple[Callable[[str, MCTSSettings, int], pyspiel.Bot], tuple[str, MCTSSettings, int]]:
         """For `pickle`."""
@@ -214,8 +222,9 @@ class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]
         require_open_state(self._game, state)
         start = time.perf_counter()
         settings = self._made_of[0]
-        seconds = min(self._clock.allot(state), settings.seconds or self._clock.seconds)
-        settings = replace(settings, match_seconds=None, seconds=seconds)
+        allotted = self._clock.allot(state)
+        seconds = allotted if settings.seconds is None else min(allotted, settings.seconds)
+        settings = replace(settings, match_seconds=None, match_increment=0.0, seconds=seconds)
         bot = make_mcts_bot(self._game, settings, self._seeds.getrandbits(63))
         answer: tuple[list[tuple[int, float]], int] = bot.step_with_policy(state)
         self._clock.spend(time.perf_counter() - start)

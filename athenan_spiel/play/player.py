@@ -3,13 +3,17 @@
 A player may offer more. One that thinks by a search can let a driver answer its questions, together with those of other
 matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`MatchPlayer`);
 one that cannot begin a match in every state says in which (`ParticularPlayer`).
-One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`match_clock`).
+One that thinks while others do says so, and can be stopped (`PonderingPlayer`); one with a true attribute `elsewhere`
+takes no time of this process, as a person or an engine that runs by itself.
+One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`match_clock`),
+which brings `match_increment` more seconds after each of its moves.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 import pyspiel
@@ -76,6 +80,48 @@ class ParticularPlayer(Player, Protocol):
         """
 
 
+@runtime_checkable
+class PonderingPlayer(Player, Protocol):
+    """One that can think while others do, which takes time of their process."""
+
+    @property
+    def ponders(self) -> bool:
+        """Whether it does."""
+
+    def stop_pondering(self) -> None:
+        """Think no more for now."""
+
+
+def ponders(player: Player) -> bool:
+    """Whether the player thinks while others do."""
+    return isinstance(player, PonderingPlayer) and player.ponders
+
+
+def stop_pondering(players: Iterable[Player]) -> None:
+    """Let none of the players think any more until it is asked."""
+    for player in players:
+        if isinstance(player, PonderingPlayer):
+            player.stop_pondering()
+
+
+def require_own_time(players: Sequence[Player], names: Sequence[str] | None = None) -> None:
+    """Check that none of the players of a match thinks in the time of another one of this process.
+
+    Args:
+        names: what the message calls them; by their numbers if nothing is said.
+
+    Raises:
+        AgentError: one ponders, and another one is no person and no engine that runs by itself.
+    """
+    called = names or [f"player {i}" for i in range(len(players))]
+    for i, j in itertools.permutations(range(len(players)), 2):
+        if ponders(players[i]) and not getattr(players[j], "elsewhere", False):
+            raise AgentError(
+                f"{called[i]} ponders, which would take the time of {called[j]}, as both think in this process: "
+                "only against a person or an engine (gtp:, uci:, aei:) an agent ponders"
+            )
+
+
 def seconds_of(player: Player) -> float | None:
     """The seconds that a player which asks no driver has for a move; None for one without such a limit."""
     seconds: float | None = getattr(player, "seconds", None)
@@ -85,6 +131,12 @@ def seconds_of(player: Player) -> float | None:
 def match_seconds_of(player: Player) -> float | None:
     """The seconds that a player has for all its moves of a match; None for a player without a match clock."""
     seconds: float | None = getattr(player, "match_seconds", None)
+    return seconds
+
+
+def match_increment_of(player: Player) -> float:
+    """The seconds that each move of a player brings to its match clock; 0 for one without."""
+    seconds: float = getattr(player, "match_increment", 0.0)
     return seconds
 
 
@@ -109,9 +161,14 @@ def seed_of_match(seed: int, number: int) -> int:
 
 
 def require_players(game: pyspiel.Game, players: Sequence[Player]) -> None:
-    """Raise `AgentError` unless `players` are as many as the game has, each with the methods of one."""
+    """Check the players of a match.
+
+    Raises:
+        AgentError: they are not as many as the game has, or one lacks a method; or as `require_own_time`.
+    """
     if not isinstance(players, Sequence) or len(players) != game.num_players():
         raise AgentError(f"expected a list of {game.num_players()} players, got {shown(players)}")
     for i, player in enumerate(players):
         if not all(callable(getattr(player, name, None)) for name in ("restart_at", "step", "inform_action")):
             raise AgentError(f"expected a bot or an agent as player {i}, got {shown(player)}")
+    require_own_time(players)

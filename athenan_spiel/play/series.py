@@ -20,7 +20,7 @@ from athenan_spiel.games import given_game
 from athenan_spiel.play.driver import Driver, without_garbage_collection
 from athenan_spiel.play.match import Match, MatchResult
 from athenan_spiel.play.openings import lone_openings, series_openings
-from athenan_spiel.play.player import AskingPlayer, MatchPlayer, Player, player_for, thinks_by_time
+from athenan_spiel.play.player import AskingPlayer, MatchPlayer, Player, player_for, ponders, thinks_by_time
 
 FEWEST_TOGETHER, MOST_TOGETHER = 8, 32
 """Matches that are played side by side in a short and in a long series. A network values the questions of a few matches
@@ -228,7 +228,12 @@ def _together(sides: Sides, matches: int) -> int:
     """How many matches gain by being played side by side: those that ask questions, and have all the time they need."""
     players = [player for side in sides for player in side]
     asking = [player for player in players if isinstance(player, AskingPlayer)]
-    if not asking or is_timed(sides) or not all(isinstance(player, MatchPlayer) for player in players):
+    if (
+        not asking
+        or is_timed(sides)
+        or any(map(ponders, players))
+        or not all(isinstance(player, MatchPlayer) for player in players)
+    ):
         return 1
     largest = max(max(player.budget.iterations or 0, player.budget.evaluations or 0) for player in asking)
     by_matches = min(MOST_TOGETHER, max(FEWEST_TOGETHER, -(-matches // PARTS)))

@@ -21,6 +21,7 @@ import pyspiel
 
 from athenan_spiel.errors import AgentError, ProgramRefusalError, ResignedError, SearchError, shown
 from athenan_spiel.games import require_open_state
+from athenan_spiel.play.match_clock import clock_of
 from athenan_spiel.protocols.gtp import Gtp
 from athenan_spiel.protocols.vertices import vertices_of
 
@@ -34,10 +35,17 @@ TRIED_PLIES = 4
 
 @dataclass(frozen=True)
 class EngineTime:
-    """How long an engine may think: `seconds` a move, `match_seconds` for its moves of a match, or as it likes."""
+    """How long an engine may think: `seconds` a move, or as it likes, or by a match clock.
+
+    Attributes:
+        seconds: of a move.
+        match_seconds: of all its moves of a match.
+        match_increment: seconds that each of its moves brings to the clock of a match once it is made.
+    """
 
     seconds: float | None = None
     match_seconds: float | None = None
+    match_increment: float = 0.0
 
 
 class GtpEngine:
@@ -50,6 +58,7 @@ class GtpEngine:
 
     Raises:
         AgentError: the game's moves cannot be written as vertices.
+        BudgetError: the limit is no match clock's.
     """
 
     def __init__(self, game: pyspiel.Game, command: Sequence[str], limit: EngineTime) -> None:
@@ -58,12 +67,14 @@ class GtpEngine:
         self._limit = limit
         self._vertices = vertices_of(game)
         self._gtp: Gtp | None = None
+        self._clock = clock_of(game, limit.match_seconds, limit.match_increment)
         self._begin()
 
     def _begin(self) -> None:
         self._told: list[int] | None = None
         """The actions on the engine's board; None before its board is that of a match."""
-        self._used = 0.0
+        if self._clock is not None:
+            self._clock.restart()
 
     def begin(self) -> None:
         """A new match begins; an engine that has ended is started again when it is asked."""
@@ -121,7 +132,8 @@ class GtpEngine:
         start = time.monotonic()
         with self._ended_by_errors():
             action = self._chosen(state)
-        self._used += time.monotonic() - start
+        if self._clock is not None:
+            self._clock.spend(time.monotonic() - start)
         return action
 
     @contextmanager
@@ -147,6 +159,8 @@ class GtpEngine:
         engine = self._running()
         told = self._brought_to(engine, state)
         colour = self._vertices.colour(state.current_player())
+        if self._clock is not None:
+            self._clock.arrive(state)
         seconds = self._tell_time(engine, colour)
         answer = engine.ask(f"genmove {colour}", seconds)
         if answer.lower() == "resign":
@@ -227,10 +241,18 @@ class GtpEngine:
         """Tell the limit, at the beginning of a match.
 
         Raises:
-            AgentError: it is in parts of a second, which the engine does not count.
+            AgentError: it is in parts of a second, which the engine does not count, or has an increment, of which only
+                KataGo's extension of GTP can tell.
         """
-        seconds, whole = self._limit.seconds, self._limit.match_seconds
-        if whole is not None and self._knows("time_settings"):
+        seconds, whole, increment = self._limit.seconds, self._limit.match_seconds, self._limit.match_increment
+        if whole is not None and increment:
+            if not self._knows("kata-time_settings"):
+                raise AgentError(
+                    f"{engine.program_name} knows no clock with an increment, got @{whole:.10g}s+{increment:.10g}s: "
+                    f"GTP has none, and its kata-time_settings is missing; take @{whole:.10g}s/match"
+                )
+            self._set_up(f"kata-time_settings fischer {whole:.10g} {increment:.10g}")
+        elif whole is not None and self._knows("time_settings"):
             self._set_up(f"time_settings {max(1, int(whole))} 0 0")
         elif seconds is not None and seconds == int(seconds) and self._knows("time_settings"):
             self._set_up(f"time_settings 0 {int(seconds)} 1")
@@ -245,11 +267,11 @@ class GtpEngine:
     def _tell_time(self, engine: Gtp, colour: str) -> float:
         """Tell the engine what is left of its time; how long it is waited for."""
         seconds = self._limit.seconds
-        if self._limit.match_seconds is not None:
-            left = self._limit.match_seconds - self._used
+        if self._clock is not None:
+            left = self._clock.left
             if self._knows("time_left"):
                 engine.ask(f"time_left {colour} {max(1, int(left))} 0", ORDER_SECONDS)
-            return max(0.0, left) + GRACE_SECONDS
+            return left + GRACE_SECONDS
         if seconds is None:
             return UNLIMITED_SECONDS
         if seconds == int(seconds) and self._knows("time_left"):

@@ -20,6 +20,7 @@ from athenan_spiel.games.measures import measured, score
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.player import Player
+from athenan_spiel.play.pondering import FREE_BYTES
 from athenan_spiel.protocols.gtp_analysis import analysis
 from athenan_spiel.protocols.gtp_clock import GtpClock
 from athenan_spiel.protocols.vertices import vertices_of
@@ -32,8 +33,6 @@ SLICE_SECONDS = 0.1
 """Of an analysis, after which it is seen whether the next command has come."""
 INTERVAL_SECONDS = 1.0
 """Between two lines of an analysis, where nothing else is said."""
-FREE_BYTES = 1_000_000_000
-"""An analysis stops to think where less memory is free, and goes on telling."""
 LONGEST_TIME = 1e9
 """Seconds that a clock may have."""
 _PERIODS = {"none": 0, "absolute": 1, "canadian": 3, "byoyomi": 3}

@@ -44,11 +44,13 @@ class UciLimit:
         seconds: for this move (`movetime`).
         nodes: states of its search (`nodes`).
         clock: seconds for all moves to come (`wtime` and `btime`; the opponent's clock is said to be alike).
+        increment: seconds that each move brings to the clock (`winc` and `binc`).
     """
 
     seconds: float | None = None
     nodes: int | None = None
     clock: float | None = None
+    increment: float = 0.0
 
     @property
     def words(self) -> str:
@@ -58,7 +60,8 @@ class UciLimit:
         if self.seconds is not None:
             return f"movetime {max(1, round(1000 * self.seconds))}"
         left = max(1, round(1000 * (self.clock or 0.0)))
-        return f"wtime {left} btime {left} winc 0 binc 0"
+        more = round(1000 * self.increment)
+        return f"wtime {left} btime {left} winc {more} binc {more}"
 
     @property
     def longest(self) -> float:

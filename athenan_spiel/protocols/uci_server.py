@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pyspiel
 
-from athenan_spiel.errors import ProgramError, shown
+from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.protocols.uci_go import Go
 from athenan_spiel.protocols.uci_moves.table import uci_game
@@ -34,10 +34,12 @@ class UciServer:
         say: writes a line to the other side, from whatever thread.
 
     Raises:
-        AgentError: UCI has no such game.
+        AgentError: UCI has no such game, or the agent ponders: there an engine thinks when it is told to.
     """
 
     def __init__(self, agent: Agent, name: str, say: Callable[[str], None]) -> None:
+        if agent.ponders:
+            raise AgentError("expected an agent that does not ponder, as UCI says when to think: leave ponder out")
         self._agent = agent
         self._name = name
         self._say = say

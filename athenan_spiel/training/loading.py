@@ -19,6 +19,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
 from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.match_clock import require_times
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.algorithms import DEFAULT, parse_search
 from athenan_spiel.training.best import BEST
@@ -40,10 +41,12 @@ def load_agent(
     seconds: float | None = None,
     budget: Budget | None = None,
     match_seconds: float | None = None,
+    match_increment: float = 0.0,
     seed: int | None = None,
     engine: EngineConfig | None = None,
     search: str | None = None,
     outcome: Given = None,
+    ponder: bool = False,
 ) -> Agent:
     """A search over a checkpoint of a run, by default the newest; by default UBFM over several lines (`ubfm_k`), and
     where the run's own search needs a policy that one, with its settings and without noise.
@@ -55,7 +58,8 @@ def load_agent(
         checkpoint: after how many matches it was written, or "best", the run's best network; none: the newest.
         seconds: search time per move; one second where neither this nor what follows is given.
         budget: in place of `seconds`.
-        match_seconds: a match clock, the search time of all moves of a match; see `Agent`.
+        match_seconds, match_increment: a match clock, the search time in seconds of all moves of a match, and what
+            each own move adds once it is made; see `Agent`.
         seed: of the choices among equals; none: another one each time.
         engine: in place of the run's own, say on a machine without its device.
         search: how it thinks, whatever the run was trained with: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or
@@ -64,12 +68,14 @@ def load_agent(
         outcome: where the run was trained with one of your own, "module:name", that name again (or a tuple of names
             that are allowed), or the function or class itself. A name that stands in a file imports nothing: without
             this the gain times the stored scale takes its place, and a warning of the log says so.
+        ponder: think on while the opponent does; see `Agent`.
 
     Raises:
-        AgentError: there is no such search, or it needs a policy that the network does not have; or the seed is no
-            whole number.
+        AgentError: there is no such search, or it needs a policy that the network does not have; the seed is no
+            whole number, or `ponder` neither True nor False.
         CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer.
-        BudgetError: `seconds` or `match_seconds` is not more than zero, or `budget` is none.
+        BudgetError: `seconds` or `match_seconds` is not more than zero, `match_increment` is less than zero or alone,
+            or `budget` is none.
         ConfigError: the engine does not suit this machine, or the network its memory; `engine` is none; `outcome` is
             not the run's, cannot be imported, or is needed and not given, as in a game for one player.
     """
@@ -79,6 +85,8 @@ def load_agent(
         require_whole("seed", seed, AgentError)
     if budget is None and (seconds is not None or match_seconds is None):
         budget = Budget(seconds=SECONDS if seconds is None else seconds)
+    require_times(match_seconds, match_increment)
+    require_kind("ponder", ponder, bool, AgentError)
     if search is not None:
         parse_search(search)  # before the checkpoint is read
     path = checkpoint_path(folder, checkpoint)
@@ -101,7 +109,9 @@ def load_agent(
         decision=word.algorithm.decision,
         budget=budget,
         match_seconds=match_seconds,
+        match_increment=match_increment,
         rng=random.Random(None if seed is None else int(seed)),
+        ponder=ponder,
         network=model.network,
         encoder=model.encoder,
     )

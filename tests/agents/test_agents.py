@@ -241,6 +241,8 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         "search": None,
         "outcome": (),
         "match_seconds": None,
+        "match_increment": 0.0,
+        "ponder": False,
     }
     assert loading.calls == [("runs/x", options)]
     assert bot.agent.budget == budget
@@ -253,7 +255,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
         (
             {"checkpoint": "x", "zzz": 1.0},
-            "evaluations, match_seconds, temperature, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
+            "match_increment, temperature, ponder, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
         ),
         (
             {"checkpoint": "x", "search": "mtcs"},
@@ -371,7 +373,7 @@ def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
     given = {"checkpoint": None, "budget": Budget(iterations=5), "match_seconds": None, "seed": 9}
-    options = {**given, "search": None, "outcome": ()}
+    options = {**given, "match_increment": 0.0, "ponder": False, "search": None, "outcome": ()}
     assert loading.calls == [("runs/x", options)]
     assert len(play_match(TIC_TAC_TOE, [first, second]).history) >= 5
     agents.make_bot("runs/x:mcts(0.5)@5i", TIC_TAC_TOE, 0, seed=9)

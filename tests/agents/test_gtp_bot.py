@@ -175,9 +175,33 @@ def test_a_match_clock_runs_down() -> None:
     bot = unchecked("slow=0.3", match=1000)
     assert bot.match_seconds == 1000
     played_by(bot, 2)
-    assert bot._engine._used > 0.6
+    clock = bot._engine._clock
+    assert clock is not None
+    assert clock.used > 0.6
     bot.restart()
-    assert bot._engine._used == 0
+    assert clock.used == 0
+
+
+def test_an_increment_is_told_to_engines_that_know_one(tmp_path: Path) -> None:
+    """KataGo's `kata-time_settings`; GTP's own `time_settings` has none."""
+    log = tmp_path / "log"
+    bot = GtpBot(load_game(GAME), command("knows=kata-time_settings", f"log={log}"), EngineTime(None, 20.0, 1.5))
+    assert (bot.match_seconds, bot.match_increment) == (20.0, 1.5)
+    assert pickle.loads(pickle.dumps(bot)).match_increment == 1.5
+    played_by(bot, 3)
+    told = [line for line in sent(log) if "time" in line]
+    assert told == ["kata-time_settings fischer 20 1.5", "time_left b 20 0", "time_left b 21 0", "time_left b 22 0"]
+
+
+def test_an_increment_that_cannot_be_told_is_refused() -> None:
+    said = (
+        r"knows no clock with an increment, got @90s\+0.5s: GTP has none, and its kata-time_settings is missing; "
+        r"take @90s/match"
+    )
+    with pytest.raises(AgentError, match=said):
+        loaded(command(), match_seconds=90.0, match_increment=0.5)
+    with pytest.raises(BudgetError, match=r"an increment is for a match clock: give match_seconds beside 0\.5"):
+        loaded(command(), match_increment=0.5)
 
 
 @pytest.mark.parametrize(
@@ -291,3 +315,5 @@ def test_words() -> None:
     word = agents.parse_word("gtp:mohex --x a@b")
     assert word.params == {"command": "mohex --x a@b"}
     assert agents.parse_word("gtp:e@1m/match").params == {"command": "e", "match_seconds": 60.0}
+    timed = agents.parse_word("gtp:e --x=1+1@home@1m+2s").params
+    assert timed == {"command": "e --x=1+1@home", "match_seconds": 60.0, "match_increment": 2.0}

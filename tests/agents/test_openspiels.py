@@ -28,6 +28,7 @@ HANG = 60.0
     [
         ("mcts@0.1s", {"seconds": 0.1}),
         ("mcts@2m/match", {"match_seconds": 120.0}),
+        ("mcts@2m+1s", {"match_seconds": 120.0, "match_increment": 1.0}),
         ("uct:160", {"simulations": 160}),
         ("uct@2s", {"seconds": 2.0}),
         ("pyspiel:uniform_random", {"name": "uniform_random"}),
@@ -54,7 +55,8 @@ def test_words(text: str, params: dict[str, object]) -> None:
         ("uct:160@1s", "uct takes simulations (uct:160) or a time, not both; got 'uct:160@1s'"),
         (
             "mcts@200i",
-            "mcts takes seconds a move (mcts@0.5s) or a match clock (mcts@60s/match) and no other limit; got",
+            "mcts takes seconds a move (mcts@0.5s) or a match clock (mcts@60s/match) or one with an increment "
+            "(mcts@5m+2s) and no other limit; got",
         ),
         ("pyspiel", "after pyspiel: comes one of OpenSpiel's bots fixed_action_preference, uniform_random, "),
         ("pyspiel:uniform_randon", "got 'uniform_randon': did you mean 'uniform_random'?"),
@@ -120,11 +122,11 @@ def test_the_constant_of_uct_is_its_own() -> None:
     assert agents.load_bot("uct", CONNECT_FOUR, 0)._made_of[0].uct_constant == 0.4
 
 
-@pytest.mark.parametrize("word", ["mcts:20", "mcts@20s", "mcts@60s/match", "uct:20", "uct@20s/match"])
+@pytest.mark.parametrize("word", ["mcts:20", "mcts@20s", "mcts@60s/match", "mcts@60s+1s", "uct:20", "uct@20s/match"])
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda bot: pickle.loads(pickle.dumps(bot))])
 def test_copies_and_bots_of_a_match_are_made_of_the_same(word: str, copied: Any) -> None:
     bot = agents.make_bot(word, TIC_TAC_TOE, 1, seed=5)
-    assert type(bot) is (ClockedMCTSBot if "match" in word else MCTSBot)
+    assert type(bot) is (ClockedMCTSBot if "match" in word or "+" in word else MCTSBot)
     assert copied(bot)._made_of == bot._made_of
     assert bot.for_match(0)._made_of == bot._made_of
     assert bot.for_match(1)._made_of[0] == bot._made_of[0]
@@ -152,6 +154,8 @@ def test_a_clocked_bot_is_a_bot() -> None:
     [
         ("mcts", {"seconds": 0.0}, BudgetError, "seconds must be finite and more than zero"),
         ("uct", {"match_seconds": -1}, BudgetError, "the seconds of a match clock must be"),
+        ("mcts", {"match_seconds": 1, "match_increment": -1}, BudgetError, "the increment of a match clock must be"),
+        ("mcts", {"simulations": 9, "match_increment": 1.0}, BudgetError, "an increment is for a match clock: give"),
         ("uct", {"simulations": 0}, ConfigError, "simulations of UCT must be at least 1, got 0"),
         ("uct", {"exploration_constant": -0.5}, ConfigError, "the constant of UCT must be zero or more, got -0.5"),
         ("uct", {"exploration_constant": float("nan")}, ConfigError, "the constant of UCT must be zero or more"),

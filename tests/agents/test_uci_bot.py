@@ -82,7 +82,9 @@ def test_words_that_are_none(word: str, problem: str) -> None:
         ({"command": f"{FAKE} board"}, AgentError, "with another board"),
         ({"command": f"{FAKE};Skill Level=99"}, AgentError, "option 'Skill Level' of .* from 0 to 20, got '99'"),
         ({"command": FAKE, "seconds": 0.0}, BudgetError, "seconds must be finite and more than zero"),
-        ({"command": FAKE, "match_seconds": -1.0}, BudgetError, "seconds must be finite and more than zero"),
+        ({"command": FAKE, "match_seconds": -1.0}, BudgetError, "seconds of a match clock must be finite and more"),
+        ({"command": FAKE, "match_seconds": 9, "match_increment": -1}, BudgetError, "the increment of a match clock"),
+        ({"command": FAKE, "match_increment": 1.0}, BudgetError, "an increment is for a match clock: give"),
         ({"command": FAKE, "seconds": 1.0, "evaluations": 5}, AgentError, "expected one of seconds, evaluations"),
     ],
 )
@@ -127,6 +129,37 @@ def test_a_match_clock_runs_down_and_is_wound_up() -> None:
     assert 40 < left < 50
     made.restart()
     assert made._limit() == uci.UciLimit(clock=50.0)
+
+
+def test_an_increment_comes_after_each_move() -> None:
+    made = bot("good", limit="@50s+8s")
+    assert (made.match_seconds, made.match_increment) == (50.0, 8.0)
+    state = TIC_TAC_TOE.new_initial_state()
+    made.restart_at(state)
+    assert made._limit() == uci.UciLimit(clock=50.0, increment=8.0)
+    state.apply_action(made.step(state))
+    assert made._limit().clock < 50, "what is told before the next move is another matter"  # type: ignore[operator]
+    state.apply_action(state.legal_actions()[0])
+    made.step(state)
+    assert 50 < made._limit().clock < 58  # type: ignore[operator]
+    assert pickle.loads(pickle.dumps(made))._limit() == uci.UciLimit(clock=50.0, increment=8.0)
+    made.restart()
+    assert made._limit() == uci.UciLimit(clock=50.0, increment=8.0)
+
+
+def test_each_action_of_a_turn_brings_an_increment() -> None:
+    game = pyspiel.load_game("amazons")
+    made = bot("amazons", game=game, limit="@50s+2s")
+    state = game.new_initial_state()
+    made.restart_at(state)
+    assert made._limit().words == "wtime 50000 btime 50000 winc 6000 binc 6000"
+    for _ in range(3):
+        state.apply_action(made.step(state))
+    clock = made._clock
+    assert clock is not None
+    assert clock.moves == 2
+    clock.arrive(game.new_initial_state().child(93).child(13).child(83))
+    assert clock.moves == 3
 
 
 def test_a_turn_of_several_actions_is_asked_for_once() -> None:

@@ -39,6 +39,22 @@ from athenan_spiel.errors import AgentError, BudgetError
         ("runs/bt6@60s/match", "athenan", {"checkpoint": "runs/bt6", "match_seconds": 60.0}),
         ("runs/bt6:ubfm@5m/match", "athenan", {"checkpoint": "runs/bt6", "search": "ubfm", "match_seconds": 300.0}),
         ("alphabeta(3)@.5m/match", "alphabeta", {"depth": 3, "match_seconds": 30.0}),
+        ("runs/bt6@5m+2s", "athenan", {"checkpoint": "runs/bt6", "match_seconds": 300.0, "match_increment": 2.0}),
+        ("alphabeta@90s+0.5s", "alphabeta", {"match_seconds": 90.0, "match_increment": 0.5}),
+        ("mcts@1.5m+.5m", "mcts", {"match_seconds": 90.0, "match_increment": 30.0}),
+        ("uct@90s+0s", "uct", {"match_seconds": 90.0, "match_increment": 0.0}),
+        ("runs/bt6:ponder=true", "athenan", {"checkpoint": "runs/bt6", "ponder": True}),
+        (
+            "runs/bt6#48:ponder=false@1s",
+            "athenan",
+            {"checkpoint": "runs/bt6", "matches": 48, "ponder": False, "seconds": 1},
+        ),
+        (
+            "runs/bt6:ubfm_s(1.4);ponder=true@20i",
+            "athenan",
+            {"checkpoint": "runs/bt6", "search": "ubfm_s(1.4)", "ponder": True, "iterations": 20},
+        ),
+        ("runs/a+b@1s+1s", "athenan", {"checkpoint": "runs/a+b", "match_seconds": 1.0, "match_increment": 1.0}),
         ("runs/bt6@5000e", "athenan", {"checkpoint": "runs/bt6", "evaluations": 5000}),
         ("./random/x@1s", "athenan", {"checkpoint": "./random/x", "seconds": 1.0}),
         ("random/x@1s", "athenan", {"checkpoint": "random/x", "seconds": 1.0}),
@@ -127,15 +143,33 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         (
             "ludii:UCT@50e",
             "ludii takes seconds a move (ludii@0.5s) or iterations a move (ludii@200i) or a match clock "
-            "(ludii@60s/match) and no other limit; got",
+            "(ludii@60s/match) or one with an increment (ludii@5m+2s) and no other limit; got",
         ),
         (
             "runs/bt6@",
-            "after @ comes a limit: 0.5s, 200i (iterations) or 5000e (evaluations) a move, or 60s/match; "
+            "after @ comes a limit: 0.5s, 200i (iterations) or 5000e (evaluations) a move, 60s/match or 5m+2s; "
             "got 'runs/bt6@'",
         ),
         ("runs/bt6@60s/game", "after @ comes"),
         ("runs/bt6@60i/match", "after @ comes"),
+        (
+            "runs/bt6:ponder=yes@1s",
+            "comes a search, ponder=true or ponder=false, or both as in runs/bt6:ubfm;ponder=true;",
+        ),
+        ("runs/bt6:ponder=true;ubfm", "comes a search, ponder=true or ponder=false, or both"),
+        ("runs/bt6:ponder=true;ponder=true", "comes a search, ponder=true or ponder=false, or both"),
+        ("runs/bt6:seconds=3", "comes a search, ponder=true or ponder=false, or both"),
+        ("runs/bt6:;ponder=true", "comes a search, ponder=true or ponder=false, or both"),
+        ("runs/bt6:ufbm;ponder=true", "expected a search"),
+        ("runs/bt6:ponder", "expected a search"),
+        ("runs/bt6@5m+", "after @ comes"),
+        ("runs/bt6@+2s", "after @ comes"),
+        ("runs/bt6@5m+2", "after @ comes"),
+        ("runs/bt6@5m+2i", "after @ comes"),
+        ("runs/bt6@5m+-2s", "after @ comes"),
+        ("runs/bt6@5m+2s/match", "after @ comes"),
+        ("runs/bt6@5m+٣s", "after @ comes"),
+        ("aei:sharp@5m+2s", "aei takes seconds a move (aei@0.5s) and no other limit; got"),
         ("alphabeta:(3)", "expected an agent, such as"),
         ("runs/bt6@fast", "after @ comes"),
         ("runs/bt6@1.5i", "after @ comes"),
@@ -165,8 +199,16 @@ def test_words_that_are_not_understood(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["runs/bt6@0s", "runs/bt6@0i", "runs/bt6@0e", "runs/bt6@.0s/match", "runs/bt6@99999999999m/match"]
+    "text",
+    ["runs/bt6@0s", "runs/bt6@0i", "runs/bt6@0e", "runs/bt6@.0s/match", "runs/bt6@99999999999m/match", "mcts@0m+2s"],
 )
 def test_words_without_thinking_time(text: str) -> None:
     with pytest.raises(BudgetError, match=r"more than zero|at most 3,153,600,000"):
         agents.parse_word(text)
+
+
+def test_an_increment_has_a_bound() -> None:
+    with pytest.raises(
+        BudgetError, match="the increment of a match clock must be from 0 to 3,153,600,000 seconds, got"
+    ):
+        agents.parse_word("runs/bt6@5m+99999999999s")

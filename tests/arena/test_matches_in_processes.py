@@ -189,6 +189,8 @@ def test_how_many_processes(
         ("mcts@0.001s", 40, 1),
         ("mcts@30s/match", 40, 4),
         ("mcts@0.1s/match", 40, 1),
+        ("mcts@0.1s+1s", 40, 4),
+        ("alphabeta@0.1s+1s", 40, 4),
         ("mcts:1000", 40, 1),
         ("alphabeta@30s/match", 40, 4),
         ("alphabeta@0.1s/match", 40, 1),  # not 0.1 s a move

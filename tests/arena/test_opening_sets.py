@@ -104,6 +104,8 @@ def test_the_command_line_says_openings() -> None:
         ("runs/x", "7i", "runs/x@7i"),
         ("runs/x#5@1s", "7i", "runs/x#5@7i"),
         ("runs/x:mcts(0.5)@1s", ".5s", "runs/x:mcts(0.5)@.5s"),
+        ("alphabeta@5m+2s", "1m+.5s", "alphabeta@1m+.5s"),
+        ("mcts:100", "1m+1s", "mcts@1m+1s"),
         ("random", "5i", None),
     ],
 )

@@ -192,7 +192,7 @@ def test_words_that_are_not_understood(text: str, message: str) -> None:
         ({"ai": "UBFN"}, "no AI of Ludii's is called 'UBFN': did you mean 'UBFM'?"),
         ({"ai": "BRS+"}, r"BRS\+ does not play Tic-Tac-Toe: take another AI, such as UCT"),
         ({"ai": "UBFM", "iterations": 5}, "UBFM counts no iterations, got iterations=5: give it seconds"),
-        ({"seed": 5}, "bot 'ludii' has the parameters ai, seconds, iterations, match_seconds; got 'seed'"),
+        ({"seed": 5}, "has the parameters ai, seconds, iterations, match_seconds, match_increment; got 'seed'"),
     ],
 )
 def test_what_is_wrong_with_a_bot_is_one_line(fake: FakeTransport, params: dict[str, object], message: str) -> None:

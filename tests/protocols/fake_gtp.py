@@ -12,7 +12,8 @@ standard error. Behaviours, several of which may be given:
     resign=N      resigns at its N-th genmove            endless=N  answers its N-th genmove without an end
     babble        writes without an end                  uci        speaks another protocol
     stays         does not end when told to              refuses=X  answers the command X with an error
-    lacks=X       does not know the command X            log=FILE   appends each command to the file
+    lacks=X       does not know the command X            knows=X    knows the command X, too
+    log=FILE      appends each command to the file
     slow=S        takes S seconds a genmove              version=V  says this for the version of GTP
 """
 
@@ -47,7 +48,8 @@ class Fake:
         self.number = ""
 
     def known(self) -> list[str]:
-        return [command for command in COMMANDS.split() if command != self.habits.get("lacks")]
+        commands = [*COMMANDS.split(), *self.habits.get("knows", "").split()]
+        return [command for command in commands if command != self.habits.get("lacks")]
 
     def answer(self, name: str, words: list[str]) -> str:
         if name not in self.known() or name == self.habits.get("refuses"):

@@ -60,6 +60,7 @@ def test_an_engine_is_asked_for_moves() -> None:
         (UciLimit(seconds=1e-9), "movetime 1", 1e-9),
         (UciLimit(nodes=10_000), "nodes 10000", uci.LONGEST_MOVE),
         (UciLimit(clock=61.5), "wtime 61500 btime 61500 winc 0 binc 0", 61.5),
+        (UciLimit(clock=61.5, increment=0.5), "wtime 61500 btime 61500 winc 500 binc 500", 61.5),
         (UciLimit(clock=-1.0), "wtime 1 btime 1 winc 0 binc 0", 0.0),
     ],
 )
