@@ -39,9 +39,10 @@ class EvalArguments:
     player each agent plays by itself, and scores are compared.
 
     An agent is one word: runs/NAME, runs/NAME#640 (its checkpoint after 640 matches), runs/NAME@0.5s (seconds a move),
-    runs/NAME@200i (search iterations a move), runs/NAME@60s/match (a match clock), mcts:1000, mcts@0.1s (OpenSpiel's),
-    uct:160 (the papers'), gtp:COMMAND, uci:COMMAND, random; docs/using.md has them all. They are loaded before the
-    first match. One that fails later, or chooses no legal move, forfeits that match, and the next begins.
+    runs/NAME@200i (search iterations a move), runs/NAME@60s/match (a match clock), runs/NAME@5m+2s (one with an
+    increment), mcts:1000, mcts@0.1s (OpenSpiel's), uct:160 (the papers'), gtp:COMMAND, uci:COMMAND, random;
+    docs/using.md has them all. They are loaded before the first match. One that fails later, or chooses no legal move,
+    forfeits that match, and the next begins.
 
     Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000 --save matches.jsonl
     """

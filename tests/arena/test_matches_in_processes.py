@@ -12,7 +12,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from agents import AthenanBot, make_bot
+from agents import AthenanBot, load_bot, make_bot
 from agents.gtp import GtpBot
 from athenan_spiel.arena import processes
 from athenan_spiel.arena.processes import Encounter, PlayTask, play_all, play_everywhere
@@ -213,6 +213,23 @@ def test_the_time_of_an_engine_counts(limit: EngineTime, count: int, monkeypatch
     monkeypatch.setattr(processes, "free_memory", lambda: None)
     game = pyspiel.load_game("connect_four")
     assert count_of(sides(lambda seed: GtpBot(game, "engine", limit)), fixtures(game, 40, 2, 0)) == count
+
+
+def test_who_ponders_has_a_second_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: 5)
+    monkeypatch.setattr(processes, "free_memory", lambda: None)
+    game = pyspiel.load_game("connect_four")
+    bot = load_bot("alphabeta", game, 0, {"seconds": 1.0, "ponder": True})
+    engine = GtpBot(game, "engine", EngineTime(1.0))
+    for ponder, count in ((True, 2), (False, 5)):
+        bot.agent.ponders = ponder
+        assert count_of([[bot, engine], [engine, bot]], fixtures(game, 40, 2, 0)) == count
+
+
+def test_who_ponders_meets_no_player_of_the_process() -> None:
+    bots = [load_bot("alphabeta", GAME, 0, {"iterations": 1, "ponder": True}), make_bot("random", GAME, 1)]
+    with pytest.raises(AgentError, match="player 0 ponders, which would take the time of player 1"):
+        play_everywhere(GAME, [bots, bots[::-1]], fixtures(GAME, 2, 2, 0), print, forfeits=True)
 
 
 def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,13 @@ def with_(**changes: Any) -> Tournament:
     return dataclasses.replace(THREE, **changes)
 
 
+def test_who_ponders_meets_no_agent_of_the_process(tiny_run: Path, tmp_path: Path) -> None:
+    pondering = with_(agents={"deep": f"{tiny_run}:ponder=true@1i", "chance": "random"})
+    with pytest.raises(AgentError, match="ponders, which would take the time of random"):
+        run_tournament(pondering, tmp_path / "t")
+    assert not (tmp_path / "t" / "matches.jsonl").exists()
+
+
 def test_colours_and_openings_are_balanced_exactly(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     standings = run_tournament(THREE, tmp_path / "t", progress=lambda *now: told.append(now))

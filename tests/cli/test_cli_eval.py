@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +163,13 @@ def test_a_bug_takes_no_result_with_it(capsys: Out, monkeypatch: pytest.MonkeyPa
         (["--against", "mcts:2", "--opening-plies", "9"], "9 random plies must leave the match open"),
         (["--against", "mcts:2", "--opening-plies", "-1"], "an opening must have zero plies or more, got -1"),
         (["--against", "mcts:2", "--matches", "200000"], "matches must be at most 100000, got 200000"),
+        (["--against", "mcts:2", "RUN:ponder=true@1i"], ":ponder=true@1i ponders, which would take the time of "),
+        (
+            ["--against", "RUN:ponder=true@1i", "--check"],
+            "only against a person or an engine (gtp:, uci:, aei:) an agent",
+        ),
+        (["--against", "mcts:2", "--limit", "5m+2"], "must be as 0.1s, 200i, 5000e, 60s/match or 5m+2s, got '5m+2'"),
+        (["--against", "mcts@0s+2s"], "the seconds of a match clock must be finite and more than zero, got 0.0"),
         (["--against", "mcts:2", "--matches-at-once", "0"], "--matches-at-once must be from 1 to 256, got 0"),
         (["--against", "mcts:2", "--matches-at-once", "257"], "--matches-at-once must be from 1 to 256, got 257"),
     ],
@@ -170,6 +180,23 @@ def test_all_is_checked_before_the_first_match(
 ) -> None:
     fails_in_match(monkeypatch, 1, AssertionError("a match was begun"))
     assert said in complaint(capsys, "eval", f"{stages}#2@1i", *(word.replace("RUN", str(stages)) for word in words))
+
+
+def test_an_agent_ponders_against_an_engine(stages: Path, capsys: Out) -> None:
+    fake = Path(__file__).parent.parent / "protocols" / "fake_gtp.py"
+    engine = f"gtp:{shlex.join([sys.executable, str(fake), 'tic_tac_toe'])}"
+    assert main(["eval", f"{stages}:ponder=true@2i", "--against", engine, "--matches", "4", "--json"]) == 0
+    (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert comparison["matches"] == 4
+    assert comparison["forfeits"] == {"contender": [], "opponent": []}
+    assert not [thread for thread in threading.enumerate() if thread.name == "pondering"]
+
+
+def test_a_series_with_increments(stages: Path, capsys: Out) -> None:
+    words = ["eval", f"{stages}@0.1s+0.01s", "--against", "mcts@0.1s+0.01s", "--matches", "2", "--json"]
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["finished"]
 
 
 def test_a_check_plays_nothing(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:

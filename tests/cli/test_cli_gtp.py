@@ -43,6 +43,16 @@ def test_a_conversation() -> None:
         assert engine.ask("time_settings 0 1 1", PATIENCE) == ""
 
 
+def test_a_run_that_ponders_plays_both_colours_and_ends(tiny_run: Path) -> None:
+    commands = "genmove b\ngenmove w\nundo\ngenmove w\nathenan-analyze 10\nname\ngenmove b\nquit\n"
+    words = [*ATHENAN, "gtp", f"{tiny_run}:ponder=true@2i"]
+    done = subprocess.run(words, input=commands, capture_output=True, text=True, timeout=300)
+    answers = done.stdout.removesuffix("\n\n").split("\n\n")
+    assert len(answers) == 8
+    assert all(answer.startswith("=") for answer in answers)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_run_and_its_analysis(tiny_run: Path) -> None:
     commands = "athenan-analyze 10\nname\nquit\n"
     done = subprocess.run([*ATHENAN, "gtp", str(tiny_run)], input=commands, capture_output=True, text=True, timeout=300)

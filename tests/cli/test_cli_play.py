@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from athenan_spiel.cli.terminal_match import TerminalMatch, judgement
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.pondering import _Place, _Pondering
 from athenan_spiel.search import UBFM, Budget, think
 
 TIC_TAC_TOE = load_game("tic_tac_toe")
@@ -199,6 +201,65 @@ def test_hints_change_nothing_in_the_match(capsys: Out, monkeypatch: pytest.Monk
     assert histories[0] == histories[1]
 
 
+@pytest.fixture
+def pondered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], bool]]:
+    """The history of each position that was pondered, and whether it was begun anew there."""
+    found: list[tuple[list[int], bool]] = []
+    take = _Place.take
+
+    def noted(self: _Place, thread: _Pondering) -> None:
+        history = thread.subject.state.history()
+        found.append((history, bool(found) and found[-1][0] == history))
+        take(self, thread)
+
+    monkeypatch.setattr(_Place, "take", noted)
+    return found
+
+
+def nobody_ponders() -> bool:
+    return not [thread for thread in threading.enumerate() if thread.name == "pondering"]
+
+
+@pytest.mark.parametrize("words", [["RUN@2i", "--ponder"], ["RUN:ponder=true@2i"], ["alphabeta@1i", "--ponder"]])
+def test_the_agent_thinks_on_while_a_person_does(
+    words: list[str], tiny_run: Path, play: Play, pondered: list[tuple[list[int], bool]]
+) -> None:
+    words = [word.replace("RUN", str(tiny_run)) for word in words]
+    out = play(*words, "--game", "tic_tac_toe", "--second", "--moves", "4", typed="\n".join("012345678" * 9))
+    assert out.splitlines()[-1] in ("You have won.", "A draw.", "The agent has won.")
+    assert pondered[0][0][0] == 4
+    assert len(pondered) >= 2
+    assert all(len(history) % 2 == 0 and not anew for history, anew in pondered), "the person, x, is to move"
+    assert nobody_ponders()
+
+
+def test_hints_and_taking_back_with_pondering(play: Play, pondered: list[tuple[list[int], bool]]) -> None:
+    typed = "hint\n60\nhint\nhint\nundo\nhint\n60\nquit\n"
+    out = play("alphabeta@1i", "--ponder", "--game", "hex", typed=typed)
+    assert out.count("hint (alpha-beta without a network): ") == 4
+    assert "taken back: " in out
+    histories = [history for history, _ in pondered]
+    assert len(pondered) == 3, "begun, gone on with after a hint, and begun in the match that followed"
+    assert histories[0] == histories[1]
+    assert pondered[1][1]
+    assert [history[0] for history in histories] == [60] * 3
+    assert nobody_ponders()
+
+
+def test_ctrl_c_ends_pondering(tiny_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Out) -> None:
+    class Typing(io.StringIO):
+        def readline(self, size: int | None = -1, /) -> str:
+            line = super().readline()
+            if not line:
+                raise KeyboardInterrupt
+            return line
+
+    monkeypatch.setattr("sys.stdin", Typing("4\n"))
+    assert main(["play", f"{tiny_run}@2i", "--ponder"]) == 130
+    assert "The agent plays o(" in capsys.readouterr().out
+    assert nobody_ponders()
+
+
 def test_help_says_what_can_be_typed(play: Play) -> None:
     out = " ".join(play("random", "--game", "tic_tac_toe", typed="?\n").split())
     assert "`?` lists the legal moves, `hint` says what an agent would play for you, `undo` takes back your last" in out
@@ -230,6 +291,10 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["random", "--game", "tic_tac_toe", "--moves", *"03142"], "got the end of the match: returns 1, -1"),
         (["RUN", "--game", "hex"], "learned 'tic_tac_toe()' and cannot play 'hex()'"),
         (["RUN#7"], "expected the number of a checkpoint in"),
+        (["random", "--ponder", "--game", "hex"], "--ponder is for an agent with a tree of ours, got 'random'"),
+        (["human", "--ponder", "--game", "hex"], "--ponder is for an agent with a tree of ours, got 'human'"),
+        (["alphabeta(1)", "--ponder", "--game", "cliff_walking"], "--ponder is for games for two players, got"),
+        (["RUN:ponder=maybe"], "comes a search, ponder=true or ponder=false, or both as in runs/bt6:ubfm;ponder=true;"),
         (["RUN", "--memory", "8q"], "--memory must be a size such as 800m, 8g or 1.5g, got '8q'"),
         (["RUN", "--memory", "1m"], "for this agent, got 1m"),
         (["random", "--memory", "2g", "--game", "hex"], "--memory is for an agent with a tree of ours, got 'random'"),

@@ -97,3 +97,9 @@ def test_nothing_but_answers_comes_out(breakthrough_run: Path) -> None:
 )
 def test_bad_words(words: list[str], problem: str, capsys: Out) -> None:
     assert problem in complaint(capsys, "uci", *words)
+
+
+def test_an_agent_of_uci_does_not_ponder(breakthrough_run: Path, capsys: Out) -> None:
+    said = complaint(capsys, "uci", f"{breakthrough_run}:ponder=true@5i")
+    assert "expected an agent that does not ponder, as UCI says when to think: leave ponder out" in said
+    assert "expected a limit a move" in complaint(capsys, "uci", f"{breakthrough_run}@5m+2s")
