@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.config.settings import LONGEST
-from athenan_spiel.evaluators.base import Evaluator
+from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.drive import Budget, answered, search_under
+from athenan_spiel.search.drive import Budget, search_under
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.system.machine import free_memory
 
@@ -71,18 +71,28 @@ class _Pondering(threading.Thread):
 
     def run(self) -> None:
         """Think, until `stop`."""
-        subject = self.subject
         try:
             if not self._stopped.is_set():
-                budget = Budget(seconds=LONGEST)
-                answered(
-                    search_under(
-                        subject.search, subject.tree, subject.state, budget, subject.rng, self._clock, punctual=True
-                    ),
-                    subject.evaluator,
-                )
+                self._think()
         except BaseException as error:  # whoever asks for the next move is to hear of it
             self.error = error
+
+    def _think(self) -> None:
+        """Search for as long as there is something to find.
+
+        A search whose iterations may be long is broken off, which leaves its tree sound; the others come to the end of
+        their iteration, which is near.
+        """
+        of, budget = self.subject, Budget(seconds=LONGEST)
+        questions = search_under(of.search, of.tree, of.state, budget, of.rng, self._clock, punctual=True)
+        try:
+            question = next(questions)
+            while not (of.search.interruptible and self._is_over()):
+                answer = checked(of.evaluator(question), question) if question else Evaluation([])
+                question = questions.send(answer)
+        except StopIteration:
+            return
+        questions.close()
 
     def stop(self) -> None:
         """Let it come to its end, and wait for that."""
@@ -96,15 +106,16 @@ class _Pondering(threading.Thread):
         if not self._began:  # the beginning, from which it counts
             self._began = True
             return 0.0
-        return LONGEST if self._stopped.is_set() or self._short_of_memory() else 0.0
+        return LONGEST if self._is_over() else 0.0
 
-    def _short_of_memory(self) -> bool:
-        now = time.monotonic()
-        if now < self._looks_at:
-            return False
-        self._looks_at = now + LOOK_SECONDS
-        free = free_memory()
-        return free is not None and free < FREE_BYTES
+    def _is_over(self) -> bool:
+        """Whether it was stopped, as it is where memory is short."""
+        if (now := time.monotonic()) >= self._looks_at:
+            self._looks_at = now + LOOK_SECONDS
+            free = free_memory()
+            if free is not None and free < FREE_BYTES:
+                self._stopped.set()
+        return self._stopped.is_set()
 
 
 class _Place:

@@ -208,8 +208,11 @@ def test_it_ends_by_itself_once_the_tree_is_full() -> None:
     agent.restart()
 
 
-def test_it_ends_by_itself_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = pondering_agent()
+@pytest.mark.parametrize("search", [UBFM, Descent, AlphaBeta, MCTS])
+def test_it_ends_by_itself_where_memory_is_short(
+    search: Callable[[pyspiel.Game], Search], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = pondering_agent(CONNECT_FOUR, search, iterations=2)
     monkeypatch.setattr(pondering, "free_memory", lambda: None)
     moved(agent)
     monkeypatch.setattr(pondering, "free_memory", lambda: 10)
@@ -297,6 +300,31 @@ def test_stopped_a_thousand_times_at_once() -> None:
     node = agent.tree.table[agent.tree.key(state)]
     for child in node.children.values():
         assert all(np.isfinite(child.values))
+    assert agent.step(state.child(3)) in range(7)
+    agent.restart()
+
+
+@pytest.mark.parametrize("search", [UBFM, Descent, AlphaBeta, MCTS])
+@pytest.mark.parametrize("at_least", [0, 300])
+def test_nothing_more_is_asked_once_it_is_to_stop(search: Callable[[pyspiel.Game], Search], at_least: int) -> None:
+    """Whatever the iteration that is under way, and however deep those before it went."""
+    agent = pondering_agent(CONNECT_FOUR, search, iterations=2)
+    assert isinstance(agent.evaluator, Watched)
+    state = moved(agent, at_least)
+    for _ in range(5):
+        agent.stop_pondering()
+        agent.evaluator.gate.clear()
+        asked = questions_beside(agent)
+        agent.resume_pondering()
+        thread = agent._ponderer._thread
+        assert thread is not None
+        wait_until(lambda: questions_beside(agent) > asked)  # noqa: B023
+        stopper = threading.Thread(target=agent.stop_pondering)
+        stopper.start()
+        wait_until(thread._stopped.is_set)
+        agent.evaluator.gate.set()
+        stopper.join(HANG_SECONDS)
+        assert questions_beside(agent) == asked + 1
     assert agent.step(state.child(3)) in range(7)
     agent.restart()
 
