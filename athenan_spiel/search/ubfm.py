@@ -29,7 +29,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, Walk
+from athenan_spiel.search.walk import Enough, Questions, Walk
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,12 @@ class UBFM(MinimaxSearch):
                 leaves[walk.key] = walk
             lost.add(walk)
         lost.restore()
-        yield from _expanded([*leaves.values()])
+        try:
+            yield from _expanded([*leaves.values()])
+        except Enough:
+            for walk in walks:
+                walk.take_back()
+            raise
         for walk in walks:
             root = walk.backup()
         return root

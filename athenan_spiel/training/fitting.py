@@ -1,7 +1,6 @@
 """Settings that fit a game: chosen once, before a run begins, and written into its folder.
 
-A match is worth its score, if the game has one, else more the sooner it is won; and mirror images of what is learned
-are learned as well, where the game has any. The network is as wide as the run has the time for (`widths`).
+A match is worth its score, if the game has one, else more the sooner it is won. The network is as wide as the run has the time for (`widths`).
 
 All else goes by the length and the speed of matches. A few random ones say how long a match is and how wide, and how
 fast the states of the game are made. What a match costs follows: its moves, times the states valued for one. Where that
@@ -41,7 +40,7 @@ from athenan_spiel.training.widths import widest
 
 BY_LENGTH = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
 """What goes by how long and slow matches are: four settings, and the parameter of a game."""
-FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
+FITTED = (*BY_LENGTH, "outcome", "network.filters")
 """What can be chosen."""
 
 MATCHES = 16
@@ -182,12 +181,10 @@ def fit_to(
 
 
 def suited(config: TrainingConfig, game: pyspiel.Game, names: Collection[str] = FITTED) -> TrainingConfig:
-    """`config`, with the outcome and the symmetries that the game has, if they are in `names`."""
+    """`config`, with the outcome that the game offers, if that is in `names`."""
     if "outcome" in names:
         outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
         config = dataclasses.replace(config, outcome=outcome)
-    if "encoding.symmetries" in names:
-        config = dataclasses.replace(config, encoding=dataclasses.replace(config.encoding, symmetries="all"))
     return config
 
 
@@ -224,7 +221,6 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "replay.matches": f"a replay of {config.replay.matches} matches",
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
         "outcome": f"outcome {config.outcome}",
-        "encoding.symmetries": "mirror images, if there are any",
         "network.filters": f"{config.network.filters} filters",
     }
     return ", ".join(said[name] for name in names if said[name])

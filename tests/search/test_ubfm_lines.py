@@ -21,6 +21,7 @@ from athenan_spiel.search import UBFM, Budget, Descent, think
 from athenan_spiel.search.minimax import MinimaxSearch
 from athenan_spiel.search.node import Kind, Node
 from athenan_spiel.search.tree import Tree
+from athenan_spiel.search.walk import Enough
 
 GAMES = ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)", "dots_and_boxes", "breakthrough(rows=4,columns=3)"]
 
@@ -191,3 +192,20 @@ def test_it_can_be_pickled_and_what_cannot_be_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"search\.lines must be none, as only 'ubfm' has it"):
         SearchConfig(lines=2)
     assert SearchConfig(algorithm="ubfm", lines=2).lines == 2
+
+
+def test_an_iteration_that_is_broken_off_counts_nothing() -> None:
+    game = load("connect_four")
+    search = UBFM(game, lines=4)
+    tree, rng, state = search.new_tree(), random.Random(0), game.new_initial_state()
+    root = None
+    for _ in range(5):
+        root, _ = answered(search.iteration(tree, state, rng, root), noise(0))
+    assert root is not None
+    before = [dict(node.visits) for node in tree.table.values()], [node.values[:] for node in tree.table.values()]
+    iteration = search.iteration(tree, state, rng, root)
+    next(iteration)
+    with pytest.raises(Enough):
+        iteration.throw(Enough())
+    nodes = list(tree.table.values())[: len(before[0])]
+    assert ([dict(node.visits) for node in nodes], [node.values for node in nodes]) == before

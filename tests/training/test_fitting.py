@@ -74,16 +74,7 @@ def test_a_match_is_worth_its_score_where_the_game_has_one(spec: str, outcome: s
     game = pyspiel.load_game(spec)
     assert suited(QUICK, game).outcome == outcome
     gain = dataclasses.replace(QUICK, outcome="gain")
-    assert suited(gain, game, ["encoding.symmetries"]).outcome == "gain"
-
-
-def test_mirror_images_are_learned() -> None:
-    assert suited(QUICK, TIC_TAC_TOE).encoding.symmetries == "all"
-    assert suited(QUICK, TIC_TAC_TOE, ["outcome"]) == QUICK
-    _, config, text = fit_to(TIC_TAC_TOE, QUICK, measure(TIC_TAC_TOE), FITTED[:-1])
-    assert config.encoding.symmetries == "all"
-    assert text is not None
-    assert text.endswith("a replay of 200 matches, outcome additive_depth, mirror images, if there are any")
+    assert suited(gain, game, ["network.filters"]).outcome == "gain"
 
 
 def test_the_same_is_measured_each_time() -> None:
@@ -205,7 +196,7 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),
         (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:])),
-        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], BY_LENGTH),
+        (["--outcome", "gain", "--network.filters=64"], BY_LENGTH),
         (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:])),
     ],
 )
