@@ -1,6 +1,7 @@
 """Settings that fit a game: chosen once, before a run begins, and written into its folder.
 
-A match is worth its score, if the game has one, else more the sooner it is won. The network is as wide as the run has the time for (`widths`).
+A match is worth its score, if the game has one, else more the sooner it is won. The network is as wide as the run has
+the time for (`widths`).
 
 All else goes by the length and the speed of matches. A few random ones say how long a match is and how wide, and how
 fast the states of the game are made. What a match costs follows: its moves, times the states valued for one. Where that
