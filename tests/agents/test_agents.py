@@ -259,7 +259,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         ),
         (
             {"checkpoint": "x", "search": "mtcs"},
-            "expected a search, one of ubfm_k, ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel, exit",
+            "expected a search, one of ubfm_s, ubfm_k, ubfm, descent, alphabeta, mcts, puct, gumbel, exit",
         ),
         ({"checkpoint": 7}, "'checkpoint' of bot 'athenan' must be a text, got 7"),
         ({"checkpoint": "x", "seconds": "1"}, "'seconds' of bot 'athenan' must be a number, got '1'"),

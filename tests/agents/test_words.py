@@ -115,7 +115,7 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ("alphabeta(2.5)@1s", "a depth from 1 to 256"),
         (
             "runs/bt6:alphabta@1s",
-            "one of ubfm_k, ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got 'alphabta': did you mean "
+            "one of ubfm_s, ubfm_k, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got 'alphabta': did you mean "
             "'alphabeta'?",
         ),
         ("runs/bt6:", "expected a search"),

@@ -223,14 +223,14 @@ def test_a_run_is_played_with_any_search(text: str, finished: Path, with_policy:
     assert agent.step(agent.game.new_initial_state()) in range(9)
 
 
-def test_ubfm_over_several_lines_is_the_default(finished: Path) -> None:
+def test_ubfm_s_is_the_default(finished: Path) -> None:
     agent = load_agent(finished, budget=Budget(iterations=4))
     assert isinstance(agent.search, UBFM)
-    assert (agent.search.lines, agent.decision) == (USUAL_LINES, safest)
+    assert (agent.search.lines, agent.decision) == (1, safest)
 
 
 NO_SEARCH: dict[str, str] = {
-    "": "one of ubfm_k, ubfm_s, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got ''",
+    "": "one of ubfm_s, ubfm_k, ubfm, descent, alphabeta, mcts, puct, gumbel, exit; got ''",
     "mtcs": "got 'mtcs': did you mean 'mcts'?",
     "mcts(": "got 'mcts('",
     "minimax": "got 'minimax'",
@@ -257,7 +257,7 @@ def test_what_names_no_search(text: str, tmp_path: Path) -> None:
 
 
 def test_a_word_is_a_text() -> None:
-    with pytest.raises(AgentError, match=r"one of ubfm_k, .*; got 7"):
+    with pytest.raises(AgentError, match=r"one of ubfm_s, .*; got 7"):
         parse_search(7)  # type: ignore[arg-type]
 
 
