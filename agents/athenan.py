@@ -29,8 +29,8 @@ class AthenanParameters(ThinkingParameters):
     best: bool = False
     """The run's best network by rating, where training has kept one."""
     search: str | None = None
-    """How it thinks: `ubfm_s`, `ubfm_k`, `ubfm`, `descent`, `alphabeta` or `mcts`, or `puct`, `gumbel` or `exit`, where
-    the network has a policy; see `athenan_spiel.search.algorithms`. None: `ubfm_s`, or where the run's own search needs
+    """How it thinks: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, or `puct`, `gumbel` or `exit`, where
+    the network has a policy; see `athenan_spiel.search.algorithms`. None: `ubfm_k`, or where the run's own search needs
     a policy that."""
     outcome: str = ""
     """Outcomes of your own, "module:name" with commas between, of which the run's may be imported; see `load_agent`."""

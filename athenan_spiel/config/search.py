@@ -83,8 +83,8 @@ class SearchConfig(Settings):
     """Descent and UBFM alone: of the children of a state those whose mover wins by one action are taken for proven, and
     not valued."""
     lines: int | None = None
-    """UBFM alone: states that an iteration expands, each where the best line would leave the tree if the lines before
-    it were lost; their children are valued in one call. none: 1 (Algorithm 12)."""
+    """UBFM alone: states that an iteration expands at most, each where the best line would leave the tree if the lines
+    before it were lost; their children, about a hundred at most, are valued in one call. none: 1 (Algorithm 12)."""
     depth: int | None = None
     """Alpha-beta alone: the greatest depth, in actions; none: as deep as the limits let it."""
     resolved_hours: float | None = None

@@ -52,8 +52,8 @@ class EvaluationConfig(Settings):
     """Matches against each opponent in an evaluation, half with each colour."""
     opening_plies: int = 2
     """Random actions at the beginning of a match; each opening is played with both colours."""
-    search: str = "ubfm_s"
-    """What the trained agent plays with, as in its word: ubfm_s, ubfm_k, descent, alphabeta(3), mcts(0.5)."""
+    search: str = "ubfm_k"
+    """What the trained agent plays with, as in its word: ubfm_k, ubfm_s, descent, alphabeta(3), mcts(0.5)."""
     seconds: float | None = 0.1
     """Thinking time a move of the trained agent."""
     iterations: int | None = None

@@ -3,7 +3,7 @@
 | name | search | decision |
 |---|---|---|
 | `ubfm_s`, `ubfm_s(1.4)` | UBFM with completion, with UCT's term by this constant | the safest (Algorithms 12, 13) |
-| `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over 16 lines at once, or over so many | the safest |
+| `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over 16 lines at most, or over so many | the safest |
 | `ubfm`, `ubfm(1.4)` | the same | the best action by value (Algorithm 11) |
 | `descent` | Descent with completion | the best action by value |
 | `alphabeta`, `alphabeta(3)` | alpha-beta with completion, to a depth of 3 | the best action by value |
@@ -51,10 +51,10 @@ from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.puct import AlphaZeroMCTS
 from athenan_spiel.search.ubfm import UBFM
 
-DEFAULT = "ubfm_s"
+DEFAULT = "ubfm_k"
 """The word of who says nothing."""
 USUAL_LINES = 16
-"""Of `ubfm_k`; they suit games of some ten actions a state (docs/strength.md)."""
+"""Of `ubfm_k`, at most: there are fewer where a state has more than six actions."""
 
 DECISIONS: Mapping[str, Decision] = MappingProxyType({"best": best, "safest": safest, "securest": securest})
 """The decisions by the names of `config.search.DecisionName`; `search` is that of the `Algorithm`."""

@@ -7,7 +7,8 @@ expands it, and carries its value back. Playing the most selected action of the 
 With an exploration constant the way down is that of UBFM_s + UCT (the 2019 article, Section 4.3).
 
 With several lines an iteration expands as many states, whose children are valued in one call: the second is the one
-where the best line would leave the tree if the first line were lost to whoever moves last on it, and so on.
+where the best line would leave the tree if the first line were lost to whoever moves last on it, and so on. There are
+as many as make a batch of `ENOUGH_STATES` states.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Enough, Questions, Walk
+
+ENOUGH_STATES = 96
+"""No line is added to those whose leaves have about so many children, each as many as its parent: a network is hardly
+faster by larger batches, and where there are many actions so many lines are too wide."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class UBFM(MinimaxSearch):
     Args:
         game, outcome, completion, key, known, batched: as for every `MinimaxSearch`.
         exploration_constant: c of UCT's term beside the values, zero or more; none: values alone decide.
-        lines: states that an iteration expands, at most.
+        lines: states that an iteration expands, at most, and no more than have `ENOUGH_STATES` children or so.
 
     Raises:
         SearchError: as every `MinimaxSearch`; c is negative, not finite or far beyond use, there are no lines or far
@@ -121,7 +126,8 @@ class UBFM(MinimaxSearch):
         walks: list[Walk] = []
         leaves: dict[Hashable, Walk] = {}
         lost = _Lost()
-        while len(walks) < self.lines and not lost.is_all:
+        states = 0
+        while len(walks) < self.lines and states < ENOUGH_STATES and not lost.is_all:
             walk = Walk(tree, self.select, state, rng, root)
             if not walk.reaches_leaf():
                 walks.append(walk)  # its line has ended: what is carried back may change which are best
@@ -131,6 +137,7 @@ class UBFM(MinimaxSearch):
             else:
                 walks.append(walk)
                 leaves[walk.key] = walk
+                states += len(walk.path[-1][0].values) if walk.path else 0
             lost.add(walk)
         lost.restore()
         try:

@@ -1,7 +1,8 @@
 """Settings that fit a game: chosen once, before a run begins, and written into its folder.
 
-A match is worth its score, if the game has one, else more the sooner it is won. The network is as wide as the run has
-the time for (`widths`).
+A match is worth its score, if the game has one, else more the sooner it is won. Mirror images are learned where a
+board has as many as a square, and the rules are not so slow that looking for them takes long. The network is as wide
+as the run has the time for (`widths`).
 
 All else goes by the length and the speed of matches. A few random ones say how long a match is and how wide, and how
 fast the states of the game are made. What a match costs follows: its moves, times the states valued for one. Where that
@@ -27,9 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyspiel
 
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import SYMMETRIES, TrainingConfig
 from athenan_spiel.config.search import POLICY_TELLERS
 from athenan_spiel.encoding import Encoder
+from athenan_spiel.encoding.symmetries import find_symmetries
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.children import children_of
@@ -41,7 +43,7 @@ from athenan_spiel.training.widths import widest
 
 BY_LENGTH = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
 """What goes by how long and slow matches are: four settings, and the parameter of a game."""
-FITTED = (*BY_LENGTH, "outcome", "network.filters")
+FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
 """What can be chosen."""
 
 MATCHES = 16
@@ -170,7 +172,7 @@ def fit_to(
     """
     if not names:
         return game, config, None
-    config = suited(config, game, names)
+    config = suited(config, game, [name for name in names if name != "encoding.symmetries" or not measured.slow])
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
         game = with_length(game, measured)
@@ -182,11 +184,22 @@ def fit_to(
 
 
 def suited(config: TrainingConfig, game: pyspiel.Game, names: Collection[str] = FITTED) -> TrainingConfig:
-    """`config`, with the outcome that the game offers, if that is in `names`."""
+    """`config`, with the outcome and the mirror images that the game offers, if they are in `names`."""
     if "outcome" in names:
         outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
         config = dataclasses.replace(config, outcome=outcome)
+    if "encoding.symmetries" in names and has_many_images(config, game):
+        config = dataclasses.replace(config, encoding=dataclasses.replace(config.encoding, symmetries="all"))
     return config
+
+
+def has_many_images(config: TrainingConfig, game: pyspiel.Game) -> bool:
+    """Whether a board of the game has as many images as a square, which are then learned as well.
+
+    Each state counts twice then. At Othello that won far more, at Connect Four, with two images, it did not.
+    """
+    found = find_symmetries(game, np.random.default_rng(0), Encoder(game, edges=config.encoding.edges))
+    return len(found.names) == 1 + len(SYMMETRIES)
 
 
 def with_length(game: pyspiel.Game, measured: Measured) -> pyspiel.Game:
@@ -222,6 +235,7 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "replay.matches": f"a replay of {config.replay.matches} matches",
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
         "outcome": f"outcome {config.outcome}",
+        "encoding.symmetries": f"mirror images {config.encoding.symmetries}",
         "network.filters": f"{config.network.filters} filters",
     }
     return ", ".join(said[name] for name in names if said[name])

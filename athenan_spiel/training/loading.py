@@ -48,8 +48,8 @@ def load_agent(
     outcome: Given = None,
     ponder: bool = False,
 ) -> Agent:
-    """A search over a checkpoint of a run, by default the newest; by default UBFM_s (Algorithms 12, 13), and where
-    the run's own search needs a policy that one, with its settings and without noise.
+    """A search over a checkpoint of a run, by default the newest; by default UBFM over several lines (`ubfm_k`), and
+    where the run's own search needs a policy that one, with its settings and without noise.
 
     A run may go on training meanwhile; the agent keeps the weights it was loaded with.
 
@@ -62,7 +62,7 @@ def load_agent(
             each own move adds once it is made; see `Agent`.
         seed: of the choices among equals; none: another one each time.
         engine: in place of the run's own, say on a machine without its device.
-        search: how it thinks, whatever the run was trained with: `ubfm_s`, `ubfm_k`, `ubfm`, `descent`, `alphabeta` or
+        search: how it thinks, whatever the run was trained with: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or
             `mcts`, most with a number in brackets if need be, or `puct`, `gumbel` or `exit` where the network has a
             policy; see `athenan_spiel.search.algorithms`. None: as above.
         outcome: where the run was trained with one of your own, "module:name", that name again (or a tuple of names

@@ -223,10 +223,10 @@ def test_a_run_is_played_with_any_search(text: str, finished: Path, with_policy:
     assert agent.step(agent.game.new_initial_state()) in range(9)
 
 
-def test_ubfm_s_is_the_default(finished: Path) -> None:
+def test_ubfm_over_several_lines_is_the_default(finished: Path) -> None:
     agent = load_agent(finished, budget=Budget(iterations=4))
     assert isinstance(agent.search, UBFM)
-    assert (agent.search.lines, agent.decision) == (1, safest)
+    assert (agent.search.lines, agent.decision) == (USUAL_LINES, safest)
 
 
 NO_SEARCH: dict[str, str] = {

@@ -209,3 +209,11 @@ def test_an_iteration_that_is_broken_off_counts_nothing() -> None:
         iteration.throw(Enough())
     nodes = list(tree.table.values())[: len(before[0])]
     assert ([dict(node.visits) for node in nodes], [node.values for node in nodes]) == before
+
+
+@pytest.mark.parametrize(("spec", "lines"), [("hex(board_size=7)", 2), ("hex(board_size=11)", 1), ("tic_tac_toe", 16)])
+def test_where_there_are_many_actions_there_are_fewer_lines(spec: str, lines: int) -> None:
+    game = load(spec)
+    found = [len(new) for _, new, _ in expansions(UBFM(game, lines=16), game.new_initial_state(), 12)]
+    assert max(found) == lines
+    assert found[1] == min(lines, 9)

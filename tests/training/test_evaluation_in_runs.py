@@ -88,12 +88,12 @@ def test_the_word_is_the_networks_whatever_its_folder_is_called(
         word = parse_word(agent_word(EvaluationConfig(), folder))
         assert word.bot == "athenan"
         assert word.params["checkpoint"] == str(tmp_path / name / "evaluating")
-        assert (word.params["search"], word.params["seconds"]) == ("ubfm_s", 0.1)
+        assert (word.params["search"], word.params["seconds"]) == ("ubfm_k", 0.1)
 
 
 def test_the_command_is_one_that_can_be_typed() -> None:
     assert command_words(GAME, EVALUATED, Path("/runs/x/evaluating")) == [
-        *("eval", "/runs/x/evaluating:ubfm_s@2i", "--against", "mcts:2", "random", "--game", "tic_tac_toe()"),
+        *("eval", "/runs/x/evaluating:ubfm_k@2i", "--against", "mcts:2", "random", "--game", "tic_tac_toe()"),
         *("--matches", "2", "--opening-plies", "2", "--seed", "0", "--json"),
     ]
     assert command_words(GAME, EVALUATED, Path("/x"), cluster="10.0.0.1:6379")[-2:] == ["--cluster", "10.0.0.1:6379"]

@@ -77,6 +77,19 @@ def test_a_match_is_worth_its_score_where_the_game_has_one(spec: str, outcome: s
     assert suited(gain, game, ["network.filters"]).outcome == "gain"
 
 
+@pytest.mark.parametrize(("spec", "images"), [("tic_tac_toe", "all"), ("connect_four", "none"), ("nim", "none")])
+def test_mirror_images_are_learned_where_there_are_many(spec: str, images: str) -> None:
+    game = pyspiel.load_game(spec)
+    assert suited(QUICK, game).encoding.symmetries == images
+    assert suited(QUICK, game, ["outcome"]).encoding.symmetries == "none"
+    slow, names = dataclasses.replace(measure(game), slow=True), ["encoding.symmetries"]
+    assert fit_to(game, QUICK, slow, names)[1].encoding.symmetries == "none", "it would take long to find them"
+    _, config, text = fit_to(game, QUICK, dataclasses.replace(slow, slow=False), names)
+    assert config.encoding.symmetries == images
+    assert text is not None
+    assert text.endswith(f"chosen: mirror images {images}")
+
+
 def test_the_same_is_measured_each_time() -> None:
     game = pyspiel.load_game("hex(board_size=5)")
     one, same = measure(game), measure(game)
@@ -196,7 +209,7 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),
         (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:])),
-        (["--outcome", "gain", "--network.filters=64"], BY_LENGTH),
+        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], BY_LENGTH),
         (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:])),
     ],
 )
