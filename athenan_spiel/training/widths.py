@@ -20,7 +20,7 @@ from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay.minibatches import Batch
 from athenan_spiel.networks import make_network
-from athenan_spiel.training.means import learning_device
+from athenan_spiel.training.means import learning_device, require_means
 
 WIDTHS = (64, 32, 16)
 """Filters that are chosen among."""
@@ -36,9 +36,13 @@ def widest(config: TrainingConfig, encoder: Encoder, clock: Callable[[], float] 
     """The filters that a run with these settings has the time for.
 
     Where it has no limit in time, or the network no convolutions, those of `config`.
+
+    Raises:
+        ConfigError: the settings ask for more than this machine has.
     """
     if config.seconds is None or len(encoder.shape) != 3 or config.network.architecture == "mlp":
         return config.network.filters
+    require_means(config, encoder.shape)
     for filters in WIDTHS[:-1]:
         if STEPS * step_seconds(config, encoder, filters, clock) <= config.seconds:
             return filters

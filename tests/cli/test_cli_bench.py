@@ -17,6 +17,7 @@ from command_line import ATHENAN, TINY, Out, complaint
 from athenan_spiel.cli import bench
 from athenan_spiel.cli.main import main
 from athenan_spiel.measuring.report import PARTS, SECONDS
+from athenan_spiel.training.fitting import FITTED
 
 BENCH = ["bench", "tic_tac_toe", "--time", "0.3s", *TINY]
 
@@ -57,7 +58,7 @@ def test_json_is_one_document_of_what_was_asked_for(capsys: Out) -> None:
         (["--preset", "gumbel"], {"fit": []}),
         (
             ["--matches-at-once", "3"],
-            {"fit": ["search.evaluations", "search.longest_descent", "replay.matches", "max_length"]},
+            {"fit": list(FITTED[1:])},
         ),
     ],
 )

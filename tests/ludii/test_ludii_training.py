@@ -213,7 +213,7 @@ def test_training_gives_a_long_game_a_nearer_limit_of_moves(
     run = ath.train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=fitting.FITTED, listeners=[told.append])
     assert run.game == "ludii(game=Tic-Tac-Toe,max_length=250)"
     assert 'game = "ludii(game=Tic-Tac-Toe,max_length=250)"' in (run.folder / "config.toml").read_text()
-    assert told[0].choice.endswith("max_length=250")
+    assert "max_length=250" in told[0].choice
     assert ath.resume(run.folder, more_matches=1).game == run.game
     said = ath.train("ludii(game=Tic-Tac-Toe,max_length=1000)", TINY, tmp_path / "said", fit=fitting.FITTED)
     assert "max_length" not in said.game, "which is how OpenSpiel writes a default"

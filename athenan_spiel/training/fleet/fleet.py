@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import queue
 import time
@@ -196,13 +197,14 @@ class Fleet:
         return self._lost.count
 
     def close(self) -> None:
-        """End all processes at once."""
-        for worker in self._workers:
-            _end(worker)
-        self._workers = []
-        if self._server is not None:
-            self._server.close()
-        self._board.close()
+        """End all processes at once, and drop what they share, all of it if a second Ctrl-C comes meanwhile."""
+        with contextlib.ExitStack() as rest:
+            rest.callback(self._board.close)
+            if self._server is not None:
+                rest.callback(self._server.close)
+            for worker in self._workers:
+                rest.callback(_end, worker)
+            self._workers = []
 
     def _begun(self, number: int) -> Worker:
         self._board.forget(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -75,9 +76,10 @@ class Server:
 
     def close(self) -> None:
         """End the process, and drop what it shares."""
-        self.end()
-        self._desk.close()
-        self._folder.cleanup()
+        with contextlib.ExitStack() as rest:
+            rest.callback(self._folder.cleanup)
+            rest.callback(self._desk.close)
+            self.end()
 
     def _begins(self) -> bool:
         """Begin it; whether it answers, and has not ended as it began."""
