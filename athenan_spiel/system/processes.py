@@ -15,7 +15,8 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
@@ -53,13 +54,25 @@ def begin(
 def _held(signals: Collection[int]) -> Iterator[None]:
     """`signals` wait; what is blocked stays so in a process that begins.
 
-    A tracker of resources that begins unblocks some of them again, so `context` has begun it before.
+    Where another thread takes one, its handler would run in the main thread all the same; so it is noted instead, and
+    raised again at the end. A tracker of resources that begins unblocks some of them again, so `context` has begun it
+    before.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
+    came: list[int] = []
+    with contextlib.ExitStack() as after:
+        after.callback(_raise_all, came)
+        if threading.current_thread() is threading.main_thread():
+            for number in signals:
+                if callable(handler := signal.getsignal(number)):
+                    signal.signal(number, lambda number, frame: came.append(number))
+                    after.callback(signal.signal, number, handler)
+        after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, signal.pthread_sigmask(signal.SIG_BLOCK, signals))
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _raise_all(signals: Sequence[int]) -> None:
+    for number in signals:
+        signal.raise_signal(number)
 
 
 @contextlib.contextmanager

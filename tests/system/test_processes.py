@@ -6,9 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+
+from athenan_spiel.system import processes
 
 ROOT = Path(__file__).resolve().parents[2]
 UNGUARDED = """
@@ -94,3 +98,24 @@ def test_every_process_is_begun_here() -> None:
     package = ROOT / "athenan_spiel"
     begun = {path.name for path in package.rglob("*.py") if re.search(r"\.Process\(|\bPool\(", path.read_text("utf-8"))}
     assert begun == {"processes.py"}
+
+
+def test_a_signal_waits_while_a_process_begins_whichever_thread_takes_it() -> None:
+    """Its handler runs in the main thread, and would break off what begins there."""
+    heard: list[int] = []
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    other.start()
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with processes._held({signal.SIGINT}):
+            signal.pthread_kill(other.ident or 0, signal.SIGINT)
+            time.sleep(0.05)
+            assert heard == []
+        assert heard == [signal.SIGINT]
+        signal.raise_signal(signal.SIGINT)
+        assert len(heard) == 2, "and its handler is back"
+    finally:
+        signal.signal(signal.SIGINT, before)
+        over.set()
+        other.join()
