@@ -30,13 +30,18 @@ SMALLEST = {
     "benchmarks/learners_ddp.py": ["tic_tac_toe", "--steps", "2"],
     "benchmarks/move_times.py": ["--dry-run", "--agents", "ubfm_s", "openspiel-uct"],
     "benchmarks/one_player.py": ["--dry-run"],
+    "benchmarks/learning_thread.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
     "benchmarks/ludii_children.py": ["--dry-run"],
     "benchmarks/ludii_merging.py": ["--dry-run", "--drawn", "3"],
     "benchmarks/ludii_oracle.py": ["--dry-run"],
     "benchmarks/ludii_strength.py": ["--dry-run"],
+    "benchmarks/perfect_play.py": ["dots_and_boxes(num_rows=3,num_cols=3)", "random", "mcts:2", "--positions", "3"],
     "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],
     "benchmarks/selfplay.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
     "benchmarks/soak.py": ["--games", "tic_tac_toe", "--minutes", "0.25", "--turn", "5"],
+    "benchmarks/solved_positions.py": [
+        *("dots_and_boxes(num_rows=3,num_cols=3)", "--sources", "random", "--count", "1")
+    ],
     "benchmarks/startup.py": ["--runs", "1"],
     "benchmarks/strength.py": ["--dry-run"],
     "benchmarks/transpositions.py": ["--games", "tic_tac_toe"],

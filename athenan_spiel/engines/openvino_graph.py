@@ -92,11 +92,18 @@ class _Weights(Protocol):
         """The node with a copy of these."""
 
 
+def _array(weights: torch.Tensor) -> NDArray[np.float32]:
+    """A copy, with zero in place of denormal numbers, which processors are slow with."""
+    array = np.array(weights.detach().cpu().numpy(), np.float32, order="C")
+    array[np.abs(array) < np.finfo(np.float32).tiny] = 0.0
+    return array
+
+
 class _Constants:
     """They are in the graph."""
 
     def __call__(self, weights: torch.Tensor) -> openvino.Node:
-        return ops.constant(weights.detach().cpu().numpy())
+        return ops.constant(_array(weights))
 
 
 class _Inputs:
@@ -107,7 +114,7 @@ class _Inputs:
         self.arrays: list[NDArray[np.float32]] = []
 
     def __call__(self, weights: torch.Tensor) -> openvino.Node:
-        array = np.array(weights.detach().cpu().numpy(), np.float32, order="C")
+        array = _array(weights)
         self.arrays.append(array)
         self.nodes.append(ops.parameter(list(array.shape), np.float32))
         return self.nodes[-1]

@@ -64,15 +64,12 @@ def completed_best_action_dual(node: Node, rng: random.Random) -> int:
     Completions of unresolved actions are all 0 (clause 2), so the order (c, v, -n) begins with v here.
     """
     values = node.values
-    best = node.kind.best
-    if node.unresolved == len(values):
-        extreme = best(values)
-        if values.count(extreme) == 1:
-            return values.index(extreme)
-        candidates: Sequence[int] = [i for i, v in enumerate(values) if v == extreme]
-    else:
-        unresolved = [i for i, r in enumerate(node.resolutions) if not r]
-        candidates = _narrow(unresolved, values.__getitem__, best)
+    is_open = node.unresolved == len(values)
+    unresolved = values if is_open else [v for v, r in zip(values, node.resolutions, strict=True) if not r]
+    extreme = node.kind.best(unresolved)
+    if values.count(extreme) == 1:
+        return values.index(extreme)
+    candidates = [i for i, v in enumerate(values) if v == extreme and not node.resolutions[i]]
     return _draw(_narrow(candidates, node.count, min), rng)
 
 

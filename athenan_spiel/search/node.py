@@ -16,6 +16,7 @@ node:
 from __future__ import annotations
 
 import copy
+import math
 from array import array
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -45,6 +46,7 @@ class Kind(Enum):
     Attributes:
         best, worst: `max` and `min`, or the other way round.
         won: the completion that is a win of who chooses.
+        lost: the value that is worse than all others to who chooses, -∞ or ∞.
         backup: sets v(s), c(s) and r(s) of a node.
     """
 
@@ -57,6 +59,7 @@ class Kind(Enum):
         self.best = best
         self.worst = worst
         self.won = won
+        self.lost = -won * math.inf
         self.backup = backup
 
 

@@ -8,14 +8,13 @@ With an exploration constant the way down is that of UBFM_s + UCT (the 2019 arti
 
 With several lines an iteration expands as many states, whose children are valued in one call: the second is the one
 where the best line would leave the tree if the first line were lost to whoever moves last on it, and so on. There are
-as many as make a batch of `ENOUGH_STATES` states.
+as many as make a batch of `lines.ENOUGH_STATES` states.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Unpack, cast
 
@@ -24,17 +23,13 @@ import pyspiel
 from athenan_spiel.arguments import require_number, require_whole
 from athenan_spiel.config.search import LARGEST_FACTOR, MOST_AT_ONCE
 from athenan_spiel.errors import SearchError, shown
-from athenan_spiel.games.children import Joined
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
+from athenan_spiel.search.lines import iteration_over_lines
 from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Enough, Questions, Walk
-
-ENOUGH_STATES = 96
-"""No line is added to those whose leaves have about so many children, each as many as its parent: a network is hardly
-faster by larger batches, and where there are many actions so many lines are too wide."""
+from athenan_spiel.search.walk import Questions, Walk
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,7 @@ class UBFM(MinimaxSearch):
     Args:
         game, outcome, completion, key, known, batched: as for every `MinimaxSearch`.
         exploration_constant: c of UCT's term beside the values, zero or more; none: values alone decide.
-        lines: states that an iteration expands, at most, and no more than have `ENOUGH_STATES` children or so.
+        lines: states that an iteration expands, at most, and no more than have `lines.ENOUGH_STATES` children or so.
 
     Raises:
         SearchError: as every `MinimaxSearch`; c is negative, not finite or far beyond use, there are no lines or far
@@ -114,93 +109,10 @@ class UBFM(MinimaxSearch):
         self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
     ) -> Questions[Node]:
         """One `ubfms_iteration`: expand the one state where the best line leaves the tree, unless it ends before."""
+        grown = cast(MinimaxTree, tree)
         if self.lines > 1 and root is not None:
-            return (yield from self._over_lines(cast(MinimaxTree, tree), state, rng, root))
-        walk = Walk(cast(MinimaxTree, tree), self.select, state, rng, root)
+            return (yield from iteration_over_lines(grown, self.select, state, rng, root, self.lines))
+        walk = Walk(grown, self.select, state, rng, root)
         if walk.reaches_leaf():
             walk.node = yield from walk.expand()
         return walk.backup()
-
-    def _over_lines(self, tree: MinimaxTree, state: pyspiel.State, rng: random.Random, root: Node) -> Questions[Node]:
-        """The same for several lines: all are found, then all leaves expanded, then all values carried back."""
-        walks: list[Walk] = []
-        leaves: dict[Hashable, Walk] = {}
-        lost = _Lost()
-        states = 0
-        while len(walks) < self.lines and states < ENOUGH_STATES and not lost.is_all:
-            walk = Walk(tree, self.select, state, rng, root)
-            if not walk.reaches_leaf():
-                walks.append(walk)  # its line has ended: what is carried back may change which are best
-                break
-            if walk.key in leaves:
-                walk.take_back()  # another way to that leaf
-            else:
-                walks.append(walk)
-                leaves[walk.key] = walk
-                states += len(walk.path[-1][0].values) if walk.path else 0
-            lost.add(walk)
-        lost.restore()
-        try:
-            yield from _expanded([*leaves.values()])
-        except Enough:
-            for walk in walks:
-                walk.take_back()
-            raise
-        for walk in walks:
-            root = walk.backup()
-        return root
-
-
-class _Lost:
-    """Lines that are looked upon as lost to whoever moves last on them, until `restore`.
-
-    Where all unresolved actions of a node are so, the action that led there counts as lost to who chose it, too: the
-    node has no line to offer any more.
-
-    Attributes:
-        is_all: no line is left at the root.
-    """
-
-    def __init__(self) -> None:
-        self.is_all = False
-        self._before: list[tuple[Node, float, int, float]] = []
-
-    def add(self, walk: Walk) -> None:
-        """Look upon the line of this walk as lost."""
-        is_lost, value = True, 0.0
-        for node, i in reversed(walk.path):
-            self._before.append((node, node.value, i, node.values[i]))
-            worst = -node.kind.won * math.inf
-            node.values[i] = worst if is_lost else value
-            node.backup()
-            value = node.value
-            if is_lost:  # a node above one that has a line left has it, too
-                is_lost = all(v == worst or r for v, r in zip(node.values, node.resolutions, strict=True))
-        self.is_all = is_lost
-
-    def restore(self) -> None:
-        """Give all nodes and actions the values back that they had."""
-        for node, value, i, of_action in reversed(self._before):
-            node.value, node.values[i] = value, of_action
-
-
-def _expanded(walks: list[Walk]) -> Questions[None]:
-    """Expand the leaves that these walks stand on, and ask for the values of all their children at once."""
-    asking, question = [], Joined()
-    for walk in walks:
-        questions = walk.expand()
-        try:
-            states = next(questions)
-        except StopIteration as finished:
-            walk.node = finished.value
-            continue
-        asking.append((walk, questions, len(question), len(states)))
-        question.append(states)
-    if not asking:
-        return
-    answer = yield question
-    for walk, questions, start, count in asking:
-        try:
-            questions.send(answer.part(start, start + count))
-        except StopIteration as finished:
-            walk.node = finished.value

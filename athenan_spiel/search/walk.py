@@ -93,20 +93,25 @@ class Walk:
         """
         tree, state, rng, path, node = self._tree, self._state, self._rng, self.path, self.node
         select = self._select
-        while not state.is_terminal():
+        while True:
             if node is None:
+                if state.is_terminal():
+                    break
                 self.key = tree.key(state)
                 node = tree.table.get(self.key)
                 if node is None:
                     self.node = None
                     return True
-            if node.resolved:
+            passed = len(path)
+            while node is not None and not node.resolved:
+                action = select(node, rng)
+                node.visits[action] = node.visits.get(action, 0) + 1
+                path.append((node, action))
+                node = node.children.get(action)
+            for above, action in path[passed:]:
+                state.apply_action(above.actions[action])
+            if node is not None:  # it is resolved
                 break
-            action = select(node, rng)
-            node.visits[action] = node.count(action) + 1
-            path.append((node, action))
-            state.apply_action(node.actions[action])
-            node = node.children.get(action)
         self.node = node
         return False
 

@@ -35,6 +35,20 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import ValueNetwork
 
 
+@pytest.mark.parametrize("most_inputs", [openvino_graph.MOST_INPUTS, 0])
+def test_denormal_weights_are_zero_in_the_graph(monkeypatch: pytest.MonkeyPatch, most_inputs: int) -> None:
+    monkeypatch.setattr(openvino_graph, "MOST_INPUTS", most_inputs)
+    made, batch = network(CONNECT_FOUR), a_match_of_boards(CONNECT_FOUR, 20)
+    engines = []
+    for value in (0.0, 1e-40):
+        for name, weights in made.state_dict().items():
+            if name.endswith("weight"):
+                weights.view(-1)[:5] = value
+        engines.append(loaded("openvino float32", made))
+        assert all(not ((w > 0) & (w < 1e-38)).any() for w in map(np.abs, graph_of(made, board_first=True).weights))
+    assert engines[0].infer(batch).tobytes() == engines[1].infer(batch).tobytes()
+
+
 @pytest.mark.parametrize("board", [(6, 7), (8, 8), (13, 13), (10, 5), (5, 10)], ids=str)
 @pytest.mark.parametrize("architecture", ["auto", "r1", "r2", "r3"])
 @pytest.mark.parametrize("most_inputs", [openvino_graph.MOST_INPUTS, 0])

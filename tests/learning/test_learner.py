@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -355,6 +356,29 @@ def test_l2_pulls_weights_towards_zero_but_not_biases() -> None:
     learner.learn(batches)
     assert weight.norm().item() < before / 2
     assert bias.tolist() == [-1.0] * 6
+
+
+def test_learning_leaves_no_denormal_numbers() -> None:
+    """L2 alone moves the weights of a neuron that answers nothing, ever nearer to zero."""
+    learner = make_learner()
+    network = network_of(learner)
+    with torch.no_grad():
+        network.convolution.weight[0] = 1e-38
+        network.convolution.bias[0] = -100.0  # its ReLU answers nothing
+    learner.learn(some_batches(200))
+    numbers = torch.cat([x.flatten() for x in [*network.state_dict().values(), *learner._moments()]]).abs()
+    assert not ((numbers > 0) & (numbers < torch.finfo(torch.float32).tiny)).any()
+    assert network.convolution.weight[0].abs().max() < 1e-30
+
+
+@pytest.mark.parametrize("was_on", [False, True])
+def test_learning_leaves_the_threads_arithmetic_as_it_was(was_on: bool) -> None:
+    torch.set_flush_denormal(was_on)
+    try:
+        make_learner().learn(some_batches(1))
+        assert (sys.float_info.min / 2 == 0) == was_on
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def test_entries_without_planes_are_learned_too() -> None:

@@ -48,6 +48,15 @@ def error(found: torch.Tensor, expected: torch.Tensor) -> float:
     return float((found - expected).square().mean().sqrt() / expected.std())
 
 
+@pytest.mark.parametrize("padding", [0, 1, 2])
+def test_no_matrix_holds_what_rounding_has_left_of_zero(padding: int) -> None:
+    """Products of such numbers are denormal, and slow."""
+    for cells in range(winograd.KERNEL, 46):
+        side = winograd.side(cells, padding)
+        for matrix in (side.spread, side.weights, side.collect):
+            assert np.abs(matrix[matrix != 0]).min() > 1e-8
+
+
 @given(cells=st.integers(1, 45), padding=st.integers(0, 2), seed=st.integers(0, 99))
 def test_along_one_axis_the_sums_are_those_of_a_correlation(cells: int, padding: int, seed: int) -> None:
     if cells + 2 * padding < winograd.KERNEL:

@@ -17,14 +17,7 @@ import pytest
 from clocks import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = (
-    "pgx_gumbel",
-    "open_spiel_alphazero",
-    "gtp_server",
-    "connect_four_positions",
-    "solved_share",
-    "learning_data",
-)
+SCRIPTS = ("pgx_gumbel", "open_spiel_alphazero", "gtp_server", "learning_data")
 
 
 def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -86,9 +79,6 @@ def test_the_readmes_commands_have_these_options() -> None:
         ("learning_data", "nowhere", "expected the folder of an experiment with trainings, got 'nowhere'"),
         ("gtp_server", "--folder nowhere", "expected the folder of a rival"),
         ("gtp_server", "--folder {folder}", "expected one of pgx_gumbel"),
-        ("connect_four_positions", "--count 0", "--count"),
-        ("solved_share", "random --positions 0", "--positions"),
-        ("solved_share", "randm", "randm"),
     ],
 )
 def test_what_is_wrong_is_said_in_two_lines(script: str, words: str, message: str, tmp_path: Path) -> None:
@@ -118,13 +108,6 @@ def test_a_folder_with_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
             folder.new_folder(str(name))
         assert ended.value.code == 2
         assert message in capsys.readouterr().err
-
-
-def test_random_moves_keep_about_what_they_keep_on_average() -> None:
-    done = run("solved_share", "random", "--positions", "200")
-    assert done.returncode == 0, done.stderr
-    average, measured = (float(line.split("%")[0]) for line in done.stdout.splitlines())
-    assert average == pytest.approx(measured, abs=12)
 
 
 @pytest.mark.usefixtures("rivals")

@@ -55,8 +55,16 @@ def attached(name: str) -> SharedMemory:
         return SharedMemory(name)
 
 
-DROPS = "import os, sys; sys.stdin.read(); [os.unlink(path) for path in sys.argv[1:] if os.path.exists(path)]"
-"""A program that waits for the end of its input."""
+DROPS = """
+import os
+import sys
+
+sys.stdin.read()
+for path in sys.argv[1:]:
+    if os.path.exists(path):
+        os.unlink(path)
+"""
+"""A program that waits for the end of its input, and then drops the files that it was started with."""
 
 
 def dropped_without_us(*names: str) -> subprocess.Popen[bytes]:

@@ -1,10 +1,9 @@
-"""The solver's values are those of brute force over OpenSpiel's rules, and the set of positions is what it says."""
+"""The bitboard solver's values are those of brute force over OpenSpiel's rules."""
 
 from __future__ import annotations
 
 import importlib
 import random
-from pathlib import Path
 from types import ModuleType
 
 import pyspiel
@@ -13,13 +12,8 @@ from oracles.brute_force import BruteForce
 
 
 @pytest.fixture
-def solver(rivals: Path) -> ModuleType:
-    return importlib.import_module("connect_four_solver")
-
-
-@pytest.fixture
-def positions(rivals: Path) -> ModuleType:
-    return importlib.import_module("connect_four_positions")
+def solver() -> ModuleType:
+    return importlib.import_module("solved.connect_four_solver")
 
 
 def random_state(game: pyspiel.Game, plies: int, rng: random.Random) -> pyspiel.State:
@@ -79,24 +73,3 @@ def test_moves_that_are_none_are_refused(solver: ModuleType, moves: list[int], m
 def test_a_board_without_cells_is_refused(solver: ModuleType) -> None:
     with pytest.raises(ValueError, match="expected a board of 1 x 1 at least, got 0 x 6"):
         solver.ConnectFourSolver(0, 6)
-
-
-def test_the_set_is_550_different_open_positions(positions: ModuleType, solver: ModuleType) -> None:
-    known, mine = positions.read(), solver.ConnectFourSolver()
-    assert len(known) == positions.COUNT == 550
-    assert len({mine.position(position.moves) for position in known}) == 550
-    for position in known:
-        mover, stones = mine.position(position.moves)
-        assert not mine.is_over(mover, stones)
-        assert stones.bit_count() == len(position.moves) in positions.STONES
-        free = [column for column in range(7) if position.moves.count(column) < 6]
-        assert set(position.keeping) < set(free)
-
-
-def test_the_set_can_be_made_again(positions: ModuleType, solver: ModuleType) -> None:
-    known, made = positions.read(), positions.made(positions.SEED)
-    assert [next(made) for _ in range(3)] == known[:3]
-    for position in [position for position in known if len(position.moves) >= 24][:40]:
-        mine = solver.ConnectFourSolver()
-        values = mine.move_values(*mine.position(position.moves))
-        assert [x for x, value in values.items() if value == max(values.values())] == list(position.keeping)

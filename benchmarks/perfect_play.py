@@ -1,0 +1,212 @@
+"""The share of an agent's moves that keep the game's result, in positions that were solved exactly.
+
+Each agent moves once in each position of a set, in all of which some move gives away the result that best play has.
+Printed are the share of moves that keep it, with its 95 % interval, by the source of the positions and by thirds of a
+match; the time of a move; and what uniformly random moves keep on average. `benchmarks/solved` has the positions and
+says where they come from.
+
+An agent is a word as `athenan eval` takes it. A run without a limit, such as `runs/c4`, is measured at each of
+`--limits`, iterations or seconds of a move; of each but the first it is printed in which share of the positions where
+the limit before fails it keeps the result. One iteration is the network alone: depth-1 minimax, whatever the run's
+search. Settings are chosen by `--set choosing`; figures that are published are of `judging`.
+
+    python benchmarks/perfect_play.py connect_four runs/c4 mcts:30 mcts:300 mcts@0.1s
+    python benchmarks/perfect_play.py "hex(board_size=5)" runs/hex5 --limits 1 30 300 --set choosing --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise, zip_longest
+from pathlib import Path
+
+import agents
+import athenan_spiel as ath
+from agents.limits import LIMITS, read_limit
+from athenan_spiel.arena.intervals import Interval
+from solved.games import GAMES, THIRDS, SolvedGame
+from solved.measurements import Measurement, Mended, PositionSet
+from solved.positions import SETS, SOURCES, SolvedPosition, read
+
+DEFAULT_LIMITS = ("1", "30", "300", "0.1s", "1s")
+WIDTH = 22
+"""Of a column."""
+
+
+def read_arguments() -> argparse.Namespace:
+    """The command line, with every count's default declared."""
+    usage = "%(prog)s GAME AGENT [AGENT ...] [--set SET] [--positions N] [--limits LIMIT ...] [--seed N] [--json]"
+    parser = argparse.ArgumentParser(
+        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
+    parser.add_argument("agents", nargs="+", metavar="AGENT", help="words of agents, such as runs/c4 or mcts:100")
+    parser.add_argument("--set", choices=SETS, default="judging", help="of positions (default judging)")
+    parser.add_argument("--positions", type=int, metavar="N", help="N of them, from all sources in turn (default all)")
+    parser.add_argument("--limits", nargs="+", metavar="LIMIT", default=DEFAULT_LIMITS, help="of runs without one")
+    parser.add_argument("--seed", type=int, default=0, help="of the agents (default 0)")
+    parser.add_argument("--json", action="store_true", help="print JSON, with what was kept in each position")
+    arguments = parser.parse_args()
+    if arguments.positions is not None and arguments.positions < 1:
+        parser.error(f"argument --positions: expected 1 or more, got {arguments.positions}")
+    if not 0 <= arguments.seed < 2**31:
+        parser.error(f"argument --seed: expected 0 to {2**31 - 1}, got {arguments.seed}")
+    return arguments
+
+
+def find_game(spec: str) -> SolvedGame:
+    """The game that `spec` means.
+
+    Raises:
+        ConfigError: there are no solved positions of it.
+        UnsupportedGameError: it is no game that can be played.
+    """
+    if spec in GAMES:
+        return GAMES[spec]
+    wanted = str(ath.load_game(spec))
+    for game in GAMES.values():
+        if str(game.load()) == wanted:
+            return game
+    raise ath.ConfigError(f"expected a game with solved positions, one of {', '.join(GAMES)}; got {spec!r}")
+
+
+def read_agents(texts: Sequence[str], limits: Sequence[str]) -> list[tuple[agents.AgentWord, str | None]]:
+    """The agents to be measured, each with the word of its run without the limit where it is measured at `limits`.
+
+    Raises:
+        AgentError: a word names no agent, or a limit is neither iterations nor seconds of a move.
+        BudgetError: a limit is zero, or larger than any use of it.
+    """
+    found: list[tuple[agents.AgentWord, str | None]] = []
+    for word in map(agents.parse_word, texts):
+        if word.is_human:
+            raise ath.AgentError(f"expected agents that play by themselves, got {word.text!r}")
+        if word.bot == "athenan" and LIMITS.keys().isdisjoint(word.params):
+            found += [(at_limit(word, limit), word.text) for limit in limits]
+        else:
+            found.append((word, None))
+    return found
+
+
+def at_limit(run: agents.AgentWord, text: str) -> agents.AgentWord:
+    """The run with this limit.
+
+    Raises:
+        AgentError: it is neither iterations nor seconds of a move.
+        BudgetError: it is zero, or larger than any use of it.
+    """
+    text = f"{text}i" if text.isdecimal() else text
+    limit = read_limit(text, text)
+    if limit is None or not {"iterations", "seconds"} & limit.params.keys():
+        raise ath.AgentError(f"expected a limit such as 30 (iterations) or 0.1s (seconds) of a move, got {text!r}")
+    alone = {"search": "ubfm"} if limit.iterations == 1 else {}
+    return dataclasses.replace(run, text=f"{run.text}@{text}", params={**run.params, **limit.params, **alone})
+
+
+def chosen(positions: Sequence[SolvedPosition], count: int | None) -> list[SolvedPosition]:
+    """So many of the positions, none: all; in the order of a source, one from each in turn as long as it has some."""
+    by_source = [[position for position in positions if position.source == source] for source in SOURCES]
+    in_turn = [position for row in zip_longest(*by_source) for position in row if position is not None]
+    return in_turn[:count]
+
+
+def percent(share: Interval) -> str:
+    """A share and its interval."""
+    return f"{100 * share.estimate:.1f} ({100 * share.low:.1f} to {100 * share.high:.1f})"
+
+
+def mended_line(mended: Mended) -> str:
+    """What a larger limit brings."""
+    if mended.share is None:
+        return f"{mended.before} fails nowhere"
+    share = percent(mended.share)
+    return f"where {mended.before} fails ({mended.positions}), {mended.after} keeps the result in % {share}"
+
+
+class Table:
+    """Shares of some groups of the positions, a line for each agent; its head is printed at once."""
+
+    def __init__(self, positions: PositionSet, names: Iterable[str]) -> None:
+        self._groups = {name: indices for name, indices in positions.groups.items() if name in names}
+        chance = [f"{100 * positions.chance[name]:.1f}" for name in self._groups]
+        self._print_row([f"{name}, {len(indices)}" for name, indices in self._groups.items()], "ms a move", "agent")
+        self._print_row(chance, "", "uniformly random moves")
+
+    def add(self, measurement: Measurement) -> None:
+        """Print the line of an agent."""
+        cells = [percent(measurement.share(indices)) for indices in self._groups.values()]
+        self._print_row(cells, f"{measurement.milliseconds:.2f}", measurement.word)
+
+    def _print_row(self, cells: Sequence[str], milliseconds: str, agent: str) -> None:
+        print("".join(f"{cell:<{WIDTH}}" for cell in cells) + f"{milliseconds:>9}  {agent}", flush=True)
+
+
+def print_tables(positions: PositionSet, measurements: Iterable[Measurement]) -> None:
+    """Each measurement as it is made, by sources; then by thirds, and what larger limits bring."""
+    by_source, found = Table(positions, ("all", *SOURCES)), []
+    for measurement in measurements:
+        by_source.add(measurement)
+        found.append(measurement)
+    print()
+    by_third = Table(positions, THIRDS)
+    for measurement in found:
+        by_third.add(measurement)
+    for mended in mended_by_limits(found):
+        print(mended_line(mended))
+
+
+def print_json(about: Mapping[str, str], positions: PositionSet, measurements: Iterable[Measurement]) -> None:
+    """All of it as one object, beside what it is about."""
+    found = list(measurements)
+    told = {
+        **about,
+        "positions": {name: len(indices) for name, indices in positions.groups.items()},
+        "uniformly_random": positions.chance,
+        "agents": [measurement.to_json(positions.groups) for measurement in found],
+        "mended": [mended.to_json() for mended in mended_by_limits(found)],
+    }
+    print(json.dumps(told, indent=2))
+
+
+def mended_by_limits(measurements: Sequence[Measurement]) -> list[Mended]:
+    """Of each run what each limit mends of the one before."""
+    return [Mended.of(a, b) for a, b in pairwise(measurements) if a.run is not None and a.run == b.run]
+
+
+def report(arguments: argparse.Namespace) -> None:
+    """Measure each agent, and print what is found.
+
+    Raises:
+        AthenanError: the game or an agent is none, or an agent fails.
+    """
+    solved = find_game(arguments.game)
+    game = solved.load()
+    entrants = [
+        (word.text, run, [agents.make_bot(word, game, player, arguments.seed) for player in range(game.num_players())])
+        for word, run in read_agents(arguments.agents, arguments.limits)
+    ]
+    positions = PositionSet(solved, chosen(read(solved.name, arguments.set), arguments.positions))
+    measurements = (positions.measure(*entrant) for entrant in entrants)
+    if arguments.json:
+        print_json({"game": solved.name, "set": arguments.set}, positions, measurements)
+    else:
+        print(f"{solved.name}, {arguments.set}: % of moves that keep the result, with the 95 % interval")
+        print_tables(positions, measurements)
+
+
+def main() -> None:
+    """Print the tables, or one line that says what is wrong."""
+    arguments = read_arguments()
+    try:
+        report(arguments)
+    except ath.AthenanError as error:
+        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""The matches that positions come from, of each source: uniformly random play, players of MCTS, a trained agent.
+
+- `random`: both players draw among their legal actions.
+- `mcts`: OpenSpiel's MCTS with 50 simulations a move meets the same with 200; who begins is drawn.
+- `self-play`: an agent of this library, trained by the preset `quick` with the seed of the set for a number of matches
+  that the game says, plays both sides with 20 iterations a move (UBFM_s). One action of eight, on average, is drawn
+  among the legal ones, as the matches would else be few. All is computed in float32, values by one thread; on another
+  kind of processor their last bits, and so the matches, may still be others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pyspiel
+
+import athenan_spiel as ath
+from athenan_spiel.play.openspiel_mcts import mcts_bot
+from solved.games import SolvedGame
+
+SIMULATIONS = (50, 200)
+ITERATIONS = 20
+DRAWN = 1 / 8
+"""Of the actions of an agent that plays itself."""
+ENGINE = ath.EngineConfig(precision="float32", threads=1)
+
+Choose = Callable[[pyspiel.State], int]
+"""Chooses the actions of all players in one match."""
+Begin = Callable[[random.Random], Choose]
+"""Begins a match, of which all that is random comes from the argument."""
+
+
+def begin_of(source: str, game: SolvedGame, seed: int, folder: Path) -> Begin:
+    """What begins the matches of a source; for `self-play` it trains first, in the folder."""
+    if source == "random":
+        return _begin_random
+    return _mcts(game) if source == "mcts" else _self_play(_train(game, seed, folder))
+
+
+def play(game: pyspiel.Game, choose: Choose, plies: int) -> pyspiel.State | None:
+    """The state after so many plies of a match; None where it ends before or with the last of them."""
+    state = game.new_initial_state()
+    while state.move_number() < plies:
+        state.apply_action(choose(state))
+        if state.is_terminal():
+            return None
+    return state
+
+
+def _begin_random(rng: random.Random) -> Choose:
+    return lambda state: rng.choice(state.legal_actions())
+
+
+def _mcts(game: SolvedGame) -> Begin:
+    loaded = game.load()
+
+    def begin(rng: random.Random) -> Choose:
+        simulations = rng.sample(SIMULATIONS, 2)
+        bots = [mcts_bot(loaded, count, rng.getrandbits(31)) for count in simulations]
+        return lambda state: int(bots[state.current_player()].step(state))
+
+    return begin
+
+
+def _train(game: SolvedGame, seed: int, folder: Path) -> Path:
+    quick = ath.preset("quick")
+    learner = dataclasses.replace(quick.learner, precision="float32")
+    config = dataclasses.replace(
+        quick, seconds=None, matches=game.training_matches, seed=seed, learner=learner, engine=ENGINE
+    )
+    return ath.train(game.load(), config, folder).folder
+
+
+def _self_play(run: Path) -> Begin:
+    agent = ath.load_agent(run, budget=ath.Budget(iterations=ITERATIONS), seed=0)
+
+    def begin(rng: random.Random) -> Choose:
+        agent.restart()
+
+        def choose(state: pyspiel.State) -> int:
+            return rng.choice(state.legal_actions()) if rng.random() < DRAWN else agent.step(state)
+
+        return choose
+
+    return begin
