@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 LEAST_RATE = 0.01
 """The share of the step size that is left at the end of a schedule: learning goes on where the run is resumed."""
-_LEAST = sys.float_info.min
+_SMALLEST_NORMAL = sys.float_info.min
 """Half of it is denormal."""
 BETA1 = 0.9
 """β₁ of Adam (the article, Section 3.3.1); β₂ and ε are settings."""
@@ -70,7 +70,7 @@ def _denormals_as_zero() -> Iterator[None]:
 
     L2 makes such numbers of the weights of neurons that answer nothing, and processors compute with them far slower.
     """
-    was_on = _LEAST / 2 == 0
+    was_on = _SMALLEST_NORMAL / 2 == 0
     torch.set_flush_denormal(True)
     try:
         yield

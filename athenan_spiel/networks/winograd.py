@@ -31,7 +31,7 @@ KERNEL = 3
 LARGEST_TILE = 9
 """m at most: each further sum more than doubles the error."""
 NOISE = 1e-12
-"""What is smaller in the matrices B, or a cosine, comes from rounding: all others are above 1e-5."""
+"""What is smaller in the matrices B, or a cosine, comes from rounding: all others are above 1e-4."""
 WORTH_JOINING = 3.0
 """Both axes are transformed at once where that takes at most this factor times the multiplications of one after the
 other: it goes through memory once instead of twice."""
@@ -97,7 +97,7 @@ def _without_noise(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Zero in place of what rounding has left of it, such as 6e-17 of cos(π/2).
 
     The products of such numbers are denormal, with which processors compute a hundred times as slowly: learning took
-    three times as long.
+    more than twice as long.
     """
     return np.where(np.abs(matrix) < NOISE, 0.0, matrix)
 

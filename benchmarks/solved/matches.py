@@ -3,9 +3,10 @@
 - `random`: both players draw among their legal actions.
 - `mcts`: OpenSpiel's MCTS with 50 simulations a move meets the same with 200; who begins is drawn.
 - `self-play`: an agent of this library, trained by the preset `quick` with the seed of the set for a number of matches
-  that the game says, plays both sides with 20 iterations a move (UBFM_s). One action of eight, on average, is drawn
-  among the legal ones, as the matches would else be few. All is computed in float32, values by one thread; on another
-  kind of processor their last bits, and so the matches, may still be others.
+  that the game says, plays both sides with 20 iterations a move (UBFM over several lines). One action of eight, on
+  average, is drawn among the legal ones, as the matches would else be few. All is computed in float32, values by one
+  thread; on another kind of processor, and by another version of this library, their last bits, and so the matches,
+  may still be others.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from solved.games import SolvedGame
 
 SIMULATIONS = (50, 200)
 ITERATIONS = 20
+SEARCH = "ubfm_k"
 DRAWN = 1 / 8
 """Of the actions of an agent that plays itself."""
 ENGINE = ath.EngineConfig(precision="float32", threads=1)
@@ -75,7 +77,7 @@ def _train(game: SolvedGame, seed: int, folder: Path) -> Path:
 
 
 def _self_play(run: Path) -> Begin:
-    agent = ath.load_agent(run, budget=ath.Budget(iterations=ITERATIONS), seed=0)
+    agent = ath.load_agent(run, budget=ath.Budget(iterations=ITERATIONS), search=SEARCH, seed=0)
 
     def begin(rng: random.Random) -> Choose:
         agent.restart()

@@ -13,16 +13,9 @@ from types import ModuleType
 
 import pytest
 from clocks import HANG_SECONDS
+from solved_games import GAMES
 
 ROOT = Path(__file__).resolve().parents[2]
-GAMES = (
-    "connect_four",
-    "hex(board_size=5)",
-    "breakthrough(rows=5,columns=5)",
-    "othello",
-    "clobber(rows=5,columns=5)",
-    "dots_and_boxes(num_rows=3,num_cols=3)",
-)
 SETS = ("judging", "choosing")
 
 

@@ -212,7 +212,7 @@ def test_the_preset_has_the_articles_loss_batch_and_head() -> None:
 def test_its_policy_learns_to_beat_random_play(tmp_path: Path) -> None:
     """The likeliest action without search, against random play, which wins 44 of 100 against itself."""
     config = changed(
-        matches=240,
+        matches=480,
         matches_at_once=16,
         checkpoint_seconds=1000.0,
         search=dataclasses.replace(EXIT.search, iterations=60, prior_weight=10.0),
@@ -223,8 +223,8 @@ def test_its_policy_learns_to_beat_random_play(tmp_path: Path) -> None:
     run = train(TIC_TAC_TOE, config, tmp_path / "run")
     evaluator = load_agent(run.folder, budget=Budget(iterations=1)).evaluator
     results = [met_at_random(evaluator, player, random.Random(i)) for i in range(50) for player in (0, 1)]
-    assert results.count(1) >= 62
-    assert results.count(-1) <= 18
+    assert results.count(1) >= 64
+    assert results.count(-1) <= 14
 
 
 def met_at_random(evaluator: Evaluator, player: int, rng: random.Random) -> int:
