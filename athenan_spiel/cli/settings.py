@@ -32,9 +32,12 @@ def settings_to_start_from(words: Sequence[str]) -> TrainingConfig:
     return dataclasses.replace(config, memory=MemoryConfig(bytes=config.memory.bytes))  # the rest was that run's
 
 
-def is_quick(words: Sequence[str]) -> bool:
-    """Whether they are those of the preset `quick`, to start from."""
-    return option_value(words, "--config") is None and option_value(words, "--preset") in (None, "quick")
+def is_fitted(words: Sequence[str]) -> bool:
+    """Whether the settings to start from are those of a preset for any game, which are made to fit it."""
+    from athenan_spiel.training.presets import ALL
+
+    name = option_value(words, "--preset") or "quick"
+    return option_value(words, "--config") is None and name in ALL and ALL[name].fits
 
 
 def lists_presets(words: Sequence[str]) -> bool:
@@ -50,11 +53,11 @@ def lists_presets(words: Sequence[str]) -> bool:
 
 
 def to_fit(words: Sequence[str], game: str) -> list[str]:
-    """What is made to fit the game: with the preset `quick`, all that no word says."""
+    """What is made to fit the game: with the presets `quick`, `hour` and `day`, all that no word says."""
     from athenan_spiel.games.spec import read_spec
     from athenan_spiel.training.fitting import FITTED
 
-    if not is_quick(words):
+    if not is_fitted(words):
         return []
     written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # either is understood
     said = {name for name in FITTED if option_value(written, f"--{name}") is not None}

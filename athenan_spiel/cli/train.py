@@ -41,15 +41,15 @@ class TrainArguments:
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """An OpenSpiel game string, such as connect_four or "hex(board_size=7)"; `athenan games` lists them."""
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
-    """Settings to start from: minutes on two cores, or a set-up of the papers; `athenan train --preset` lists them.
-    Options below change single ones."""
+    """Settings to start from: quick, hour or day for any game, or a set-up of the papers; `athenan train --preset`
+    lists them. Options below change single ones."""
     config: str | None = None
     """A TOML file of settings to start from instead, such as another run's config.toml (its game does not count)."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
     workers: Workers = None
     """Processes that play matches while this one learns: a number, or auto for one for each core; 0: this process plays
-    and learns in turn, reproducible to the bit. By default auto where time alone limits the preset quick, to a minute
+    and learns in turn, reproducible to the bit. By default auto where time alone limits quick, hour or day, to a minute
     or more, on several cores and no GPU; else 0."""
     cluster: Cluster = None
     """Let the workers play on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a

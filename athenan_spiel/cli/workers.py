@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from athenan_spiel.cli.parsing import option_value
-from athenan_spiel.cli.settings import is_quick
+from athenan_spiel.cli.settings import is_fitted
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.system.machine import cores
@@ -28,13 +28,13 @@ WORTHWHILE_SECONDS = 60.0
 
 
 def usual_workers(config: TrainingConfig, words: Sequence[str]) -> str | None:
-    """What `--workers` is where it is not said: `auto` with the preset `quick` in a run that time alone limits.
+    """What `--workers` is where it is not said: `auto` with a preset for any game in a run that time alone limits.
 
     Such a run is never the same twice anyway, its outcome is one that any process knows, and workers were measured to
     make it stronger where several cores value states.
     """
     is_timed = config.matches is None and config.seconds is not None and config.seconds >= WORTHWHILE_SECONDS
-    is_usual = is_quick(words) and option_value(words, "--workers.count") is None
+    is_usual = is_fitted(words) and option_value(words, "--workers.count") is None
     if not (is_timed and is_usual) or ":" in config.outcome:
         return None
     from athenan_spiel.training.means import learning_device

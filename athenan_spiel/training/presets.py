@@ -1,4 +1,4 @@
-"""Named settings to start from: `quick`, and a set for each set-up of the papers.
+"""Named settings to start from: `quick`, `hour` and `day`, and a set for each set-up of the papers.
 
 The papers' sets have what their sections say; where these are silent they have Section 3.3.1's, to which the sections
 refer, and no limit of time where the length is given in matches. K is 1 throughout. What differs in spite of that is
@@ -36,10 +36,12 @@ class Preset:
 
     Attributes:
         about: what it is for, and where it comes from, in a few words.
+        fits: what of it suits one game and not another is chosen before a run begins (`fitting`).
     """
 
     about: str
     config: TrainingConfig
+    fits: bool = False
 
 
 QUICK = TrainingConfig(
@@ -47,12 +49,19 @@ QUICK = TrainingConfig(
     matches_at_once=16,
     search=SearchConfig(iterations=10, evaluations=2000),
     replay=ReplayConfig(matches=200, duplication=1.0),
-    learner=LearnerConfig(batch_size=256, l2=1e-5),
+    learner=LearnerConfig(batch_size=256, learning_rate=4e-3, schedule="cosine", l2=1e-5),
 )
 """Minutes on two cores, with the depth heuristic (Section 6.2.2): many matches of little thought. The bound on
 evaluations keeps a round of a large game within half a minute or so. At small branching learning takes as long as
 searching, so each state is learned once (δ = 1); values are learned divided by their scale, beside which the article's
-L2 would weigh too much."""
+L2 would weigh too much. A large step size at first, which falls all the way, makes the most of few steps."""
+
+HOUR = dataclasses.replace(QUICK, seconds=_HOUR)
+"""`quick` for an hour: the step size falls over all of it, and the network is as wide as that gives time for. In 18
+minutes a residual one won less (`docs/strength.md`)."""
+
+DAY = dataclasses.replace(QUICK, seconds=_DAY)
+"""The same for a day."""
 
 ALPHAZERO = TrainingConfig(
     seconds=180.0,
@@ -254,7 +263,9 @@ STRIKES_BACK_HEX_C = dataclasses.replace(
 
 _MSB = "Minimax Strikes Back, first version, Section 5.1 and Table 2"
 ALL: Mapping[str, Preset] = {
-    "quick": Preset("minutes on two cores", QUICK),
+    "quick": Preset("minutes on two cores", QUICK, fits=True),
+    "hour": Preset("an hour on two cores", HOUR, fits=True),
+    "day": Preset("a day on some cores", DAY, fits=True),
     "alphazero": Preset("AlphaZero, for minutes on two cores", ALPHAZERO),
     "gumbel": Preset("Gumbel AlphaZero, for minutes on two cores", GUMBEL),
     "exit": Preset("ExIt, Section 8.1, for minutes on two cores", EXIT),

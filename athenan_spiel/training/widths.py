@@ -1,8 +1,9 @@
 """How wide a network a run has the time for: measured once, before it begins.
 
-A wide network learns more of each state, and takes longer for it. In a short run a narrow one that has seen far more
-states is the stronger (`docs/strength.md` has the figures). So what a step of the gradient takes is measured on this
-machine, for the game's boards, and the widest network is chosen that can take `STEPS` of them in the time of the run.
+A wide network learns more of each state, and takes longer for it. In a short run a narrow one, which has seen far more
+states, is no weaker, and it is faster in play (`docs/strength.md` has the figures). So what a step of the gradient
+takes is measured on this machine, for the game's boards, and the widest network is chosen that can take `STEPS` of them
+in the time of the run.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from athenan_spiel.training.means import learning_device, require_means
 
 WIDTHS = (64, 32, 16)
 """Filters that are chosen among."""
-STEPS = 20_000
+STEPS = 10_000
 """Steps of the gradient, of a minibatch each, that a run has at least the time for if it did nothing else."""
 ROWS = 64
 """Of the minibatch that is measured; it counts as a whole one by their shares."""

@@ -59,6 +59,7 @@ COMMANDS = [
     [
         ([], {"seconds": 180.0}, "auto"),
         (["--preset", "quick"], {"seconds": 60.0}, "auto"),
+        (["--preset", "day"], {"seconds": 60.0}, "auto"),
         (["--preset", "paper"], {"seconds": 180.0}, None),
         (["--config", "x.toml"], {"seconds": 180.0}, None),
         (["--workers.count", "1"], {"seconds": 180.0}, None),
@@ -69,7 +70,7 @@ COMMANDS = [
         ([], {"seconds": 180.0, "engine": EngineConfig(name="cuda")}, None),
     ],
 )
-def test_where_nothing_is_said_quick_has_workers_in_a_run_of_a_minute_or_more(
+def test_where_nothing_is_said_a_preset_for_any_game_has_workers_in_a_run_of_a_minute_or_more(
     words: list[str], settings: dict[str, Any], expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("athenan_spiel.cli.workers.cores", lambda: 2)

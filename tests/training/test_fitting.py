@@ -205,6 +205,7 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
     [
         ([], FITTED),
         (["--preset", "quick"], FITTED),
+        (["--preset", "hour"], FITTED),
         (["--preset", "paper"], ()),
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),

@@ -139,7 +139,8 @@ def test_every_preset_can_be_written_and_changed() -> None:
 
 
 def test_a_misspelt_preset_suggests_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"must be one of quick, alphazero, .*, got 'quik': did you mean 'quick'"):
+    expected = r"must be one of quick, hour, day, alphazero, .*, got 'quik': did you mean 'quick'"
+    with pytest.raises(ConfigError, match=expected):
         preset("quik")
 
 
@@ -149,6 +150,8 @@ def test_the_command_lists_them_with_their_sections(capsys: pytest.CaptureFixtur
     assert [line.split()[0] for line in lines] == list(ALL)
     assert [line for line in lines if "Section" not in line] == [
         f"{'quick':25}  minutes on two cores",
+        f"{'hour':25}  an hour on two cores",
+        f"{'day':25}  a day on some cores",
         f"{'alphazero':25}  AlphaZero, for minutes on two cores",
         f"{'gumbel':25}  Gumbel AlphaZero, for minutes on two cores",
     ]
