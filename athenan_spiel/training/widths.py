@@ -25,7 +25,7 @@ from athenan_spiel.training.means import learning_device, require_means
 
 WIDTHS = (64, 32, 16)
 """Filters that are chosen among."""
-STEPS = 10_000
+STEPS = 7_000
 """Steps of the gradient, of a minibatch each, that a run has at least the time for if it did nothing else."""
 ROWS = 64
 """Of the minibatch that is measured; it counts as a whole one by their shares."""
