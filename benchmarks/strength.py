@@ -19,8 +19,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import agents
 import athenan_spiel as ath
@@ -91,9 +92,9 @@ class Together:
     """Shares of all seeds: what they made of one position, or of one opening, is a group."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, dict[Hashable, list[float]]] = {}
+        self._groups: dict[str, dict[Any, list[float]]] = {}
 
-    def add(self, what: str, groups: Mapping[Hashable, Sequence[float]]) -> Interval:
+    def add(self, what: str, groups: Mapping[Any, Sequence[float]]) -> Interval:
         """Add one seed's; returns its share by itself."""
         for key, numbers in groups.items():
             self._groups.setdefault(what, {}).setdefault(key, []).extend(numbers)
@@ -123,7 +124,7 @@ def report(arguments: argparse.Namespace, folder: Path) -> None:
         for opponent in arguments.against:
             series = met(game, word, opponent, arguments.matches, arguments.opening_plies)
             what, tally = f"points against {opponent}", series.tally
-            share = together.add(what, dict(series.points_by_opening))
+            share = together.add(what, series.points_by_opening)
             results = f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
             print(f"    {what}: {in_percent(share)}; {results}", flush=True)
     print(f"seeds {', '.join(map(str, arguments.seeds))} together")
