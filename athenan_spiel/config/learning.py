@@ -110,8 +110,8 @@ class LearnerConfig(Settings):
     """Adam's step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""
     schedule: RateSchedule = "constant"
     """`cosine`: over the run the step size falls from `learning_rate` to a hundredth of it, as the cosine does from 0
-    to π. How much of the run lies behind is asked for each round, so a longer run that is resumed learns faster again.
-    The article: constant."""
+    to π. How much of the run lies behind is asked for each round, so a longer run that is resumed learns faster again;
+    in one without an end nothing falls. The article: constant."""
     beta2: float = 0.999
     """Adam's β₂, the decay of the second moment. The article: 0.999 (Section 3.3.1), 0.99 (Sections 11.4 and 12.4)."""
     epsilon: float = 1e-7

@@ -135,7 +135,7 @@ class TrainingConfig(Settings):
     memory: MemoryConfig = field(default_factory=MemoryConfig)
 
     def check(self) -> None:
-        """Numbers are within their bounds, and a run with a schedule to its end, or with phases, has a limit."""
+        """Numbers are within their bounds, and a run whose exploration goes by its end has one."""
         self.require_some(1, "matches", "milestone_matches")
         self.require_some(1, "matches_at_once", most=MOST_AT_ONCE)
         self.require_some(2, "keep")
@@ -156,16 +156,12 @@ class TrainingConfig(Settings):
             self._check_endless()
 
     def _check_endless(self) -> None:
-        """Nothing goes by how much of the run lies behind."""
-        refused = (
-            ("exploration.schedule", self.exploration.schedule == "annealed", "'uniform' or 'constant'", "'annealed'"),
-            ("learner.schedule", self.learner.schedule == "cosine", "'constant'", "'cosine'"),
-        )
-        for path, is_refused, other, got in refused:
-            if is_refused:
-                raise ConfigError.at(
-                    path, f"must be {other} in a run without an end, got {got}: set matches or seconds"
-                )
+        """Nothing has to know how much of the run lies behind."""
+        if self.exploration.schedule == "annealed":
+            raise ConfigError.at(
+                "exploration.schedule",
+                "must be 'uniform' or 'constant' in a run without an end, got 'annealed': set matches or seconds",
+            )
 
     def _check_policy(self) -> None:
         """A policy is learned of searches that tell one, and searches that ask for one have it."""

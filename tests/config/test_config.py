@@ -319,8 +319,7 @@ def test_the_bounds_themselves_are_taken() -> None:
 def test_annealing_needs_an_end() -> None:
     with pytest.raises(ConfigError, match="in a run without an end, got 'annealed'"):
         TrainingConfig(exploration=ExplorationConfig(schedule="annealed"))
-    with pytest.raises(ConfigError, match=r"schedule must be 'constant' in a run without an end, got 'cosine'"):
-        TrainingConfig(learner=LearnerConfig(schedule="cosine"))
+    assert TrainingConfig(learner=LearnerConfig(schedule="cosine")).seconds is None  # the step size stays as it is
 
 
 def test_the_package_names_only_what_it_has() -> None:
@@ -348,7 +347,7 @@ def test_what_is_no_text_and_no_settings_is_refused() -> None:
         (lambda: LearnerConfig(l2="much"), "learner.l2", "must be a finite number, got 'much'"),
         (lambda: SearchConfig(iterations=None), "search", "must be limited by seconds, iterations, "),
         (lambda: EncodingConfig(symmetries="rotate"), "encoding.symmetries", "must be 'none', 'all' or, "),
-        (lambda: preset("quik"), "preset", "must be one of quick, alphazero, "),
+        (lambda: preset("quik"), "preset", "must be one of quick, hour, day, alphazero, "),
         (lambda: config_from_dict({"search": {"rounds": 1}}), "search.rounds", "is not a setting: "),
         (lambda: config_from_dict({"search": 1}), "search", "must be a table, [search], got 1"),
     ],

@@ -190,7 +190,7 @@ def test_seeds_differ_by_everything_that_a_training_is() -> None:
             "[training]",
             '[training]\npreset = "quik"',
             "preset",
-            "training.preset must be one of quick, alphazero, ",
+            "training.preset must be one of quick, hour, day, alphazero, ",
         ),
         ("[training]", "[training]\npreset = 3", "preset", "training.preset must be a text, got 3"),
         ("repetitions = 2", "repetitions = 0", "repetitions", "repetitions must be a whole number, at least 1, got 0"),
