@@ -9,6 +9,7 @@ import pyspiel
 from athenan_spiel.games.boards import cells, reached
 from athenan_spiel.games.facts.base import Facts, Measure, Text
 from athenan_spiel.games.facts.readers import merged
+from athenan_spiel.games.facts.views import Sign, checkered_squares, plain_rows, view_by_rows
 
 
 def _text(game: pyspiel.Game) -> Text:
@@ -29,6 +30,9 @@ def territory(state: pyspiel.State) -> tuple[float, float]:
     return float(first), float(second)
 
 
+_SIGNS = {"X": Sign(0, "amazon", "♛"), "O": Sign(1, "amazon", "♛"), "#": Sign(None, "arrow", form="block")}
+
+
 FACTS = Facts(
     transposition=merged(
         "Between turns the board is all there is. Within a turn of three actions an amazon has left the board, or "
@@ -39,4 +43,5 @@ FACTS = Facts(
     score=Measure("squares that the amazons reach in any number of moves (Remark 22)", territory),
     pieces=Measure("either player has four amazons to the end"),
     marks=("X", "O"),
+    view=view_by_rows(plain_rows, _SIGNS, checkered_squares),
 )

@@ -6,6 +6,7 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Measure
 from athenan_spiel.games.facts.readers import CELLS, Pieces, merged
+from athenan_spiel.games.facts.views import from_below_squares, rows_below_numbers, stones, view_by_rows
 
 
 def _pawns(state: pyspiel.State) -> Pieces:
@@ -14,4 +15,9 @@ def _pawns(state: pyspiel.State) -> Pieces:
     return board.count("b"), board.count("w")
 
 
-FACTS = Facts(transposition=merged(CELLS), pieces=Measure("pawns", _pawns), marks=("b", "w"))
+FACTS = Facts(
+    transposition=merged(CELLS),
+    pieces=Measure("pawns", _pawns),
+    marks=("b", "w"),
+    view=view_by_rows(rows_below_numbers, stones("b", "w", "pawn"), from_below_squares),
+)

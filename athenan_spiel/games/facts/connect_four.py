@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from athenan_spiel.games.facts.base import Facts, Parameters
 from athenan_spiel.games.facts.readers import CELLS, at_least, merged
+from athenan_spiel.games.facts.views import numbered_squares, plain_rows, stones, view_by_rows
 
 
 def _fault(given: Parameters) -> str | None:
@@ -11,4 +12,9 @@ def _fault(given: Parameters) -> str | None:
     return at_least(given, "x_in_row", 1)
 
 
-FACTS = Facts(transposition=merged(CELLS), marks=("x", "o"), fault=_fault)
+FACTS = Facts(
+    transposition=merged(CELLS),
+    marks=("x", "o"),
+    fault=_fault,
+    view=view_by_rows(plain_rows, stones("x", "o", "disc"), numbered_squares, colours=("red", "yellow")),
+)

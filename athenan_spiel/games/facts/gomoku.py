@@ -6,6 +6,7 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Parameters
 from athenan_spiel.games.facts.readers import merged_by_observation
+from athenan_spiel.games.facts.views import numbered_points, plain_rows, stones, view_by_rows
 
 _MOST_CELLS = 2**18
 
@@ -33,4 +34,5 @@ FACTS = Facts(
     marks=("b", "w"),
     fault=_fault,
     planes=_planes,
+    view=view_by_rows(lambda text: plain_rows(text)[1:], stones("b", "w"), numbered_points),
 )

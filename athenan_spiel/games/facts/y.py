@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import pyspiel
+
 from athenan_spiel.games.facts.base import Facts, Parameters
 from athenan_spiel.games.facts.readers import at_most, merged_by_observation
+from athenan_spiel.games.facts.views import cells_of, pieces_of, ragged_hexagons, stones
+from athenan_spiel.games.view import View
 
 
 def _fault(given: Parameters) -> str | None:
     # As Havannah: beyond 181 it crashes.
     return at_most(given, "board_size", 31)
+
+
+_ROWS = cells_of(".O@")
+
+
+def _view(game: pyspiel.Game) -> View:
+    return View(layout=ragged_hexagons(_ROWS)(game), pieces=pieces_of(_ROWS, stones("O", "@")))
 
 
 FACTS = Facts(
@@ -18,4 +29,5 @@ FACTS = Facts(
     ),
     marks=("O", "@"),
     fault=_fault,
+    view=_view,
 )

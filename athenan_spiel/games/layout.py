@@ -1,0 +1,202 @@
+"""Where the sites of a board are, and what stands on them: what is drawn of a game, without saying how.
+
+Distances are in widths of a site: the centres of two squares side by side are 1 apart. x grows to the
+right, y downwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from string import ascii_lowercase
+from typing import Literal
+
+Point = tuple[float, float]
+Name = Callable[[int, int], str]
+"""(row from the top, column) -> what a site is called."""
+
+HEXAGON = 1 / math.sqrt(3)
+"""From the centre of a hexagon of width 1 to its corners."""
+ROW = math.sqrt(3) / 2
+"""Between two rows of such hexagons."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place of the board that a move can name.
+
+    Attributes:
+        name: as the game's moves call it.
+        x, y: its centre.
+        corners: of its outline around the centre; none: a point, on lines of the board.
+        is_dark: of two kinds of squares, the darker.
+    """
+
+    name: str
+    x: float
+    y: float
+    corners: tuple[Point, ...] = ()
+    is_dark: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line from one point to another.
+
+    Attributes:
+        side: the player it belongs to; None: part of the board.
+        width: in widths of a site.
+    """
+
+    start: Point
+    end: Point
+    side: int | None = None
+    width: float = 0.04
+
+
+@dataclass(frozen=True)
+class Label:
+    """A word beside the board: a row's number, or a column's letter."""
+
+    text: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What stands on a site.
+
+    Attributes:
+        site: its index.
+        side: the player it belongs to; None: nobody.
+        kind: what it is called.
+        sign: what is written for it; empty: a plain stone.
+        form: a stone that the sign is written on, a figure that is its sign, a block that fills the site, or a count.
+    """
+
+    site: int
+    side: int | None
+    kind: str = "stone"
+    sign: str = ""
+    form: Literal["stone", "figure", "block", "count"] = "stone"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A board without pieces.
+
+    Attributes:
+        sites: in an order that the game's view fixes.
+        lines, labels: what is drawn besides.
+    """
+
+    sites: tuple[Site, ...]
+    lines: tuple[Line, ...] = ()
+    labels: tuple[Label, ...] = field(default=())
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """The least rectangle around all of it: left, top, right, bottom."""
+        points = [(site.x + x, site.y + y) for site in self.sites for x, y in (*site.corners, (0.0, 0.0))]
+        points += [point for line in self.lines for point in (line.start, line.end)]
+        points += [(label.x + way * 0.3, label.y + way * 0.3) for label in self.labels for way in (-1, 1)]
+        if not any(site.corners for site in self.sites):  # stones on points reach beyond them
+            points += [(site.x + way * 0.5, site.y + way * 0.5) for site in self.sites for way in (-1, 1)]
+        xs, ys = zip(*points, strict=True)
+        return min(xs), min(ys), max(xs), max(ys)
+
+
+def square(width: float = 1.0, height: float = 1.0) -> tuple[Point, ...]:
+    """The corners of a rectangle around its centre."""
+    x, y = width / 2, height / 2
+    return (-x, -y), (x, -y), (x, y), (-x, y)
+
+
+def hexagon() -> tuple[Point, ...]:
+    """The corners of a hexagon of width 1 that stands on one of them."""
+    angles = [math.pi / 6 + math.pi / 3 * i for i in range(6)]
+    return tuple((HEXAGON * math.cos(angle), HEXAGON * math.sin(angle)) for angle in angles)
+
+
+def letters(column: int) -> str:
+    """a, b, ... z, aa, ab, ..."""
+    first, last = divmod(column, len(ascii_lowercase))
+    return (ascii_lowercase[first - 1] if first else "") + ascii_lowercase[last]
+
+
+def from_below(rows: int) -> Name:
+    """a1 is at the bottom, as in Chess."""
+    return lambda row, column: f"{letters(column)}{rows - row}"
+
+
+def from_above(row: int, column: int) -> str:
+    """a1 is at the top, as in Othello."""
+    return f"{letters(column)}{row + 1}"
+
+
+def numbered(row: int, column: int) -> str:
+    """Row and column, from 0."""
+    return f"{row},{column}"
+
+
+def squares(rows: int, columns: int, name: Name, *, is_checkered: bool = False) -> Layout:
+    """A board of squares, row by row."""
+    sites = tuple(
+        Site(name(row, column), column, row, square(), is_checkered and (row + column) % 2 == 1)
+        for row in range(rows)
+        for column in range(columns)
+    )
+    return Layout(sites, labels=tuple(_labels(rows, columns, name)))
+
+
+def points(rows: int, columns: int, name: Name, *, stars: Iterable[tuple[int, int]] = ()) -> Layout:
+    """Points where lines cross, row by row, as in Go."""
+    sites = tuple(Site(name(row, column), column, row) for row in range(rows) for column in range(columns))
+    lines = [Line((0, row), (columns - 1, row)) for row in range(rows)]
+    lines += [Line((column, 0), (column, rows - 1)) for column in range(columns)]
+    lines += [Line((column - 0.01, row), (column + 0.01, row), width=0.2) for row, column in stars]
+    return Layout(sites, tuple(lines), tuple(_labels(rows, columns, name)))
+
+
+def _labels(rows: int, columns: int, name: Name) -> Iterable[Label]:
+    """What the names of the first column and of the last row end and begin with; none for names of another kind."""
+    if not name(0, 0)[:1].isalpha():
+        return
+    for row in range(rows):
+        yield Label(name(row, 0).lstrip(ascii_lowercase), -0.85, row)
+    for column in range(columns):
+        yield Label(name(rows - 1, column).rstrip("0123456789"), column, rows - 0.15)
+
+
+def hexagons(starts: Sequence[float], lengths: Sequence[int], name: Name) -> Layout:
+    """Rows of hexagons, each of a length and with its first centre so far to the right, from the top."""
+    corners = hexagon()
+    sites = tuple(
+        Site(name(row, column), start + column, row * ROW, corners)
+        for row, (start, length) in enumerate(zip(starts, lengths, strict=True))
+        for column in range(length)
+    )
+    return Layout(sites)
+
+
+def rhombus(rows: int, columns: int) -> Layout:
+    """The board of Hex, with the sides that the players connect: player 0 the top and the bottom."""
+    board = hexagons([row / 2 for row in range(rows)], [columns] * rows, from_above)
+    corners = [[(site.x + x, site.y + y) for x, y in site.corners] for site in board.sites]
+    # Of each hexagon, from the lower right clockwise: lower right, bottom, lower left, upper left, top, upper right.
+    first, last = corners[:columns], corners[-columns:]
+    top = [point for cell in first for point in (cell[3], cell[4], cell[5])]
+    bottom = [point for cell in last for point in (cell[2], cell[1], cell[0])]
+    left = [point for cell in corners[::columns] for point in (cell[3], cell[2], cell[1])]
+    right = [point for cell in corners[columns - 1 :: columns] for point in (cell[4], cell[5], cell[0])]
+    lines = [
+        Line(one, other, side, 0.14)
+        for side, outline in ((0, top), (0, bottom), (1, left), (1, right))
+        for one, other in pairwise(outline)
+    ]
+    labels = [Label(letters(column), column - 0.45, -0.95) for column in range(columns)]
+    labels += [Label(str(row + 1), row / 2 - 0.95, row * ROW + 0.1) for row in range(rows)]
+    return Layout(board.sites, tuple(lines), tuple(labels))
