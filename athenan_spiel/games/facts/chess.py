@@ -44,6 +44,11 @@ _FIGURES = {
     "b": ("♝", "bishop"),
     "n": ("♞", "knight"),
     "p": ("♟", "pawn"),
+    # Crazyhouse tells promoted pawns apart.
+    "e": ("♛", "promoted queen"),
+    "c": ("♜", "promoted rook"),
+    "a": ("♝", "promoted bishop"),
+    "h": ("♞", "promoted knight"),
 }
 _SIGNS = {letter: Sign(0, kind, sign, "figure") for letter, (sign, kind) in _FIGURES.items()} | {
     letter.upper(): Sign(1, kind, sign, "figure") for letter, (sign, kind) in _FIGURES.items()

@@ -37,6 +37,7 @@ def _view(game: pyspiel.Game) -> View:
     sites = {f"{letters(column)}{row + 1}": i for i, (row, column) in enumerate(holes)}
     borders = [Line((0.5, at), (size - 1.5, at), 0, 0.08) for at in (0.5, size - 1.5)]
     borders += [Line((at, 0.5), (at, size - 1.5), 1, 0.08) for at in (0.5, size - 1.5)]
+    borders += [Line((column - 0.01, row), (column + 0.01, row), width=0.14) for row, column in holes]
     layout = Layout(tuple(Site(name, holes[i][1], holes[i][0]) for name, i in sites.items()), tuple(borders))
 
     def pieces(state: pyspiel.State) -> list[Piece]:

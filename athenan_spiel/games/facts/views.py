@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pyspiel
 
 from athenan_spiel.games.boards import numbered_rows
-from athenan_spiel.games.layout import Layout, Piece, from_above, from_below, hexagons, numbered, points, squares
+from athenan_spiel.games.layout import Layout, Piece, from_above, from_below, numbered, points, squares
 from athenan_spiel.games.view import Pieces, View
 
 MakeView = Callable[[pyspiel.Game], View]
@@ -106,16 +106,6 @@ def checkered_squares(rows: int, columns: int) -> Layout:
 def numbered_points(rows: int, columns: int) -> Layout:
     """Crossing lines, named by row and column."""
     return points(rows, columns, numbered)
-
-
-def ragged_hexagons(rows: Rows) -> Callable[[pyspiel.Game], Layout]:
-    """Rows of hexagons as they are printed: each begins half a hexagon beside the one above."""
-
-    def layout(game: pyspiel.Game) -> Layout:
-        lengths = [len(row) for row in rows(str(game.new_initial_state()))]
-        return hexagons([(max(lengths) - length) / 2 for length in lengths], lengths, from_above)
-
-    return layout
 
 
 def fen_rows(text: str) -> list[str]:

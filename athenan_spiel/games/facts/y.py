@@ -6,7 +6,8 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Parameters
 from athenan_spiel.games.facts.readers import at_most, merged_by_observation
-from athenan_spiel.games.facts.views import cells_of, pieces_of, ragged_hexagons, stones
+from athenan_spiel.games.facts.views import cells_of, pieces_of, stones
+from athenan_spiel.games.layout import from_above, hexagons
 from athenan_spiel.games.view import View
 
 
@@ -19,7 +20,9 @@ _ROWS = cells_of(".O@")
 
 
 def _view(game: pyspiel.Game) -> View:
-    return View(layout=ragged_hexagons(_ROWS)(game), pieces=pieces_of(_ROWS, stones("O", "@")))
+    lengths = [len(row) for row in _ROWS(str(game.new_initial_state()))]
+    layout = hexagons([row / 2 for row in range(len(lengths))], lengths, from_above)
+    return View(layout=layout, pieces=pieces_of(_ROWS, stones("O", "@")))
 
 
 FACTS = Facts(

@@ -1,0 +1,230 @@
+"""A state of a game as a picture, and what is to be seen on it besides: the last move, targets, values, ghosts.
+
+The picture is one SVG element that needs nothing around it. Each site is a group of class `site` with its index in
+`data-site`, so that a page may listen to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+import pyspiel
+
+from athenan_spiel.games.layout import Label, Layout, Line, Piece, Site
+from athenan_spiel.games.view import View
+
+COLOURS: Mapping[str, tuple[str, str, str]] = {
+    "dark": ("#2b2b2b", "#000000", "#f2f2f2"),
+    "light": ("#fbf9f4", "#55504a", "#26221e"),
+    "red": ("#d0452f", "#7c2415", "#fff6f2"),
+    "yellow": ("#f0c330", "#93730d", "#3b2e04"),
+    "blue": ("#2f6fb5", "#163f6c", "#f2f8ff"),
+}
+"""Of a stone: its face, its edge, and what is written on it."""
+NOBODY = ("#8a847b", "#5d5851", "#ffffff")
+"""The same, of what belongs to no player."""
+MARGIN = 0.35
+"""Around the board, in widths of a site."""
+UNIT = 48
+"""Pixels of a site's width in a picture whose size nothing else says."""
+
+_STYLE = """
+.board { fill: #e8d9bd } .square { fill: #e8d2a6; stroke: #b39a6b; stroke-width: .02 }
+.square.dark { fill: #c9a873 } .rule { stroke: #6d5a37; stroke-linecap: round }
+.label { fill: #6d5a37; font-size: .34px }
+.sign, .label, .value { font-family: "DejaVu Sans", "Noto Sans CJK JP", "Segoe UI Symbol", sans-serif;
+text-anchor: middle; dominant-baseline: central } .last { fill: #5c8f3a; fill-opacity: .45 }
+.chosen { fill: #3a78c9; fill-opacity: .45 } .target { fill: #3a78c9; fill-opacity: .55 }
+.ghost { opacity: .5 } .value { font-size: .25px; fill: #1c1a17 } .plate { fill: #ffffff; fill-opacity: .78 }
+.site.can { cursor: pointer } .site.can:hover .hit, .site.can:focus .hit { fill: #3a78c9; fill-opacity: .25 }
+.site:focus { outline: none } .hit { fill: #000000; fill-opacity: 0 }
+""".strip().replace("\n", " ")
+
+
+@dataclass(frozen=True)
+class Ghost:
+    """A piece that is not there: a move of the principal variation.
+
+    Attributes:
+        number: of the move in the variation, from 1.
+    """
+
+    site: int
+    side: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What is thought of the move to a site.
+
+    Attributes:
+        text: what is written there.
+        share: from 0, worst for the mover, to 1, best; the colour.
+        is_proven: it is certain.
+    """
+
+    text: str
+    share: float
+    is_proven: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlay:
+    """What is drawn on a board besides its pieces, by indices of sites."""
+
+    last: Sequence[int] = ()
+    chosen: Sequence[int] = ()
+    targets: Iterable[int] = ()
+    can: Iterable[int] = ()
+    """Sites that may be pressed; those of `targets` are marked, too."""
+    ghosts: Sequence[Ghost] = ()
+    worths: Mapping[int, Worth] = field(default_factory=dict)
+
+
+def board_svg(view: View, state: pyspiel.State, overlay: Overlay | None = None, *, width: int | None = None) -> str:
+    """The picture of a state.
+
+    Args:
+        width: in pixels; by default `UNIT` for each width of a site.
+    """
+    return _Picture(view, state, Overlay() if overlay is None else overlay).svg(width)
+
+
+class _Picture:
+    """The parts of one picture."""
+
+    def __init__(self, view: View, state: pyspiel.State, overlay: Overlay) -> None:
+        self._view = view
+        self._layout: Layout = view.layout
+        self._pieces = {piece.site: piece for piece in view.pieces(state)}
+        self._lines = view.lines(state)
+        self._overlay = overlay
+        self._label = escape(f"{state.get_game().get_type().long_name}, after {len(state.history())} moves")
+
+    def svg(self, width: int | None) -> str:
+        left, top, right, bottom = self._layout.box
+        box = (left - MARGIN, top - MARGIN, right - left + 2 * MARGIN, bottom - top + 2 * MARGIN)
+        wide = round(UNIT * box[2]) if width is None else width
+        high = round(wide * box[3] / box[2])
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="athenan-board" role="img" aria-label="{self._label}" '
+            f'viewBox="{" ".join(map(_number, box))}" width="{wide}" height="{high}">',
+            f"<style>{_STYLE}</style>",
+            f'<rect class="board" x="{_number(box[0])}" y="{_number(box[1])}" width="{_number(box[2])}" '
+            f'height="{_number(box[3])}" rx=".2"/>',
+            *(self._ground(site) for site in self._layout.sites if site.corners),
+            *(self._line(line) for line in self._layout.lines),
+            *(_label(label) for label in self._layout.labels),
+            *(self._line(line) for line in self._lines),
+            *(self._site(index, site) for index, site in enumerate(self._layout.sites)),
+            "</svg>",
+        ]
+        return "".join(parts)
+
+    def _ground(self, site: Site) -> str:
+        return f'<polygon class="square{" dark" if site.is_dark else ""}" points="{_corners(site)}"/>'
+
+    def _line(self, line: Line) -> str:
+        (x1, y1), (x2, y2) = line.start, line.end
+        ends = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
+        colour = "" if line.side is None else f' style="stroke: {self._colour(line.side)[0]}"'
+        return f'<line class="rule" {ends} stroke-width="{_number(line.width)}"{colour}/>'
+
+    def _site(self, index: int, site: Site) -> str:
+        """All that lies on a site, and what is pressed to choose it."""
+        overlay, piece = self._overlay, self._pieces.get(index)
+        can = index in set(overlay.can) | set(overlay.targets)
+        said = "empty" if piece is None else self._called(piece)
+        attributes = (
+            f'class="site{" can" if can else ""}" data-site="{index}" aria-label="{escape(f"{site.name}: {said}")}"'
+        )
+        if can:
+            attributes += ' tabindex="0" role="button"'
+        parts = [f'<g {attributes} transform="translate({_number(site.x)} {_number(site.y)})">']
+        if index in overlay.last:
+            parts.append(_area(site, "last"))
+        if index in overlay.chosen:
+            parts.append(_area(site, "chosen"))
+        if piece is not None:
+            parts.append(self._piece(piece, site))
+        parts += [self._ghost(ghost) for ghost in overlay.ghosts if ghost.site == index]
+        if index in overlay.targets and piece is None and index not in overlay.worths:
+            parts.append(f'<circle class="target" r="{_number(0.13 * _size(site))}"/>')
+        if index in overlay.worths:
+            parts.append(_worth(overlay.worths[index]))
+        parts.append(_area(site, "hit"))
+        return "".join([*parts, "</g>"])
+
+    def _colour(self, side: int | None) -> tuple[str, str, str]:
+        return NOBODY if side is None else COLOURS[self._view.colours[side]]
+
+    def _called(self, piece: Piece) -> str:
+        if piece.form == "count":
+            return f"{piece.sign} {piece.kind}"
+        return piece.kind if piece.side is None else f"{self._view.colours[piece.side]} {piece.kind}"
+
+    def _piece(self, piece: Piece, site: Site) -> str:
+        face, edge, ink = self._colour(piece.side)
+        if piece.form == "block":
+            return f'<polygon fill="{face}" points="{_corners(site, around=True)}"/>'
+        if piece.form == "count":
+            return f'<text class="sign" font-size=".5" fill="#3b2e04">{escape(piece.sign)}</text>'
+        if piece.form == "figure":
+            return (
+                f'<text class="sign" font-size=".82" fill="{face}" stroke="{edge}" stroke-width=".03" '
+                f'paint-order="stroke">{escape(piece.sign)}</text>'
+            )
+        stone = f'<circle r="{_number(0.4 * _size(site))}" fill="{face}" stroke="{edge}" stroke-width=".035"/>'
+        if not piece.sign:
+            return stone
+        return f'{stone}<text class="sign" font-size=".5" fill="{ink}">{escape(piece.sign)}</text>'
+
+    def _ghost(self, ghost: Ghost) -> str:
+        face, edge, ink = self._colour(ghost.side)
+        return (
+            f'<g class="ghost"><circle r=".4" fill="{face}" stroke="{edge}" stroke-width=".035" '
+            f'stroke-dasharray=".1 .06"/></g><text class="sign" font-size=".34" fill="{ink}">{ghost.number}</text>'
+        )
+
+
+def _worth(worth: Worth) -> str:
+    """A plate with the number, from red to green; what is proven has a frame."""
+    hue = round(120 * min(1.0, max(0.0, worth.share)))
+    frame = f' stroke="hsl({hue} 80% 22%)" stroke-width=".05"' if worth.is_proven else ""
+    width = _number(max(0.5, 0.17 * len(worth.text) + 0.12))
+    return (
+        f'<rect x="-{_number(float(width) / 2)}" y="-.18" width="{width}" height=".36" rx=".1" '
+        f'fill="hsl({hue} 65% 78%)"{frame}/><text class="value">{escape(worth.text)}</text>'
+    )
+
+
+def _label(label: Label) -> str:
+    return f'<text class="label" x="{_number(label.x)}" y="{_number(label.y)}">{escape(label.text)}</text>'
+
+
+def _size(site: Site) -> float:
+    """The least extent of a site, in widths of one."""
+    if not site.corners:
+        return 1.0
+    xs, ys = zip(*site.corners, strict=True)
+    return min(1.0, max(xs) - min(xs), max(ys) - min(ys))
+
+
+def _area(site: Site, name: str) -> str:
+    """The whole of a site, around the origin."""
+    if not site.corners:
+        return f'<circle class="{name}" r=".46"/>'
+    return f'<polygon class="{name}" points="{_corners(site, around=True)}"/>'
+
+
+def _corners(site: Site, *, around: bool = False) -> str:
+    x0, y0 = (0.0, 0.0) if around else (site.x, site.y)
+    return " ".join(f"{_number(x0 + x)},{_number(y0 + y)}" for x, y in site.corners)
+
+
+def _number(number: float) -> str:
+    """At most three digits behind the point, and no more than needed."""
+    return f"{number:.3f}".rstrip("0").rstrip(".") if number else "0"

@@ -1,0 +1,233 @@
+"""How games look: what is read off OpenSpiel's texts is held against the names of moves and against what is counted."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyspiel
+import pytest
+
+import athenan_spiel as ath
+from athenan_spiel.games.facts import FACTS
+from athenan_spiel.games.layout import Layout
+from athenan_spiel.games.measures import piece_counts
+from athenan_spiel.games.view import View, view_of
+
+AS_TEXT = {"hive": "tiles are the board, which grows where they are laid"}
+"""Games without a view, and why."""
+DRAWN = [name for name in FACTS if name not in AS_TEXT]
+SMALL = {"go": "go(board_size=9)", "cursor_go": "cursor_go(board_size=5)", "y": "y(board_size=9)"}
+OTHERS = [
+    "hex(num_cols=3,num_rows=5)",
+    "hex(board_size=4,swap=True)",
+    "havannah(board_size=4,swap=True)",
+    "go(board_size=13)",
+    "mnk(m=4,n=3,k=3)",
+    "connect_four(rows=5,columns=8)",
+    "breakthrough(rows=6,columns=5)",
+    "clobber(rows=3,columns=7)",
+    "dots_and_boxes(num_rows=2,num_cols=4)",
+    "nim(pile_sizes=3;4;5)",
+    "oware(num_houses_per_player=4)",
+    "quoridor(board_size=5)",
+    "cliff_walking(height=3,width=5)",
+]
+"""Boards of other sizes, and rules that change what is printed."""
+
+
+def looked_at(name: str) -> tuple[pyspiel.Game, View]:
+    game = ath.load_game(SMALL.get(name, name))
+    view = view_of(game)
+    assert view is not None
+    return game, view
+
+
+def states(game: pyspiel.Game, matches: int = 2, plies: int = 40, seed: int = 1) -> Iterator[pyspiel.State]:
+    """Of random matches, finished ones among them."""
+    rng = random.Random(seed)
+    for _ in range(matches):
+        state = game.new_initial_state()
+        for _ in range(plies):
+            yield state.clone()
+            if state.is_terminal():
+                break
+            state.apply_action(rng.choice(state.legal_actions()))
+
+
+def some_actions(state: pyspiel.State, most: int = 12) -> list[int]:
+    legal = state.legal_actions() if not state.is_terminal() else []
+    return random.Random(len(state.history())).sample(legal, min(most, len(legal)))
+
+
+def test_every_game_has_a_view_or_a_reason() -> None:
+    assert {name for name in FACTS if FACTS[name].view is None} == set(AS_TEXT)
+
+
+@pytest.mark.parametrize("name", [*DRAWN, *OTHERS])
+def test_pieces_stand_on_sites_one_on_each(name: str) -> None:
+    game, view = looked_at(name)
+    for state in states(game, plies=60):
+        pieces = view.pieces(state)
+        sites = [piece.site for piece in pieces]
+        assert len(set(sites)) == len(sites)
+        assert all(0 <= site < len(view.layout.sites) for site in sites)
+        assert all(piece.side in (None, 0, 1) for piece in pieces)
+        assert isinstance(view.note(state), str)
+        for line in view.lines(state):
+            assert line.start != line.end
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_sites_have_names_and_places_of_their_own(name: str) -> None:
+    _, view = looked_at(name)
+    sites = view.layout.sites
+    assert len({site.name for site in sites}) == len(sites)
+    assert len({(round(site.x, 6), round(site.y, 6)) for site in sites}) == len(sites)
+    left, top, right, bottom = view.layout.box
+    assert all(left <= site.x <= right and top <= site.y <= bottom for site in sites)
+
+
+@pytest.mark.parametrize("name", [*DRAWN, *OTHERS])
+def test_a_state_is_not_changed_by_being_looked_at(name: str) -> None:
+    game, view = looked_at(name)
+    for state in states(game, matches=1, plies=12):
+        text, history = str(state), state.history()
+        view.pieces(state)
+        for action in some_actions(state, 4):
+            view.action_sites(state, action)
+        assert (str(state), state.history()) == (text, history)
+
+
+COUNTED = ["antichess", "breakthrough", "checkers", "chess", "clobber", "go", "lines_of_action", "othello", "xiangqi"]
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_there_are_as_many_pieces_as_are_counted(name: str) -> None:
+    """By what counts them for the presence heuristic, which reads the same text in another way."""
+    game, view = looked_at(name)
+    for state in states(game, plies=80):
+        sides = [piece.side for piece in view.pieces(state)]
+        assert (sides.count(0), sides.count(1)) == piece_counts(state)
+
+
+def dashed(state: pyspiel.State, action: int) -> list[str]:
+    return [part.lower() for part in re.findall(r"[a-z]\d+", state.action_to_string(action))]
+
+
+def in_brackets(state: pyspiel.State, action: int) -> list[str]:
+    return [",".join(part) for part in re.findall(r"\((\d+), ?(\d+)\)", state.action_to_string(action))]
+
+
+def of_chess(state: pyspiel.State, action: int) -> list[str]:
+    """The square that a move goes to, which its name ends with; OpenSpiel's castling has no square."""
+    name = state.action_to_string(action)
+    return re.findall(r"[a-h][1-8]", name)[-1:]
+
+
+SPELLED: dict[str, Callable[[pyspiel.State, int], list[str]]] = {
+    "amazons": in_brackets,
+    "breakthrough": dashed,
+    "checkers": dashed,
+    "clobber": dashed,
+    "go": dashed,
+    "gomoku": lambda state, action: [state.action_to_string(action)],
+    "havannah": dashed,
+    "hex": dashed,
+    "lines_of_action": dashed,
+    "mnk": in_brackets,
+    "othello": dashed,
+    "tic_tac_toe": in_brackets,
+    "xiangqi": in_brackets,
+    "y": dashed,
+}
+
+
+@pytest.mark.parametrize("name", list(SPELLED))
+def test_sites_are_those_that_the_move_is_named_by(name: str) -> None:
+    """OpenSpiel's words for a move, and the change of the printed board, say the same sites."""
+    game, view = looked_at(name)
+    compared = 0
+    for state in states(game, plies=60):
+        for action in some_actions(state):
+            names = SPELLED[name](state, action)
+            assert [view.layout.sites[i].name for i in view.action_sites(state, action)] == names
+            compared += bool(names)
+    assert compared > 50
+
+
+@pytest.mark.parametrize("name", ["chess", "antichess", "crazyhouse"])
+def test_a_chessman_goes_where_its_move_is_named(name: str) -> None:
+    game, view = looked_at(name)
+    for state in states(game, matches=3, plies=60):
+        for action in some_actions(state):
+            sites = [view.layout.sites[i].name for i in view.action_sites(state, action)]
+            expected = of_chess(state, action)
+            if expected:
+                assert sites[-1:] == expected
+                assert len(sites) == (1 if "@" in state.action_to_string(action) else 2)
+
+
+def test_castling_is_the_kings_move() -> None:
+    game, view = looked_at("chess")
+    state = game.new_initial_state()
+    for move in ("e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5"):
+        state.apply_action(next(a for a in state.legal_actions() if state.action_to_string(a) == move))
+    castling = next(a for a in state.legal_actions() if state.action_to_string(a) == "O-O")
+    assert [view.layout.sites[i].name for i in view.action_sites(state, castling)] == ["e1", "g1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "site"), [("dots_and_boxes", "h,0,0"), ("nim", "pile 1, counter 1"), ("quoridor", "a1v"), ("oware", "A")]
+)
+def test_the_first_action_names_a_site(name: str, site: str) -> None:
+    game, view = looked_at(name)
+    state = game.new_initial_state()
+    assert [view.layout.sites[i].name for i in view.action_sites(state, state.legal_actions()[0])] == [site]
+
+
+def test_taken_from_a_pile_down_to_the_counter() -> None:
+    game, view = looked_at("nim(pile_sizes=3;4;5)")
+    state = game.new_initial_state()
+    for action in state.legal_actions():
+        (site,) = view.action_sites(state, action)
+        standing = {piece.site for piece in view.pieces(state)} - {
+            piece.site for piece in view.pieces(state.child(action))
+        }
+        assert site == min(standing)
+
+
+def test_a_box_belongs_to_whoever_the_printed_board_says() -> None:
+    game, view = looked_at("dots_and_boxes(num_rows=2,num_cols=4)")
+    for state in states(game, matches=10):
+        sides = [piece.side for piece in view.pieces(state)]
+        assert (sides.count(0), sides.count(1)) == (str(state).count("1"), str(state).count("2"))
+
+
+def test_walls_of_quoridor_are_as_many_as_were_laid() -> None:
+    game, view = looked_at("quoridor")
+    for state in states(game):
+        left = [int(number) for number in re.findall(r"walls: (\d+), (\d+)", str(state))[0]]
+        sides = [line.side for line in view.lines(state)]
+        assert [10 - sides.count(0), 10 - sides.count(1)] == left
+
+
+def test_links_of_twixt_are_as_many_as_the_observation_shows() -> None:
+    """Of either player's six planes the second to the fifth have a link in each of four directions."""
+    game, view = looked_at("twixt")
+    linked = 0
+    for state in states(game, matches=10, plies=50):
+        planes = np.array(state.observation_tensor(0)).reshape(2, 6, -1)
+        sides = [line.side for line in view.lines(state)]
+        assert [sides.count(0), sides.count(1)] == [int(planes[side, 1:5].sum()) for side in (0, 1)]
+        linked += len(sides)
+    assert linked > 1000
+
+
+def test_hexagons_touch_their_neighbours() -> None:
+    layout: Layout = looked_at("hex(board_size=4)")[1].layout
+    first = layout.sites[0]
+    near = [site for site in layout.sites[1:] if abs((site.x - first.x) ** 2 + (site.y - first.y) ** 2 - 1) < 1e-9]
+    assert [site.name for site in near] == ["b1", "a2"]
