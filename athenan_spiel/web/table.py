@@ -1,0 +1,185 @@
+"""A match as a page sees it: the state, what may be pressed in it, and what can be taken back. It knows no browser.
+
+A move is made by pressing sites one after the other, as the hand does: the stone's, or from where and then to where.
+Sites that are pressed narrow the legal actions; where one is left that names no more sites, it is played. Actions that
+touch the same sites, such as promotions, and those without a place, such as a pass, are chosen by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyspiel
+
+from athenan_spiel.errors import AthenanError, shown
+from athenan_spiel.games.view import View, view_of
+
+
+class TableError(AthenanError, ValueError):
+    """Something that this match does not allow now."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A legal action.
+
+    Attributes:
+        action: its number.
+        name: as OpenSpiel writes it.
+        sites: that it names, in the order of the hand; none: it has no place.
+    """
+
+    action: int
+    name: str
+    sites: tuple[int, ...]
+
+
+class Table:
+    """One match, from a position on, with all that was played.
+
+    Args:
+        start: the position that it begins from; moves before it cannot be taken back.
+
+    Attributes:
+        state: what stands on the board now.
+        view: how it looks; None where the game is shown as text.
+        chosen: the sites that were pressed of a move not yet complete.
+        ahead: moves that were taken back and may be played again, the next one first.
+    """
+
+    def __init__(self, start: pyspiel.State) -> None:
+        self._start = start.clone()
+        self.game: pyspiel.Game = start.get_game()
+        self.view: View | None = view_of(self.game)
+        self.state: pyspiel.State = start.clone()
+        self.chosen: tuple[int, ...] = ()
+        self.ahead: tuple[int, ...] = ()
+        self._options: tuple[Option, ...] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the match has ended."""
+        return bool(self.state.is_terminal())
+
+    @property
+    def mover(self) -> int | None:
+        """Who is to move; None at the end."""
+        return None if self.is_over else int(self.state.current_player())
+
+    @property
+    def moves(self) -> tuple[int, ...]:
+        """The actions since the start."""
+        return tuple(self.state.history()[len(self._start.history()) :])
+
+    def options(self) -> tuple[Option, ...]:
+        """The legal actions."""
+        if self._options is None:
+            state, view = self.state, self.view
+            self._options = tuple(
+                Option(
+                    int(action),
+                    state.action_to_string(state.current_player(), action),
+                    () if view is None else view.action_sites(state, action),
+                )
+                for action in ([] if self.is_over else state.legal_actions())
+            )
+        return self._options
+
+    def left(self) -> list[Option]:
+        """The options that go on as was pressed so far."""
+        count = len(self.chosen)
+        return [option for option in self.options() if option.sites[:count] == self.chosen]
+
+    def targets(self) -> set[int]:
+        """The sites that may be pressed next."""
+        count = len(self.chosen)
+        return {option.sites[count] for option in self.left() if len(option.sites) > count}
+
+    def named(self) -> list[Option]:
+        """The options that are to be chosen by name now: those of which all sites are pressed, or which have none."""
+        return [option for option in self.left() if option.sites == self.chosen]
+
+    def last_sites(self) -> tuple[int, ...]:
+        """The sites of the last move; none before the first."""
+        moves = self.moves
+        if not moves or self.view is None:
+            return ()
+        before = self._start.clone()
+        for action in moves[:-1]:
+            before.apply_action(action)
+        return self.view.action_sites(before, moves[-1])
+
+    def press(self, site: int) -> Option | None:
+        """Press a site; the move that this completed, which is played, else None.
+
+        A site that leads nowhere begins anew, if it can begin a move, else lets go of what was pressed.
+        """
+        if site not in self.targets():
+            self.chosen = ()
+            if site not in self.targets():
+                return None
+        self.chosen = (*self.chosen, site)
+        complete = self.named()
+        if len(complete) == 1 and not self.targets():
+            self.play(complete[0].action)
+            return complete[0]
+        return None
+
+    def play(self, action: int) -> None:
+        """Play a legal action.
+
+        Raises:
+            TableError: it is none, or the match is over.
+        """
+        if self.is_over:
+            raise TableError("the match is over: take a move back, or begin another one")
+        if action not in self.state.legal_actions():
+            raise TableError(f"expected a legal move, got {shown(action)}")
+        rest = self.ahead[1:] if self.ahead[:1] == (action,) else ()
+        self.state.apply_action(action)
+        self._changed()
+        self.ahead = rest
+
+    def take_back(self, people: Iterable[int] = (0, 1)) -> int:
+        """Take back the last move of one of these players and all that followed; the number of moves taken back.
+
+        Raises:
+            TableError: there is none.
+        """
+        moves, people = self.moves, set(people)
+        before = self._start.clone()
+        last = None
+        for ply, action in enumerate(moves):
+            if before.current_player() in people:
+                last = ply
+            before.apply_action(action)
+        if last is None:
+            raise TableError("there is no move to take back")
+        self.show(last)
+        return len(moves) - last
+
+    def show(self, ply: int) -> None:
+        """Show the position after so many moves since the start; those after it stay ahead.
+
+        Raises:
+            TableError: there are not so many.
+        """
+        line = self.moves + self.ahead
+        if not 0 <= ply <= len(line):
+            raise TableError(f"expected a number of moves from 0 to {len(line)}, got {ply}")
+        self.state = self._start.clone()
+        for action in line[:ply]:
+            self.state.apply_action(action)
+        self._changed()
+        self.ahead = line[ply:]
+
+    def restart(self) -> None:
+        """Begin again."""
+        self.show(0)
+        self.ahead = ()
+
+    def _changed(self) -> None:
+        """Another state stands on the board."""
+        self.chosen = ()
+        self._options = None
