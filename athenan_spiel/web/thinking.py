@@ -4,9 +4,10 @@ A page never waits for a search. Its promises:
 
 1. `seen` is what the search had found at some moment of the last `LOOK_SECONDS` or so, and nothing changes it any more.
    Other bots than ours show nothing until they have moved.
-2. After `stop` a search of ours ends once its last question is answered; what it grew stays sound. No move comes of it.
+2. After `stop` a search of ours ends once its last question is answered; its tree is forgotten, and no move comes of it.
 3. What fails is kept as `error`; nothing is raised in the thread.
-4. Searching ends where less memory than `FREE_BYTES` is free, and a move comes of what was found.
+4. Searching ends where less memory than `FREE_BYTES` is free: a move comes of what was found where the limit is a time,
+   else `error` is a `MemoryError`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Thinking:
         self._bot = bot
         self._state = state.clone()
         self._stopped = threading.Event()
+        self._short_of_memory = threading.Event()
         self._began = 0.0
         self._ended: float | None = None
         self._thread = threading.Thread(target=self._run, name="thinking", daemon=True)
@@ -95,14 +97,16 @@ class Thinking:
 
     def _search(self, agent: Agent) -> int | None:
         """Answer the agent's questions until it has chosen; None where it was broken off."""
-        clock = _StoppableClock(self._stopped)
-        questions = agent.thinks(self._state, clock)
+        questions = agent.thinks(self._state, _ClockThatEnds(self._short_of_memory))
         try:
             question = next(questions)
             while True:
-                if self._stopped.is_set() and not clock.was_read:
-                    questions.close()  # no clock would end it
+                is_endless = self._short_of_memory.is_set() and not agent.budget.timed
+                if self._stopped.is_set() or is_endless:
+                    questions.close()
                     agent.restart()
+                    if not self._stopped.is_set():
+                        raise MemoryError("memory is short: let the agent think for a time, or about a smaller board")
                     return None
                 self._look(agent)
                 answer = checked(agent.evaluator(question), question) if question else Evaluation([])
@@ -118,23 +122,17 @@ class Thinking:
             return
         self._looked = now
         if (free := free_memory()) is not None and free < FREE_BYTES:
-            agent.search.most_states = agent.tree.most = len(agent.tree.table)
+            self._short_of_memory.set()
         root = agent.tree.table.get(agent.tree.key(self._state))
         if root is not None:
             self.seen = make_result(root, self._rng, Used(0, 0, 0), now - self._began)
 
 
-class _StoppableClock:
-    """The time of the machine, and the end of all time once an event is set.
+class _ClockThatEnds:
+    """The time of the machine, and the end of all time once an event is set."""
 
-    Attributes:
-        was_read: somebody counts by it.
-    """
-
-    def __init__(self, stopped: threading.Event) -> None:
-        self._stopped = stopped
-        self.was_read = False
+    def __init__(self, ended: threading.Event) -> None:
+        self._ended = ended
 
     def __call__(self) -> float:
-        self.was_read = True
-        return time.perf_counter() + (LONGEST if self._stopped.is_set() else 0.0)
+        return time.perf_counter() + (LONGEST if self._ended.is_set() else 0.0)
