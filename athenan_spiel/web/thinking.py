@@ -4,7 +4,7 @@ A page never waits for a search. Its promises:
 
 1. `seen` is what the search had found at some moment of the last `LOOK_SECONDS` or so, and nothing changes it any more.
    Other bots than ours show nothing until they have moved.
-2. After `stop` a search of ours ends once its last question is answered; its tree is forgotten, and no move comes of it.
+2. After `stop` a search of ours ends once its last question is answered. Its tree is forgotten; no move comes of it.
 3. What fails is kept as `error`; nothing is raised in the thread.
 4. Searching ends where less memory than `FREE_BYTES` is free: a move comes of what was found where the limit is a time,
    else `error` is a `MemoryError`.
