@@ -1,11 +1,12 @@
 """Athénan for OpenSpiel: agents that learn to play a game from its rules alone, by minimax search and tree learning.
 
 The rooms, each knowing only those before it: `errors`, `arguments`, `config` and `system` (what all share), `games`
-(rules), `outcomes` (what a finished match is worth), `encoding` (state to network input), `networks`, `engines` and
-`evaluators` (judgement), `search` (Descent, UBFM, alpha-beta, MCTS), `solving` (proofs), `play` (agents, matches,
-self-play), `learning` and `training`, `measuring` (machines), `arena` and `experiments` (agents are measured), and
-`cli`. Bots for OpenSpiel are in the package `agents`. A value is always the first player's. What is heavy is fetched
-when it is first asked for, so importing this package loads neither torch nor OpenSpiel.
+(rules), `drawing` (boards as pictures), `outcomes` (what a finished match is worth), `encoding` (state to network
+input), `networks`, `engines` and `evaluators` (judgement), `search` (Descent, UBFM, alpha-beta, MCTS), `solving`
+(proofs), `play` (agents, matches, self-play), `learning` and `training`, `measuring` (machines), `arena` and
+`experiments` (agents are measured), `web` (pages), and `cli`. Bots for OpenSpiel are in the package `agents`. A value
+is always the first player's. What is heavy is fetched when it is first asked for, so importing this package loads
+neither torch nor OpenSpiel.
 """
 
 from __future__ import annotations

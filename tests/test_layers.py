@@ -17,6 +17,7 @@ ROOMS = [
     "config",
     "system",
     "games",
+    "drawing",
     "outcomes",
     "encoding",
     "networks",
@@ -32,6 +33,7 @@ ROOMS = [
     "agents",
     "arena",
     "experiments",
+    "web",
     "cli",
     "__main__",
 ]

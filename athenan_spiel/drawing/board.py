@@ -210,7 +210,7 @@ def _size(site: Site) -> float:
     if not site.corners:
         return 1.0
     xs, ys = zip(*site.corners, strict=True)
-    return min(1.0, max(xs) - min(xs), max(ys) - min(ys))
+    return float(min(1.0, max(xs) - min(xs), max(ys) - min(ys)))
 
 
 def _area(site: Site, name: str) -> str:

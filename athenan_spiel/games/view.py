@@ -63,11 +63,3 @@ class View:
         if not left and not came:
             came = sorted(after.keys() - before.keys()) or sorted(before.keys() - after.keys())
         return (*left[:1], *came[:1])
-
-
-def view_of(game: pyspiel.Game) -> View | None:
-    """How the game looks; None where that is not known."""
-    from athenan_spiel.games.facts import facts_of
-
-    view = facts_of(game.get_type().short_name).view
-    return None if view is None else view(game)

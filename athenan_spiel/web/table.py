@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.errors import AthenanError, shown
-from athenan_spiel.games.view import View, view_of
+from athenan_spiel.games.view import View
+from athenan_spiel.games.views import view_of
 
 
 class TableError(AthenanError, ValueError):

@@ -14,7 +14,8 @@ import athenan_spiel as ath
 from athenan_spiel.games.facts import FACTS
 from athenan_spiel.games.layout import Layout
 from athenan_spiel.games.measures import piece_counts
-from athenan_spiel.games.view import View, view_of
+from athenan_spiel.games.view import View
+from athenan_spiel.games.views import view_of
 
 AS_TEXT = {"hive": "tiles are the board, which grows where they are laid"}
 """Games without a view, and why."""
