@@ -42,7 +42,7 @@ fuzz: $(INSTALLED)
 	@if $(BIN)/python -c "import atheris" 2>/dev/null; then $(BIN)/python tests/fuzz/atheris_readers.py -max_total_time=60; \
 	 else echo "atheris is not installed, so it was left out: $(BIN)/pip install atheris"; fi
 
-check: $(INSTALLED) $(VENV)/.ray
+check: $(INSTALLED) $(VENV)/.ray $(VENV)/.browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -66,4 +66,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 $(VENV)/.ray: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "ray>=2.40" \
 	 || echo "Ray has no wheel for this Python or system: its tests will be skipped"
+	@touch $@
+
+# What drives a browser in the tests of the pages; Chromium itself comes from the system.
+$(VENV)/.browser: $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "playwright>=1.50" \
+	 || echo "Playwright has no wheel for this Python or system: the tests in a browser will be skipped"
 	@touch $@

@@ -38,6 +38,7 @@ from athenan_spiel.errors import (
     CheckpointError,
     ConfigError,
     DivergedError,
+    DrawingError,
     EncodingError,
     EvaluatorError,
     ExperimentError,
@@ -53,6 +54,7 @@ from athenan_spiel.errors import (
 )
 
 if TYPE_CHECKING:
+    from athenan_spiel.drawing.notebook import load_ipython_extension, show, unload_ipython_extension
     from athenan_spiel.evaluators.base import Evaluation, Evaluator
     from athenan_spiel.games import (
         check_game,
@@ -99,6 +101,7 @@ __all__ = [
     "ConfigError",
     "Descent",
     "DivergedError",
+    "DrawingError",
     "EncodingConfig",
     "EncodingError",
     "EngineConfig",
@@ -142,6 +145,7 @@ __all__ = [
     "gain",
     "load_agent",
     "load_game",
+    "load_ipython_extension",
     "piece_counts",
     "play_match",
     "play_series",
@@ -149,14 +153,17 @@ __all__ = [
     "register_outcome",
     "resume",
     "score",
+    "show",
     "solve",
     "supported_games",
     "think",
     "train",
+    "unload_ipython_extension",
     "unmet_conditions",
 ]
 
 _FETCHED = {
+    "drawing.notebook": ["load_ipython_extension", "show", "unload_ipython_extension"],
     "outcomes": ["Outcome", "gain", "register_outcome"],
     "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],
     "play": ["Agent", "MatchResult", "Series", "play_match", "play_series"],

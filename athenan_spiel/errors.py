@@ -142,6 +142,10 @@ class SearchError(AthenanError, ValueError):
     """A search was asked something that has no answer, such as the best move of a finished match."""
 
 
+class DrawingError(AthenanError, ValueError):
+    """Something of which there is no picture was to be shown."""
+
+
 class LearningError(AthenanError, ValueError):
     """What was to be learned is incomplete, or cannot be learned."""
 

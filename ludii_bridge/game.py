@@ -8,7 +8,7 @@ another state: ask `action_to_string`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,6 +21,7 @@ from ludii_bridge.catalogue import choose, find_file
 from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.observer import LudiiObserver
+from ludii_bridge.picture import letters_of
 from ludii_bridge.reasons import joined
 from ludii_bridge.state import LudiiState
 from ludii_bridge.transport import Rules, Traits, unfit
@@ -137,13 +138,31 @@ class LudiiGame(pyspiel.Game):
         return False
 
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
-        """Where the sites of the board are.
+        """Where the sites of the board are, and the hands beside it.
 
         Returns:
-            "centres", [n, 2]: Ludii's coordinates of each site's centre, in the unit square;
-            "planes", [n, 2]: its x and y in the observation.
+            "centres", [n, 2]: Ludii's coordinates of each of the board's main sites' centre, in the unit square, y
+                upwards;
+            "planes", [n, 2]: its x and y in the observation;
+            "sites", [m, 2]: the centre of every site that a piece may stand on: the n above, those of hands, to the
+                right of the board, and those of the board's further kinds;
+            "corners", [k, 3]: the number of a site, x and y of a corner of its outline, around each site in turn; an
+                edge has its two ends, a vertex none;
+            "lines", [k, 4]: of a board of vertices x and y of both ends of each line.
         """
         return self.rules.geometry
+
+    def site_names(self) -> Sequence[str]:
+        """What each row of "sites" is called, as moves write it; no two names are equal."""
+        return self.rules.site_names
+
+    def kinds(self) -> Sequence[tuple[str, str, int]]:
+        """Each kind of piece: its name, its letter in the text of a state, and its player in the initial state, or -1
+        where it is nobody's or everybody's."""
+        components = self.rules.components
+        letters = letters_of(components)
+        owners = [owner - 1 if owner in (1, 2) else -1 for _, owner in components]
+        return [(name, letters[i + 1], owners[i]) for i, (name, _) in enumerate(components)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load, (str(self),)

@@ -6,6 +6,7 @@ Only Ludii's public classes are used, those that other frameworks use too: `Game
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +20,9 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
 from ludii_bridge.java_ai import JavaMatchAI
 from ludii_bridge.keys import Keys
+from ludii_bridge.move_sites import MoveSites
 from ludii_bridge.operations import Operations
+from ludii_bridge.outlines import Outlines
 from ludii_bridge.position import JavaPosition
 from ludii_bridge.programs import Programs, Types
 from ludii_bridge.sites import Layout, SiteReader, other_kinds
@@ -183,7 +186,23 @@ class JavaRules:
         if self.wrapper is not None:
             columns, rows = self.wrapper.tensorCoordsX(), self.wrapper.tensorCoordsY()
             places = [(int(columns[site]), int(rows[site])) for site in range(count)]
-        return {"centres": self.layout.centres, "planes": np.array(places, np.float64)}
+        own = {"centres": self.layout.centres, "planes": np.array(places, np.float64)}
+        return {**own, **self.outlines.arrays}
+
+    @property
+    def site_names(self) -> Sequence[str]:
+        """What each site is called; see `LudiiGame.site_names`."""
+        return self.outlines.names
+
+    @functools.cached_property
+    def outlines(self) -> Outlines:
+        """Where all sites are; made when a picture asks for it."""
+        return jvm.translated(Outlines, "cannot be drawn", game=self.traits.name)(self.game, self.layout)
+
+    @functools.cached_property
+    def move_sites(self) -> MoveSites:
+        """What reads the sites that moves name; made when a picture asks for it."""
+        return MoveSites(self.jpype, self.game, self.outlines)
 
     def sites(self, context: Any) -> dict[str, NDArray[np.int32]]:
         """What stands on each site of a state, by its number; see `SiteReader` for the fields."""

@@ -41,7 +41,7 @@ def draw(
         components: the name and the owner of each component, from number 1; owner 1 has capital letters.
         between: sites that are marked more faintly where they are empty, as the edges of a board's cells.
     """
-    letters = _letters(components)
+    letters = letters_of(components)
     texts = {places[site]: _text(stack, letters) for site, stack in stacks.items()}
     empty = {places[site]: "\N{MIDDLE DOT}" for site in between}
     empty.update((place, ".") for site, place in places.items() if site not in between)
@@ -61,7 +61,7 @@ def _text(stack: Stack, letters: Mapping[int, str]) -> str:
     return pieces + count + (f"'{stack.state}" if stack.state else "")
 
 
-def _letters(components: Sequence[tuple[str, int]]) -> dict[int, str]:
+def letters_of(components: Sequence[tuple[str, int]]) -> dict[int, str]:
     """A letter for each component: the first of its name that is free, else any; small ones for the second player."""
     given: dict[int, str] = {}
     for number, (name, owner) in enumerate(components, start=1):

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludii_bridge import jvm
+from ludii_bridge.move_sites import MoveSites
+from ludii_bridge.outlines import Outlines
 from ludii_bridge.picture import Stack, draw
 from ludii_bridge.sites import Layout, site_type
 from ludii_bridge.transport import TERMINAL, Position, Siblings, Traits
@@ -27,6 +29,14 @@ class CompiledGame(Protocol):
     moves_wear_out: bool
     components: tuple[tuple[str, int], ...]
     traits: Traits
+
+    @property
+    def outlines(self) -> Outlines:
+        """Where all sites are."""
+
+    @property
+    def move_sites(self) -> MoveSites:
+        """What reads the sites that moves name."""
 
     def sites(self, context: Any) -> dict[str, NDArray[np.int32]]:
         """What stands on each site of a state, by its number."""
@@ -191,6 +201,25 @@ class JavaPosition(Position):
         )
         scores = self.scores()
         return "\n".join([picture, f"score {' : '.join(f'{x:g}' for x in scores)}"] if scores else [picture])
+
+    @jvm.translated
+    def move_sites(self) -> list[tuple[int, ...]]:
+        """The sites that each legal move names."""
+        return [] if self.over else self._rules.move_sites.of(self._legal())
+
+    @jvm.translated
+    def standing(self) -> list[tuple[int, int, int, int]]:
+        """What stands on the sites."""
+        rules, colours = self._rules, self._colours()
+        found = rules.sites(self._context)
+        high = found.get("sizeStack", found["count"])
+        standing = []
+        for site in sorted(rules.layout.places):
+            if what := int(found["what"][site]):
+                who, count = int(found["who"][site]), max(int(found["count"][site]), int(high[site]), 1)
+                player = colours.index(who) if who in colours else -1
+                standing.append((rules.outlines.dense(site), what - 1, player, count))
+        return standing
 
     def _stacks(self) -> dict[int, Stack]:
         """What stands on each site that is not empty, from the bottom."""

@@ -262,6 +262,19 @@ class LudiiState(pyspiel.State):
                 texts[i] = f"{text} #{seen[text]}"
         return texts
 
+    def move_sites(self) -> list[tuple[int, ...]]:
+        """For each legal action the sites that it names: from where and to where, or where alone; none for a pass, a
+        swap, and what has no place on a picture. Sites are numbered as the rows of "sites" in `LudiiGame.geometry`."""
+        return self.position.move_sites()
+
+    def standing(self) -> list[tuple[int, int, int, int]]:
+        """What stands where: (site, kind, player, count) for each site that is not empty.
+
+        The kind is an index of `LudiiGame.kinds`, of a stack the one on top; the player is -1 where the piece is
+        nobody's or everybody's; the count is that of the pieces on the site, or of a stack.
+        """
+        return self.position.standing()
+
     def key(self) -> tuple[int, ...]:
         """Ludii's hash of the state, with what it leaves out, the last two moves, what the rules remember and, where
         repetition matters, the hashes of earlier states.

@@ -117,6 +117,14 @@ class Position(ABC):
         """The legal moves in Ludii's notation, in their order; two may read alike if all they do reads alike."""
 
     @abstractmethod
+    def move_sites(self) -> list[tuple[int, ...]]:
+        """The sites that each legal move names, in their order; see `LudiiState.move_sites`."""
+
+    @abstractmethod
+    def standing(self) -> list[tuple[int, int, int, int]]:
+        """What stands on the sites; see `LudiiState.standing`."""
+
+    @abstractmethod
     def describe(self) -> str:
         """The position for a person: board, pieces in hand, scores."""
 
@@ -196,6 +204,11 @@ class Rules(Protocol):
     @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Where the sites of the board are; see `LudiiGame.geometry`."""
+        ...
+
+    @property
+    def site_names(self) -> Sequence[str]:
+        """What each site is called; see `LudiiGame.site_names`."""
         ...
 
     @property

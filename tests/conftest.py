@@ -69,9 +69,20 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def _missing_for_a_browser() -> str:
+    from installed import CHROMIUM
+
+    for package in ("nicegui", "playwright"):
+        if importlib.util.find_spec(package) is None:
+            return f"needs {package}, which is not installed: pip install {package}"
+    return "" if CHROMIUM else "needs Chromium: `apt install chromium`"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if importlib.util.find_spec("ray") is None:
         _skip(items, "ray", "needs Ray, which is not installed: pip install 'athenan-spiel[ray]'")
+    if missing := _missing_for_a_browser():
+        _skip(items, "browser", missing)
     if any(item.get_closest_marker("cuda") for item in items):
         import torch
 

@@ -11,6 +11,9 @@ GAMES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/games", "/usr
 """Where programs are looked for; Debian's games lie where not every PATH leads."""
 FAIRY_STOCKFISH = shutil.which("fairy-stockfish", path=GAMES)
 
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+"""The browser in which pages are tested."""
+
 needs_fairy_stockfish = pytest.mark.skipif(
     FAIRY_STOCKFISH is None, reason="needs fairy-stockfish: `apt install fairy-stockfish`, or see docs/engines.md"
 )

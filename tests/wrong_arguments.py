@@ -230,6 +230,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "megabytes": NO_NUMBER | {"zero": 0, "too many": 1e300},
         },
     ),
+    "show": (ath.show, {"thing": STATE}, {"thing": NOTHING_AT_ALL | {"None": None, "a game": GAME}}),
     "think": (
         ath.think,
         {"search": SEARCH, "state": STATE, "budget": BUDGET, "evaluator": zeros},

@@ -1,4 +1,4 @@
-"""`athenan play`: a match between a person at the terminal and an agent."""
+"""`athenan play`: a match between a person and an agent, at the terminal or in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from athenan_spiel.cli.console import output, progress
+from athenan_spiel.cli.console import output, progress, say
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.memory import Memory, parse_memory
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 """How long a hint is thought about where nothing else is said."""
+WEB_ONLY = {"also": (), "host": "127.0.0.1", "port": 8000, "open": False}
+"""Arguments that say how a page is served, with their defaults."""
 LEAST_STATES = 1000
 """Of a tree that is bounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayArguments:
-    """Play a match against an agent, in the terminal; a game for one player you play, or the agent does.
+    """Play a match against an agent, in the terminal, or with --web in a browser; a game for one player you play, or
+    the agent does.
 
     An agent is one word, as for `athenan eval`: runs/NAME, runs/NAME#640, runs/NAME@0.5s, mcts:1000, alphabeta@1s,
     random; or human, for two people at one terminal. Type a move as it is listed or its number; `?` lists the legal
@@ -61,6 +64,16 @@ class PlayArguments:
     """The agent begins; in a game for one player it plays, and you see how it ends."""
     seed: int = 0
     """Of the agent's choices among equal moves."""
+    web: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Play in a browser: a board to press, and what the agent thinks beside it."""
+    also: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
+    """With --web: further agents that the page lets you choose, beside alphabeta, mcts, uct and random."""
+    host: str = "127.0.0.1"
+    """With --web: where the page is served; elsewhere than on this machine only to who brings the printed token."""
+    port: int = 8000
+    """With --web: the port of its address."""
+    open: tyro.conf.FlagCreatePairsOff[bool] = False
+    """With --web: open the page in this machine's browser."""
     allow_code: AllowCode = ()
     """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
     ludii_memory: LudiiMemory = None
@@ -81,12 +94,19 @@ def run(words: Sequence[str]) -> int:
     game = game_for(arguments.game, [word])
     start = position(game, arguments.moves)
     people = _people(start, word, arguments.second)
+    if arguments.web:
+        _require_for_web(arguments, start)
+    elif extra := [name for name, default in WEB_ONLY.items() if getattr(arguments, name) != default]:
+        raise ConfigError(f"--{extra[0]} is for a page: add --web, or leave it out")
     with progress().status("loading the agent"):
         agent = None if word.is_human else make_bot(word, game, _first_other(game, people), arguments.seed)
         if arguments.memory is not None:
             _bound(agent, word, parse_memory(arguments.memory))
         if arguments.ponder:
             _let_ponder(agent, word, game)
+    if arguments.web:
+        _serve(arguments, start, people)
+        return DONE
     match = TerminalMatch(
         start, agent, people, advise=_adviser(game, agent, arguments.seconds, arguments.seed), width=output().width
     )
@@ -95,6 +115,39 @@ def run(words: Sequence[str]) -> int:
     except MatchAbandonedError as reason:
         print(f"\n{reason}")
     return DONE
+
+
+def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
+    """Refuse what a page cannot do."""
+    from agents import parse_word
+    from athenan_spiel.web.opponents import require_seconds
+    from athenan_spiel.web.server import require_web
+
+    require_web()
+    for text in arguments.also:
+        parse_word(text)
+    if arguments.memory is not None:
+        raise ConfigError("--memory is for a match at the terminal: leave it out with --web")
+    if arguments.seconds is not None:
+        require_seconds(arguments.seconds)
+    if start.is_terminal():
+        raise ConfigError("the match is over after these moves: name fewer")
+
+
+def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]) -> None:
+    """Serve a page with the match; the agent takes its time from the page, unless its word says it."""
+    from agents import parse_word
+    from athenan_spiel.web.opponents import YOU
+    from athenan_spiel.web.server import serve
+    from athenan_spiel.web.site import Offer, Site
+
+    word = parse_word(arguments.agent).allowing(allowed(arguments.allow_code))
+    if arguments.ponder:
+        word = dataclasses.replace(word, params={**word.params, "ponder": True})
+    seats = [YOU if player in people else word.text for player in range(start.num_players())]
+    words = [word, *(parse_word(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
+    offer = Offer(start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds)
+    serve(Site(offer=offer), arguments.host, arguments.port, opens=arguments.open, tell=say)
 
 
 def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:

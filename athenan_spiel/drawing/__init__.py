@@ -1,1 +1,1 @@
-"""Pictures of games, as SVG: boards, and what a search thinks of a position."""
+"""Pictures of games: boards, what a search thinks of a position, its tree, curves; how a notebook shows them."""

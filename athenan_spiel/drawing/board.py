@@ -31,16 +31,25 @@ UNIT = 48
 """Pixels of a site's width in a picture whose size nothing else says."""
 
 _STYLE = """
-.board { fill: #e8d9bd } .square { fill: #e8d2a6; stroke: #b39a6b; stroke-width: .02 }
-.square.dark { fill: #c9a873 } .rule { stroke: #6d5a37; stroke-linecap: round }
-.label { fill: #6d5a37; font-size: .34px }
-.sign, .label, .value { font-family: "DejaVu Sans", "Noto Sans CJK JP", "Segoe UI Symbol", sans-serif;
-text-anchor: middle; dominant-baseline: central } .last { fill: #5c8f3a; fill-opacity: .45 }
-.chosen { fill: #3a78c9; fill-opacity: .45 } .target { fill: #3a78c9; fill-opacity: .55 }
-.ghost { opacity: .5 } .value { font-size: .25px; fill: #1c1a17 } .plate { fill: #ffffff; fill-opacity: .78 }
-.site.can { cursor: pointer } .site.can:hover .hit, .site.can:focus .hit { fill: #3a78c9; fill-opacity: .25 }
-.site:focus { outline: none } .hit { fill: #000000; fill-opacity: 0 }
+.athenan-board { --ink: #6d5a37; --mark: #3a78c9 }
+.athenan-board .board { fill: #e8d9bd }
+.athenan-board .square { fill: #e8d2a6; stroke: #b39a6b; stroke-width: .02 }
+.athenan-board .square.dark { fill: #c9a873 }
+.athenan-board .rule { stroke: var(--ink); stroke-linecap: round }
+.athenan-board text { font-family: "DejaVu Sans", "Noto Sans CJK JP", "Segoe UI Symbol", sans-serif;
+text-anchor: middle; dominant-baseline: central }
+.athenan-board .label { fill: var(--ink); font-size: .34px }
+.athenan-board .value { font-size: .25px; fill: #1c1a17 }
+.athenan-board .last { fill: #5c8f3a; fill-opacity: .45 }
+.athenan-board .chosen { fill: var(--mark); fill-opacity: .45 }
+.athenan-board .target { fill: var(--mark); fill-opacity: .55 }
+.athenan-board .ghost { opacity: .5 }
+.athenan-board .hit { fill: #000000; fill-opacity: 0 }
+.athenan-board .can { cursor: pointer }
+.athenan-board .can:hover .hit, .athenan-board .can:focus-visible .hit { fill: var(--mark); fill-opacity: .25 }
+.athenan-board .can:focus { outline: none }
 """.strip().replace("\n", " ")
+"""It begins with the class of the picture throughout, as a style in a page is one of the whole page."""
 
 
 @dataclass(frozen=True)
@@ -84,19 +93,28 @@ class Overlay:
     worths: Mapping[int, Worth] = field(default_factory=dict)
 
 
-def board_svg(view: View, state: pyspiel.State, overlay: Overlay | None = None, *, width: int | None = None) -> str:
+def board_svg(
+    view: View,
+    state: pyspiel.State,
+    overlay: Overlay | None = None,
+    *,
+    width: int | None = None,
+    is_still: bool = False,
+) -> str:
     """The picture of a state.
 
     Args:
         width: in pixels; by default `UNIT` for each width of a site.
+        is_still: nobody presses its sites, so those on which nothing is to be seen are left out; that makes it small.
     """
-    return _Picture(view, state, Overlay() if overlay is None else overlay).svg(width)
+    return _Picture(view, state, Overlay() if overlay is None else overlay, is_still).svg(width)
 
 
 class _Picture:
     """The parts of one picture."""
 
-    def __init__(self, view: View, state: pyspiel.State, overlay: Overlay) -> None:
+    def __init__(self, view: View, state: pyspiel.State, overlay: Overlay, is_still: bool) -> None:
+        self._is_still = is_still
         self._view = view
         self._layout: Layout = view.layout
         self._pieces = {piece.site: piece for piece in view.pieces(state)}
@@ -115,7 +133,7 @@ class _Picture:
             f"<style>{_STYLE}</style>",
             f'<rect class="board" x="{_number(box[0])}" y="{_number(box[1])}" width="{_number(box[2])}" '
             f'height="{_number(box[3])}" rx=".2"/>',
-            *(self._ground(site) for site in self._layout.sites if site.corners),
+            *(self._ground(site) for site in self._layout.sites if site.corners and site.is_drawn),
             *(self._line(line) for line in self._layout.lines),
             *(_label(label) for label in self._layout.labels),
             *(self._line(line) for line in self._lines),
@@ -150,11 +168,13 @@ class _Picture:
             parts.append(_area(site, "chosen"))
         if piece is not None:
             parts.append(self._piece(piece, site))
-        parts += [self._ghost(ghost) for ghost in overlay.ghosts if ghost.site == index]
+        parts += [self._ghost(ghost, index in overlay.worths) for ghost in overlay.ghosts if ghost.site == index]
         if index in overlay.targets and piece is None and index not in overlay.worths:
             parts.append(f'<circle class="target" r="{_number(0.13 * _size(site))}"/>')
         if index in overlay.worths:
             parts.append(_worth(overlay.worths[index]))
+        if self._is_still:
+            return "".join([*parts, "</g>"]) if len(parts) > 1 else ""
         parts.append(_area(site, "hit"))
         return "".join([*parts, "</g>"])
 
@@ -182,11 +202,13 @@ class _Picture:
             return stone
         return f'{stone}<text class="sign" font-size=".5" fill="{ink}">{escape(piece.sign)}</text>'
 
-    def _ghost(self, ghost: Ghost) -> str:
+    def _ghost(self, ghost: Ghost, below: bool) -> str:
+        """A stone and its number, which is at its edge where a worth covers its middle."""
         face, edge, ink = self._colour(ghost.side)
+        place = 'y="-.28" font-size=".22"' if below else 'font-size=".34"'
         return (
             f'<g class="ghost"><circle r=".4" fill="{face}" stroke="{edge}" stroke-width=".035" '
-            f'stroke-dasharray=".1 .06"/></g><text class="sign" font-size=".34" fill="{ink}">{ghost.number}</text>'
+            f'stroke-dasharray=".1 .06"/></g><text class="sign" {place} fill="{ink}">{ghost.number}</text>'
         )
 
 

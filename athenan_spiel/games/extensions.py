@@ -77,11 +77,34 @@ class NumberingGame(Protocol):
         """False where actions are numbers of the legal moves of each state."""
 
 
-class BoardGame(Protocol):
-    """A game that says where the sites of its board are."""
+class DrawnGame(Protocol):
+    """A game that says where the sites of its board are, and what its pieces are called."""
 
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
-        """Arrays of one row for each site: "centres" [n, 2] in the unit square, "planes" [n, 2] in the observation."""
+        """Arrays, with y upwards.
+
+        Returns:
+            "centres", [n, 2]: of the board's main sites; "planes", [n, 2]: where they are in the observation;
+            "sites", [m, 2]: the centres of all sites, the main ones first;
+            "corners", [k, 3]: site, x, y of each corner of the outlines; two for an edge, none for a point;
+            "lines", [k, 4]: x, y of both ends of each line.
+        """
+
+    def site_names(self) -> Sequence[str]:
+        """What each row of "sites" is called."""
+
+    def kinds(self) -> Sequence[tuple[str, str, int]]:
+        """Each kind of piece: its name, its letter, and its player, or -1 where it has none."""
+
+
+class DrawnState(Protocol):
+    """A state of such a game."""
+
+    def standing(self) -> Sequence[tuple[int, int, int, int]]:
+        """(site, kind, player or -1, count) of each site that is not empty."""
+
+    def move_sites(self) -> Sequence[tuple[int, ...]]:
+        """For each legal action, by its number, the sites that it names; none: it has no place."""
 
 
 def makes_children(state: pyspiel.State) -> TypeGuard[MakesChildren]:
@@ -117,6 +140,21 @@ def own_measure(game: pyspiel.Game, name: MeasureName) -> Count | None:
 def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
     """How the game itself says that pieces are drawn."""
     return cast(MarkedGame, game).marks() if hasattr(game, "marks") else None
+
+
+def draws_itself(game: pyspiel.Game) -> TypeGuard[DrawnGame]:
+    """Whether the game says how it is drawn."""
+    return all(hasattr(game, name) for name in ("geometry", "site_names", "kinds"))
+
+
+def standing(state: pyspiel.State) -> Sequence[tuple[int, int, int, int]]:
+    """What stands on the sites of a game that is drawn."""
+    return cast(DrawnState, state).standing()
+
+
+def state_move_sites(state: pyspiel.State) -> Sequence[tuple[int, ...]]:
+    """The sites that each legal action of a game that is drawn names."""
+    return cast(DrawnState, state).move_sites()
 
 
 def own_fixed_actions(game: pyspiel.Game) -> bool:

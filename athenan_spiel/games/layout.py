@@ -32,6 +32,7 @@ class Site:
         x, y: its centre.
         corners: of its outline around the centre; none: a point, on lines of the board.
         is_dark: of two kinds of squares, the darker.
+        is_drawn: its outline is seen; else it is only where a hand presses, as a line between two dots.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Site:
     y: float
     corners: tuple[Point, ...] = ()
     is_dark: bool = False
+    is_drawn: bool = True
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ class Layout:
         points = [(site.x + x, site.y + y) for site in self.sites for x, y in (*site.corners, (0.0, 0.0))]
         points += [point for line in self.lines for point in (line.start, line.end)]
         points += [(label.x + way * 0.3, label.y + way * 0.3) for label in self.labels for way in (-1, 1)]
-        if not any(site.corners for site in self.sites):  # stones on points reach beyond them
-            points += [(site.x + way * 0.5, site.y + way * 0.5) for site in self.sites for way in (-1, 1)]
+        bare = [site for site in self.sites if not site.corners]  # stones on points reach beyond them
+        points += [(site.x + way * 0.5, site.y + way * 0.5) for site in bare for way in (-1, 1)]
         xs, ys = zip(*points, strict=True)
         return min(xs), min(ys), max(xs), max(ys)
 

@@ -27,9 +27,10 @@ from athenan_spiel.play.player import seed_of_match
 from athenan_spiel.play.pondering import Ponderable, Ponderer
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, safest_alone
-from athenan_spiel.search.drive import Budget, Clock, SearchResult, answered, thought
+from athenan_spiel.search.drive import Budget, Clock, answered, thought
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.policy import SoftPolicy
+from athenan_spiel.search.result import SearchResult
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyspiel
 
 from athenan_spiel.protocols.vertices import Vertices
-from athenan_spiel.search.drive import SearchResult
+from athenan_spiel.search.result import SearchResult
 from athenan_spiel.search.walk import principal_variation
 
 LONGEST_LINE = 40

@@ -17,11 +17,8 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import NamedTuple
 
-import numpy as np
 import pyspiel
-from numpy.typing import NDArray
 
 from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
 from athenan_spiel.config.settings import LONGEST, MOST
@@ -29,10 +26,10 @@ from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError, shown
 from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
 from athenan_spiel.games import require_open_state
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.choice import completed_best_action, safest_action
 from athenan_spiel.search.node import Node
+from athenan_spiel.search.result import SearchResult, Used, make_result
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Enough, Questions, T, one_by_one, principal_variation
+from athenan_spiel.search.walk import Enough, Questions, T, one_by_one
 
 Clock = Callable[[], float]
 """Seconds from some moment on, such as a match's own."""
@@ -85,51 +82,6 @@ class Budget:
             or (self.seconds is not None and seconds >= self.seconds)
             or (self.network_seconds is not None and network_seconds >= self.network_seconds)
         )
-
-
-@dataclass(frozen=True, eq=False)
-class SearchResult:
-    """What a search knows of a state in the end. Arrays are parallel to `actions`; values are player 0's.
-
-    Attributes:
-        actions: the legal actions, int64 [n].
-        values: v(s, a), float64 [n].
-        completions: c(s, a), int8 [n]: 1, 0 or -1; a proven gain where `resolved` holds.
-        resolved: r(s, a), bool [n]: the action's value is proven.
-        visits: n(s, a), int64 [n].
-        value, completion, is_resolved: v(s), c(s), r(s).
-        principal_variation: the line from `best_action` on, as far as the tree goes.
-        iterations, evaluations, questions, seconds: what this search used; evaluations counts states valued, questions
-            the calls in which it asked for their values.
-        best_action: by (completion, value, visits), Algorithm 11.
-        safest_action: by (completion, visits, value), Algorithm 13.
-        node: the root, for decision rules.
-    """
-
-    actions: NDArray[np.int64]
-    values: NDArray[np.float64]
-    completions: NDArray[np.int8]
-    resolved: NDArray[np.bool_]
-    visits: NDArray[np.int64]
-    value: float
-    completion: int
-    is_resolved: bool
-    principal_variation: list[int]
-    iterations: int
-    evaluations: int
-    questions: int
-    seconds: float
-    best_action: int
-    safest_action: int
-    node: Node
-
-
-class Used(NamedTuple):
-    """What a search has used: iterations, states valued, and questions in which they were asked about."""
-
-    iterations: int
-    evaluations: int
-    questions: int
 
 
 def search_under(
@@ -222,7 +174,7 @@ def thought(
     clock = clock or time.perf_counter
     start = clock()
     node, used = yield from search_under(search, tree, state, budget, rng, clock, punctual=punctual)
-    return make_result(node, rng, used, clock() - start)
+    return make_result(node, rng, used, clock() - start, state)
 
 
 def think(
@@ -270,26 +222,3 @@ def answered(questions: Questions[T], evaluator: Evaluator) -> T:
     except StopIteration as finished:
         answer: T = finished.value
         return answer
-
-
-def make_result(node: Node, rng: random.Random, used: Used, seconds: float) -> SearchResult:
-    """What `node` knows, as a `SearchResult`."""
-    best = completed_best_action(node, rng)
-    return SearchResult(
-        actions=np.array(node.actions, np.int64),
-        values=np.array(node.values, np.float64),
-        completions=np.array(node.completions, np.int8),
-        resolved=np.array(node.resolutions, np.bool_),
-        visits=np.array([node.count(i) for i in range(len(node.actions))], np.int64),
-        value=node.value,
-        completion=node.completion,
-        is_resolved=node.resolved,
-        principal_variation=principal_variation(node, best),
-        iterations=used.iterations,
-        evaluations=used.evaluations,
-        questions=used.questions,
-        seconds=seconds,
-        best_action=node.actions[best],
-        safest_action=node.actions[safest_action(node, rng)],
-        node=node,
-    )

@@ -58,6 +58,8 @@ class MatchRecord:
     """The states that the match has proven, for `ResolvedStates.add_arrays`; None where they are not kept."""
     curtailed: int = 0
     """Searches that have ended sooner than their limits as the match's tree was full."""
+    actions: tuple[int, ...] = ()
+    """All that were played."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,4 +286,5 @@ class RoundInPlay:
             questions=match.questions,
             proofs=proofs_to_arrays(match.tree.proofs()) if self._keep_proofs else None,
             curtailed=match.tree.curtailed,
+            actions=tuple(match.history),
         )

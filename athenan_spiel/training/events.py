@@ -135,6 +135,8 @@ class MatchFinished:
     curtailed: int | None = None
     """Moves of which the search has ended sooner, as the match's tree held as many states as it may; None where there
     is no bound."""
+    actions: tuple[int, ...] | None = None
+    """All that were played, from which the match can be shown."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,6 +204,7 @@ class LearnerSide:
             questions=record.questions,
             targets=len(targets),
             curtailed=None if self.config.memory.tree_states is None else record.curtailed,
+            actions=record.actions,
         )
         learned = LearningFinished(
             matches=number,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.drawing.picture import Pictured
 from athenan_spiel.errors import CheckpointError, DivergedError
 from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.system.cluster import Site
@@ -23,16 +24,18 @@ from athenan_spiel.training.fleet import Actors, Fleet, FleetRounds
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
+from athenan_spiel.training.listeners.lines import ENDINGS
 from athenan_spiel.training.rounds import Rounds
 from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
 from athenan_spiel.training.saving import Saving
 from athenan_spiel.training.set_backs import SET_BACKS, SetBacks
 from athenan_spiel.training.warming import warm_up
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """What became of a run.
+class Run(Pictured):
+    """What became of a run. A notebook shows it as `picture` draws it.
 
     Attributes:
         folder: where it is; `resume` and `load_agent` take it.
@@ -50,6 +53,17 @@ class Run:
     seconds: float
     reason: EndReason
     checkpoint: Path
+
+    def picture(self) -> RunPicture:
+        """What became of it, and its curves, as its folder has them now."""
+        facts = [
+            ("run", str(self.folder)),
+            ("game", self.game),
+            ("learned", f"{self.matches:,} matches in {time_text(self.seconds)}"),
+            ("ended", ENDINGS[self.reason]),
+            ("newest checkpoint", self.checkpoint.name),
+        ]
+        return picture_of_run(self.folder, facts)
 
 
 @dataclass(frozen=True)

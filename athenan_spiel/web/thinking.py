@@ -23,7 +23,7 @@ from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.evaluators.base import Evaluation, checked
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.pondering import FREE_BYTES
-from athenan_spiel.search.drive import SearchResult, Used, make_result
+from athenan_spiel.search.result import SearchResult, Used, make_result
 from athenan_spiel.system.machine import free_memory
 
 LOOK_SECONDS = 0.2
@@ -63,6 +63,12 @@ class Thinking:
         self._began = time.perf_counter()
         self._thread.start()
         return self
+
+    @property
+    def scale(self) -> float:
+        """The size of the large values of its search."""
+        search = self._bot.agent.search if isinstance(self._bot, AthenanBot) else None
+        return float(getattr(getattr(search, "outcome", None), "scale", 1.0))
 
     @property
     def is_over(self) -> bool:

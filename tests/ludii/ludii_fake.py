@@ -81,7 +81,16 @@ class FakeRules:
         self.menu = MENU
         self.components = (("first", 1), ("second", 2))
         self.match_ais: list[FakeMatchAI] = []
-        self.geometry = {"centres": np.zeros((9, 2)), "planes": np.zeros((9, 2))}
+        places = np.array([(i % 3, i // 3) for i in range(9)], np.float64)
+        centres = (places + 0.5) / 3
+        around = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+        corners = [(i, x + a / 6, y + b / 6) for i, (x, y) in enumerate(centres) for a, b in around]
+        lines = np.zeros((0, 4))
+        self.geometry = {
+            **{"centres": centres, "planes": places, "sites": centres},
+            **{"corners": np.array(corners), "lines": lines},
+        }
+        self.site_names = [f"{'ABC'[i % 3]}{i // 3 + 1}" for i in range(9)]
 
     def limit(self, moves: int) -> None:
         self.longest = moves
@@ -206,6 +215,14 @@ class FakePosition(Position):
             return []
         names = ["Swap" if x < 0 else f"{'ABC'[x % 3]}{x // 3 + 1}" for x in self._legal()]
         return [name[1] for name in names] if self.rules.name == "Twice" else names
+
+    def move_sites(self) -> list[tuple[int, ...]]:
+        self.crossings += 1
+        return [] if self.over else [() if x < 0 else (x,) for x in self._legal()]
+
+    def standing(self) -> list[tuple[int, int, int, int]]:
+        players = [self.board.swapped, not self.board.swapped]
+        return [(i, x - 1, int(players[x - 1]), 1) for i, x in enumerate(self.board.cells) if x]
 
     def describe(self) -> str:
         rows = ["".join(".XO"[x] for x in self.board.cells[i : i + 3]) for i in (6, 3, 0)]

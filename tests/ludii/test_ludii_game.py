@@ -38,7 +38,7 @@ def test_a_game_string_gives_a_game(fake: FakeTransport) -> None:
     assert (game.min_utility(), game.max_utility(), game.utility_sum()) == (-1, 1, 0)
     assert game.observation_tensor_shape() == [3, 3, 3]
     assert game.channels == ("first", "second", "last move")
-    assert set(game.geometry()) == {"centres", "planes"}
+    assert set(game.geometry()) == {"centres", "planes", "sites", "corners", "lines"}
 
 
 def test_the_string_of_a_game_has_what_was_given_and_gives_it_again(fake: FakeTransport) -> None:

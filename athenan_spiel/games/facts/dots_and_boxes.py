@@ -32,10 +32,18 @@ _EDGE = re.compile(r"P\d\(([hv]),(\d+),(\d+)\)")
 def _view(game: pyspiel.Game) -> View:
     """The horizontal edges, the vertical ones, then the boxes; each row by row."""
     rows, columns = game.get_parameters()["num_rows"], game.get_parameters()["num_cols"]
-    flat = [Site(f"h,{r},{c}", c + 0.5, r, square(0.8, 0.3)) for r in range(rows + 1) for c in range(columns)]
-    upright = [Site(f"v,{r},{c}", c, r + 0.5, square(0.3, 0.8)) for r in range(rows) for c in range(columns + 1)]
+    flat = [
+        Site(f"h,{r},{c}", c + 0.5, r, square(0.8, 0.3), is_drawn=False)
+        for r in range(rows + 1)
+        for c in range(columns)
+    ]
+    upright = [
+        Site(f"v,{r},{c}", c, r + 0.5, square(0.3, 0.8), is_drawn=False)
+        for r in range(rows)
+        for c in range(columns + 1)
+    ]
     boxes = [(r, c) for r in range(rows) for c in range(columns)]
-    middles = [Site(f"{r},{c}", c + 0.5, r + 0.5) for r, c in boxes]
+    middles = [Site(f"{r},{c}", c + 0.5, r + 0.5, square(0.8, 0.8), is_drawn=False) for r, c in boxes]
     layout = Layout(
         (*flat, *upright, *middles),
         tuple(Line((c - 0.01, r), (c + 0.01, r), width=0.16) for r in range(rows + 1) for c in range(columns + 1)),
@@ -58,7 +66,7 @@ def _view(game: pyspiel.Game) -> View:
             for r, c in boxes:
                 if (r, c) not in owners and drawn >= {("h", r, c), ("h", r + 1, c), ("v", r, c), ("v", r, c + 1)}:
                     owners[r, c] = player
-        return [Piece(sites[f"{r},{c}"], player, "box") for (r, c), player in owners.items()]
+        return [Piece(sites[f"{r},{c}"], player, "box", form="block") for (r, c), player in owners.items()]
 
     def lines(state: pyspiel.State) -> list[Line]:
         drawn = [(player, edge(state, player, action)) for player, action in played(state)]

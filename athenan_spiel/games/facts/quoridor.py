@@ -22,7 +22,7 @@ def _view(game: pyspiel.Game) -> View:
     size = game.get_parameters()["board_size"]
     board = squares(size, size, from_above)
     grooves = [
-        Site(f"{letters(column)}{row + 1}{way}", column + x, row + y, square(width, height))
+        Site(f"{letters(column)}{row + 1}{way}", column + x, row + y, square(width, height), is_drawn=False)
         for way, x, y, width, height in (("h", 0.0, 0.5, 0.8, 0.2), ("v", 0.5, 0.0, 0.2, 0.8))
         for row in range(size - 1)
         for column in range(size - 1)

@@ -1,0 +1,42 @@
+"""`athenan watch`: a run as it trains, in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from athenan_spiel.cli.console import say
+from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.web import Address
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchArguments(Address):
+    """Look at a run in a browser, while it trains or afterwards: loss, strength with intervals, length of the matches,
+    speed, how busy its processes are, and the last match of self-play; and play against it.
+
+    Example: athenan watch runs/connect_four
+    """
+
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """The folder of the run."""
+    ludii_memory: LudiiMemory = None
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan watch` with these words; returns the exit code."""
+    arguments = parse(WatchArguments, words, "athenan watch")
+    from athenan_spiel.training.run_folder import RunFolder
+    from athenan_spiel.web.server import require_web, serve
+    from athenan_spiel.web.site import Site
+
+    RunFolder(arguments.folder).require_run()
+    require_web()
+    serve(Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open, tell=say)
+    return DONE

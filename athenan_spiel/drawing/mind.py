@@ -1,0 +1,140 @@
+"""What is thought of a state and of its actions, and how that is written on a board: worths, ghosts, a line of names.
+
+Values are player 0's throughout; what is shown may be turned for whoever looks at it. A value is measured by the size
+of the outcome's large values (`Outcome.scale`); what is proven is said as such, and never as a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyspiel
+
+from athenan_spiel.drawing.board import Ghost, Worth
+from athenan_spiel.games.view import View
+
+PROVEN = {1: "win", 0: "draw", -1: "loss"}
+"""A proven gain of the player for whom it is told."""
+SHOWN_MOVES = 8
+"""Of a line of moves in words."""
+GHOSTS = 6
+"""Of a line of moves on the board."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is thought of an action, or of a state.
+
+    Attributes:
+        value: player 0's.
+        completion: the gain of player 0 that is proven; None where nothing is.
+        visits: how often the search took it.
+        players: of the game; what is proven of a game for one player is its value.
+    """
+
+    value: float
+    completion: int | None
+    visits: int = 0
+    players: int = 2
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it is certain."""
+        return self.completion is not None
+
+    def share(self, scale: float, player: int = 0) -> float:
+        """From 0, the worst for the player, to 1, the best; a proof is at an end, an estimate between them."""
+        sign = 1 if player == 0 else -1
+        if self.completion is not None and self.players > 1:
+            return 0.5 + 0.5 * sign * self.completion
+        return 0.5 + 0.49 * math.tanh(1.5 * sign * self.value / scale)
+
+    def text(self, player: int = 0) -> str:
+        """As the player sees it: +0.31, or `win`, `draw` and `loss` where that is proven."""
+        sign = 1 if player == 0 else -1
+        if self.completion is not None and self.players > 1:
+            return PROVEN[sign * self.completion]
+        value = sign * self.value
+        return f"{value:+.2f}" if abs(value) < 9.995 else f"{value:+.0f}"
+
+
+@dataclass(frozen=True)
+class ActionMind:
+    """What is thought of a legal action.
+
+    Attributes:
+        name: as OpenSpiel writes it.
+    """
+
+    action: int
+    name: str
+    judgement: Judgement
+
+
+def ordered(state: pyspiel.State, judged: Iterable[tuple[int, Judgement]]) -> list[ActionMind]:
+    """The actions of a state with their names, the mover's best first: by what is proven, by value, by visits."""
+    mover = state.current_player()
+    sign = 1 if mover == 0 else -1
+    minds = [ActionMind(action, state.action_to_string(mover, action), judgement) for action, judgement in judged]
+
+    def worth(mind: ActionMind) -> tuple[int, float, int]:
+        judgement = mind.judgement
+        return sign * (judgement.completion or 0), sign * judgement.value, judgement.visits
+
+    return sorted(minds, key=worth, reverse=True)
+
+
+def worths(
+    minds: Iterable[ActionMind],
+    sites: Mapping[int, Sequence[int]],
+    scale: float,
+    mover: int,
+    *,
+    pressed: int = 0,
+    reader: int | None = None,
+) -> dict[int, Worth]:
+    """What is written on the sites of actions: of those with the same site the best.
+
+    Args:
+        minds: the mover's best first.
+        sites: that each action names, by its number; actions that are not there are left out.
+        scale: the size of large values.
+        mover: whose best is green.
+        pressed: how many sites of them were pressed already, so that the next one is meant.
+        reader: for whom the numbers are; by default the mover.
+    """
+    reader = mover if reader is None else reader
+    found: dict[int, Worth] = {}
+    for mind in minds:
+        of_action = sites.get(mind.action, ())
+        if len(of_action) > pressed and of_action[pressed] not in found:
+            judged = mind.judgement
+            found[of_action[pressed]] = Worth(judged.text(reader), judged.share(scale, mover), judged.is_proven)
+    return found
+
+
+def ghosts(line: Sequence[int], state: pyspiel.State, view: View, most: int = GHOSTS) -> list[Ghost]:
+    """The stones of a line of actions from `state`, each where its move ends; a site that comes twice has the first."""
+    state, seen, found = state.clone(), set(), []
+    for number, action in enumerate(line[:most], 1):
+        if state.is_terminal() or action not in state.legal_actions():
+            break
+        sites = view.action_sites(state, action)
+        if sites and sites[-1] not in seen:
+            seen.add(sites[-1])
+            found.append(Ghost(sites[-1], state.current_player(), number))
+        state.apply_action(action)
+    return found
+
+
+def line_text(line: Sequence[int], state: pyspiel.State, most: int = SHOWN_MOVES) -> str:
+    """The names of a line's first actions."""
+    state, names = state.clone(), []
+    for action in line[:most]:
+        if state.is_terminal() or action not in state.legal_actions():
+            break
+        names.append(state.action_to_string(state.current_player(), action))
+        state.apply_action(action)
+    return " ".join(names) + (" ..." if len(line) > most else "")

@@ -1,0 +1,166 @@
+"""A search tree as HTML that unfolds: what each action is worth, how often it was visited, and what is proven.
+
+It is made of nested `details`, so it needs no script and is used by keys as well as by a mouse. Whoever makes a
+`Branch` says by the order of its children which are the most interesting. Each row has the names that lead to it in
+`data-path`, so that a page which draws the tree again, as a growing one, can leave unfolded what was unfolded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from html import escape
+
+DEPTH = 12
+"""Levels below the root that are drawn at most."""
+WIDTH = 8
+"""Children of a branch that are drawn at most."""
+CHARACTERS = 60
+"""Of a name that are drawn at most."""
+PROVEN = {1: "player 0 wins", 0: "a draw", -1: "player 1 wins"}
+"""What a proven gain is called."""
+
+TREE_STYLE = """
+.athenan-tree { font-size: .9em; line-height: 1.5; overflow-x: auto }
+.athenan-tree ul { list-style: none; margin: 0; padding: 0 0 0 1.1em }
+.athenan-tree > ul { padding: 0 0 0 .3em }
+.athenan-tree li { margin: 0 }
+.athenan-tree summary { cursor: pointer; white-space: nowrap; list-style-position: outside; margin-left: 1.1em }
+.athenan-tree .leaf, .athenan-tree .more { white-space: nowrap; margin-left: 1.1em }
+.athenan-tree .name { display: inline-block; min-width: 4.5em; font-weight: 600 }
+.athenan-bar { display: inline-block; position: relative; width: 5em; height: .7em; margin: 0 .5em;
+background: linear-gradient(currentColor, currentColor) center / 1px 100% no-repeat; vertical-align: -.05em }
+.athenan-bar::before { content: ""; position: absolute; inset: 0; background: currentColor; opacity: .13 }
+.athenan-bar i { position: absolute; top: 0; bottom: 0; background: #2e86d1 }
+.athenan-bar i.minus { background: #d5762b }
+.athenan-tree .value { display: inline-block; min-width: 5em; font-variant-numeric: tabular-nums }
+.athenan-tree .visits, .athenan-tree .more { opacity: .7; font-variant-numeric: tabular-nums }
+.athenan-tree .proof { margin-left: .6em; padding: 0 .4em; border: 1px solid currentColor; border-radius: .6em;
+font-size: .85em }
+""".strip()
+"""What the tree and its bars look like; it is part of what `tree_html` gives."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """An action of a tree, and what is known of the state it leads to; the root is the state that was searched.
+
+    Attributes:
+        name: of the action.
+        value: of the state, for player 0.
+        visits: how often the search has selected the action.
+        completion: the gain of player 0 where it is proven: 1, 0 or -1; None where it is not.
+        children: the actions of that state, the most interesting first.
+        more: how many other actions the state has.
+    """
+
+    name: str
+    value: float
+    visits: int
+    completion: int | None = None
+    children: tuple[Branch, ...] = ()
+    more: int = 0
+
+
+def tree_html(
+    root: Branch,
+    *,
+    depth: int = DEPTH,
+    width: int = WIDTH,
+    unfolded: Collection[str] | None = None,
+    scale: float | None = None,
+    players: int = 2,
+    is_still: bool = False,
+) -> str:
+    """The tree as nested `details`; the root is unfolded.
+
+    Args:
+        depth: levels below the root that are drawn at most.
+        width: children of a branch that are drawn at most; how many others there are is said.
+        unfolded: what is unfolded besides the root, by `data-path`; by default the first child.
+        scale: the value whose bar is full; by default the greatest that is drawn, and at least 1.
+        players: of the game; what is proven of a game for one player is its value.
+        is_still: it is not drawn again, so rows have no `data-path`; where names are long, that makes it small.
+    """
+    if unfolded is None:
+        unfolded = {root.children[0].name} if root.children else set()
+    if scale is None:
+        sizes = (abs(branch.value) for branch in _drawn(root, depth, width))
+        scale = max(1.0, *(size for size in sizes if math.isfinite(size)), 1.0)
+    rows = _Rows(width, unfolded, scale, players, is_still)
+    return (
+        f'<div class="athenan-tree"><style>{TREE_STYLE}</style>'
+        f"<ul>{rows.item(root, '', depth, is_open=True)}</ul></div>"
+    )
+
+
+def value_bar(value: float, scale: float) -> str:
+    """A value as a bar from the middle to the right, or to the left where it is less than zero."""
+    share = 0.0 if math.isnan(value) else min(1.0, max(-1.0, value / scale))
+    size = f"{50 * abs(share):.1f}"
+    place = f"left:50%;width:{size}%" if share >= 0 else f"right:50%;width:{size}%"
+    side = "minus" if share < 0 else "plus"
+    return f'<span class="athenan-bar" aria-hidden="true"><i class="{side}" style="{place}"></i></span>'
+
+
+def value_text(value: float) -> str:
+    """A value with its sign and three digits at most, such as +0.25."""
+    return "0" if value == 0 else f"{value:+.3g}"
+
+
+def proof_text(completion: int, players: int = 2) -> str:
+    """What a proven gain means."""
+    return PROVEN[completion] if players == 2 else "proven"
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """How rows are written."""
+
+    width: int
+    unfolded: Collection[str]
+    scale: float
+    players: int
+    is_still: bool
+
+    def item(self, branch: Branch, path: str, depth: int, *, is_open: bool = False) -> str:
+        """A branch with all below it."""
+        row, marked = self._row(branch), "" if self.is_still else f' data-path="{escape(path)}"'
+        children = branch.children[: self.width]
+        if depth <= 0 or not children:
+            deeper = " …" if children else ""
+            return f'<li><div class="leaf"{marked}>{row}{deeper}</div></li>'
+        below = "".join(self.item(child, joined(path, child.name), depth - 1) for child in children)
+        if more := len(branch.children) - len(children) + branch.more:
+            below += f'<li><div class="more">and {more:,} more</div></li>'
+        is_open = is_open or path in self.unfolded
+        return (
+            f"<li><details{marked}{' open' if is_open else ''}><summary>{row}</summary><ul>{below}</ul></details></li>"
+        )
+
+    def _row(self, branch: Branch) -> str:
+        visits = f"{branch.visits:,} visit{'' if branch.visits == 1 else 's'}"
+        name = branch.name if len(branch.name) <= CHARACTERS else f"{branch.name[: CHARACTERS - 1]}…"
+        parts = [
+            f'<span class="name">{escape(name)}</span>',
+            value_bar(branch.value, self.scale),
+            f'<span class="value">{value_text(branch.value)}</span>',
+            f'<span class="visits">{visits}</span>',
+        ]
+        if branch.completion is not None:
+            parts.append(f'<span class="proof">{proof_text(branch.completion, self.players)}</span>')
+        return " ".join(parts)
+
+
+def joined(path: str, name: str) -> str:
+    """The `data-path` of the child called `name` of the branch at `path`."""
+    return f"{path}/{name}" if path else name
+
+
+def _drawn(branch: Branch, depth: int, width: int) -> Iterator[Branch]:
+    """All branches within the bounds."""
+    yield branch
+    if depth > 0:
+        for child in branch.children[:width]:
+            yield from _drawn(child, depth - 1, width)

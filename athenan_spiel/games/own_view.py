@@ -1,0 +1,126 @@
+"""The view of a game that says itself where its sites are, what stands there and which sites moves name, as Ludii's do.
+
+It is made of plain numbers (`extensions.DrawnGame`): outlines become squares and the like, edges become strips, and
+the nearest two sites lie 1 apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+from athenan_spiel.games.extensions import DrawnGame, draws_itself, standing, state_move_sites
+from athenan_spiel.games.layout import Layout, Line, Piece, Point, Site
+from athenan_spiel.games.view import View
+
+_STRIP = (0.8, 0.14)
+"""Of an edge's length, and half of its width: what is pressed of an edge."""
+_DOT = 0.16
+"""The width of a dot where edges end."""
+_WIDEST = 100.0
+"""Sites side by side at most, of a picture that can be looked at."""
+
+
+def own_view(game: pyspiel.Game) -> View | None:
+    """How a game looks that says it itself; None for others, and where two of its sites share a place."""
+    if not draws_itself(game):
+        return None
+    layout = _layout(game)
+    if layout is None:
+        return None
+    kinds, strips = game.kinds(), _strips(game)
+    often = Counter(player for _, _, player in kinds)
+    alone = [often[player] == 1 for _, _, player in kinds]
+
+    def piece(site: int, kind: int, player: int, count: int) -> Piece:
+        name, letter, _ = kinds[kind]
+        number = str(count) if count > 1 else ""
+        side = None if player < 0 else player
+        if site in strips:
+            return Piece(site, side, name, form="block")
+        if side is None and len(kinds) == 1:  # seeds, of which only the number matters
+            return Piece(site, None, f"{name} ({count})", str(count))
+        return Piece(site, side, f"{name} ({count})" if number else name, ("" if alone[kind] else letter) + number)
+
+    def pieces(state: pyspiel.State) -> Sequence[Piece]:
+        return [piece(*found) for found in standing(state)]
+
+    def sites(state: pyspiel.State, action: int) -> tuple[int, ...]:
+        return tuple(state_move_sites(state)[action])
+
+    return View(layout=layout, pieces=pieces, sites=sites)
+
+
+def _strips(game: DrawnGame) -> set[int]:
+    """The sites that are edges: those with two corners."""
+    often = Counter(int(site) for site in game.geometry()["corners"][:, 0])
+    return {site for site, count in often.items() if count == 2}
+
+
+def _layout(game: DrawnGame) -> Layout | None:
+    """The board and the hands; None where they cannot be drawn."""
+    geometry, names, strips = game.geometry(), game.site_names(), _strips(game)
+    centres = geometry["sites"]
+    if not len(centres) or not np.isfinite(centres).all():
+        return None
+    extent = float(np.ptp(centres, axis=0).max()) or 1.0
+    nearest = _nearest_alike(centres, geometry["corners"])
+    if nearest * _WIDEST < extent:
+        return None
+    scale = 1 / nearest if np.isfinite(nearest) else 1.0
+    left, top = float(centres[:, 0].min()), float(centres[:, 1].max())
+
+    def place(x: float, y: float) -> Point:
+        return (x - left) * scale, (top - y) * scale
+
+    around: dict[int, list[Point]] = {}
+    for site, x, y in geometry["corners"].tolist():
+        around.setdefault(int(site), []).append(place(x, y))
+    lines = [Line(place(*line[:2]), place(*line[2:])) for line in geometry["lines"].tolist()]
+    ends = dict.fromkeys((round(x, 3), round(y, 3)) for site in strips for x, y in around[site])
+    if not len(lines):
+        lines = [Line((x - 0.01, y), (x + 0.01, y), width=_DOT) for x, y in ends]
+    sites = []
+    for site, (x, y) in enumerate(centres.tolist()):
+        centre = place(x, y)
+        corners = around.get(site, [])
+        outline = _strip(*corners) if site in strips else corners
+        sites.append(Site(names[site], *centre, tuple((x - centre[0], y - centre[1]) for x, y in outline)))
+    return Layout(tuple(sites), tuple(lines))
+
+
+def _strip(start: Point, end: Point) -> list[Point]:
+    """The corners of a thin rectangle along an edge."""
+    (x0, y0), (x1, y1) = start, end
+    length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
+    along = (x1 - x0) * _STRIP[0] / 2, (y1 - y0) * _STRIP[0] / 2
+    across = -(y1 - y0) / length * _STRIP[1], (x1 - x0) / length * _STRIP[1]
+    middle = (x0 + x1) / 2, (y0 + y1) / 2
+    ways = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    return [(middle[0] + a * along[0] + b * across[0], middle[1] + a * along[1] + b * across[1]) for a, b in ways]
+
+
+def _nearest_alike(centres: NDArray[np.float64], corners: NDArray[np.float64]) -> float:
+    """The least distance of two centres of one sort: areas, or points, or, where there are no others, edges.
+
+    Sites of two sorts may share a place, as a cell and the vertex in its middle; two of one sort that do are 0 apart.
+    """
+    often = np.bincount(corners[:, 0].astype(int), minlength=len(centres))
+    edges, others = centres[often == 2], [centres[often == 0], centres[often > 2]]
+    if _nearest(edges) == 0.0:
+        return 0.0
+    return min(map(_nearest, others)) if len(edges) < len(centres) else _nearest(edges)
+
+
+def _nearest(centres: NDArray[np.float64]) -> float:
+    """The least distance of two centres; infinite where there is but one."""
+    if len(centres) < 2:
+        return math.inf
+    apart = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1)).round(9)
+    np.fill_diagonal(apart, np.inf)
+    return float(apart.min())

@@ -1,0 +1,89 @@
+"""The curves of runs as pictures: loss, strength, length, speed and busy shares over their time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from athenan_spiel.drawing.graph import Curve, curve_svg
+from athenan_spiel.training.curves import Point, RunCurves
+
+MEAN_OF = 25
+"""Matches, or rounds, of which a curve shows the mean."""
+MOST_CURVES = 16
+"""Of one picture."""
+UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "hours", 1.0))
+"""Up to how many seconds a run's time is told in this unit, and how many of it an hour has."""
+
+
+def pictures(runs: Mapping[str, RunCurves]) -> list[str]:
+    """The curves of runs over their time, as SVG: all that at least one of them has told.
+
+    Args:
+        runs: by their names, which are told where there are several.
+    """
+    longest = max((run.seconds for run in runs.values()), default=0.0)
+    unit, per_hour = next((unit, per_hour) for end, unit, per_hour in UNITS if longest <= end)
+    found = []
+
+    def add(title: str, y_label: str, curves: list[Curve], bounds: tuple[float, float] | None = None) -> None:
+        if any(curve.xs for curve in curves):
+            curves = [replace(curve, xs=[per_hour * x for x in curve.xs]) for curve in curves[:MOST_CURVES]]
+            found.append(curve_svg(curves, title=title, x_label=unit, y_label=y_label, y_bounds=bounds))
+
+    loss = _means("loss", {name: run.loss for name, run in runs.items()})
+    add("Loss", f"mean of {MEAN_OF} matches", loss, _without_the_beginning(loss))
+    strength = _strength(runs)
+    whose = f" {strength[0].name}" if len(strength) == 1 else ""
+    add(f"Strength{whose}", "points, %", strength, (0.0, 100.0))
+    length = _means("length", {name: run.length for name, run in runs.items()})
+    add("Length", f"plies, mean of {MEAN_OF} matches", length)
+    speed = _means("speed", {name: run.speed for name, run in runs.items()})
+    add("Speed", f"states valued a second, mean of {MEAN_OF} rounds", speed)
+    add("Busy", f"cores, mean of {MEAN_OF} rounds", _busy(runs))
+    return found
+
+
+def _means(what: str, of_runs: Mapping[str, Sequence[Point]]) -> list[Curve]:
+    """A curve of each run; what is told of one alone needs no name of it."""
+    return [running_mean(what if len(of_runs) == 1 else name, points) for name, points in of_runs.items()]
+
+
+def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
+    """A curve for each opponent of each run, with its intervals, in hundredths."""
+    return [
+        Curve(
+            name=f"against {opponent}" if len(runs) == 1 else f"{name} against {opponent}",
+            xs=[x for x, *_ in points],
+            ys=[100 * y for _, y, _, _ in points],
+            low=[100 * low for *_, low, _ in points],
+            high=[100 * high for *_, high in points],
+        )
+        for name, run in runs.items()
+        for opponent, points in run.strength.items()
+    ]
+
+
+def _busy(runs: Mapping[str, RunCurves]) -> list[Curve]:
+    """A curve for each part of each run."""
+    return [
+        running_mean(who if len(runs) == 1 else f"{name}: {who}", points)
+        for name, run in runs.items()
+        for who, points in run.busy.items()
+    ]
+
+
+def running_mean(name: str, points: Sequence[Point]) -> Curve:
+    """The mean of `MEAN_OF` points; the first ones have the mean of those before them."""
+    xs, ys, total = [], [], 0.0
+    for i, (x, y) in enumerate(points):
+        total += y - (points[i - MEAN_OF][1] if i >= MEAN_OF else 0.0)
+        xs.append(x)
+        ys.append(total / min(i + 1, MEAN_OF))
+    return Curve(name=name, xs=xs, ys=ys)
+
+
+def _without_the_beginning(curves: Sequence[Curve]) -> tuple[float, float] | None:
+    """The bounds of curves that fall steeply at first: twice what is left after a twentieth of them."""
+    later = [y for curve in curves for y in curve.ys[len(curve.ys) // 20 :] if y is not None]
+    return (0.0, 2 * max(later)) if later and max(later) > 0 else None

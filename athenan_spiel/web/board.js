@@ -1,0 +1,46 @@
+// Keys on a board: arrows go to the next site that way that can be pressed. A board is drawn anew with each change, so
+// the place that had the focus is remembered, and the nearest site that can be pressed has it afterwards.
+(() => {
+    const WAYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
+    let last = null;
+
+    const siteOf = (node) => (node instanceof Element ? node.closest('.board .site') : null);
+    const centre = (site) => {
+        const box = site.querySelector('.hit').getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + box.height / 2];
+    };
+
+    // The nearest one in that direction; what lies aside counts double.
+    const next = (site, [dx, dy]) => {
+        const [x, y] = centre(site);
+        let found = null, least = Infinity;
+        for (const other of site.ownerSVGElement.querySelectorAll('.site.can')) {
+            const [ox, oy] = centre(other);
+            const ahead = (ox - x) * dx + (oy - y) * dy;
+            const aside = Math.abs((ox - x) * dy) + Math.abs((oy - y) * dx);
+            if (other !== site && ahead > 1 && ahead >= aside / 2 && ahead + 2 * aside < least) {
+                least = ahead + 2 * aside;
+                found = other;
+            }
+        }
+        return found;
+    };
+
+    document.addEventListener('focusin', (event) => {
+        const site = siteOf(event.target);
+        last = site !== null && site.matches(':focus-visible') ? centre(site) : null;
+    });
+    document.addEventListener('keydown', (event) => {
+        const site = siteOf(event.target);
+        if (site === null || !(event.key in WAYS)) return;
+        event.preventDefault();
+        const found = next(site, WAYS[event.key]);
+        if (found !== null) found.focus();
+    });
+    new MutationObserver(() => {
+        if (last === null || document.activeElement !== document.body) return;
+        const far = (site) => Math.hypot(...centre(site).map((x, i) => x - last[i]));
+        const sites = [...document.querySelectorAll('.board .site.can')].sort((a, b) => far(a) - far(b));
+        if (sites.length > 0) sites[0].focus();
+    }).observe(document.documentElement, {childList: true, subtree: true});
+})();

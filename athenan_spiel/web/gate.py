@@ -1,0 +1,113 @@
+"""Who may ask the server: on this machine its own browser alone, elsewhere who has the token.
+
+1. A request from another site's page is refused: its `Origin` names another host than it asks.
+2. Without a token the server answers names of this machine alone, so no other site's name can be led to it.
+3. With a token a visitor brings it once, as `?token=...`, and has it in a cookie from then on.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+COOKIE = "athenan_token"
+MOST_FIELDS = 20
+"""Of a query in which a token is looked for."""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine."""
+
+
+class Gate:
+    """The application, for those who may ask it.
+
+    Args:
+        application: what is asked.
+        token: what a visitor must bring; None: only this machine may ask.
+    """
+
+    def __init__(self, application: Application, token: str | None) -> None:
+        self._application = application
+        self._token = token
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Let a request through, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._application(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _refuse(scope, send, refusal)
+        elif self._token is not None and self._brings_token(scope):
+            await self._application(scope, receive, _with_cookie(send, self._token))
+        else:
+            await self._application(scope, receive, send)
+
+    def _refusal(self, scope: Message, headers: dict[str, str]) -> str | None:
+        """Why the request is refused; None where it is not."""
+        host = headers.get("host", "")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return "this page is asked by another site"
+        if self._token is None:
+            return (
+                None
+                if _name(host) in LOOPBACK
+                else f"expected a name of this machine, such as localhost: {host[:80]!r}"
+            )
+        if self._brings_token(scope) or self._has_cookie(headers):
+            return None
+        return "open the address with its token, as the terminal has printed it"
+
+    def _brings_token(self, scope: Message) -> bool:
+        try:
+            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=MOST_FIELDS)
+        except ValueError:  # there are more
+            return False
+        return any(self._is_token(text) for text in query.get("token", []))
+
+    def _has_cookie(self, headers: dict[str, str]) -> bool:
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            return False
+        return cookie is not None and self._is_token(cookie.value)
+
+    def _is_token(self, text: str) -> bool:
+        assert self._token is not None
+        return hmac.compare_digest(text.encode(), self._token.encode())
+
+
+def _name(host: str) -> str:
+    """A host without its port."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _with_cookie(send: Send, token: str) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            cookie = f"{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/".encode()
+            message["headers"] = [*message.get("headers", []), (b"set-cookie", cookie)]
+        await send(message)
+
+    return sending
+
+
+async def _refuse(scope: Message, send: Send, reason: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": reason[:100]})
+        return
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": f"403: {reason}\n".encode()})

@@ -1,0 +1,249 @@
+"""The page of a match: the board, what may be done, and beside it what the agent thinks. NiceGUI draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from nicegui import events, ui
+
+from athenan_spiel.drawing.board import Overlay, board_svg
+from athenan_spiel.errors import AthenanError
+from athenan_spiel.games.marks import mark_of
+from athenan_spiel.web import mind
+from athenan_spiel.web.live_match import Mind
+from athenan_spiel.web.mind_panel import MindPanel
+from athenan_spiel.web.opponents import LEAST_SECONDS, MOST_SECONDS, YOU
+from athenan_spiel.web.saved_panel import SavedPanel
+from athenan_spiel.web.visits import Visit
+
+REFRESH_SECONDS = 0.15
+"""Between two looks at whether anything has changed."""
+MOST_BUTTONS = 60
+"""Moves that are listed as buttons, where they have no place on the board."""
+_PRESSED = """(event) => {
+    const site = event.target.closest('.site.can');
+    if (site && (event.type === 'click' || event.key === 'Enter' || event.key === ' ')) {
+        event.preventDefault();
+        emit(Number(site.dataset.site));
+    }
+}"""
+"""What a click or a key on a site tells."""
+
+
+class MatchPage:
+    """What one browser shows of a visit.
+
+    Args:
+        visit: whose match it is.
+    """
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._match = visit.match
+        self._version = -1
+        self._shows_values = True
+        self._shows_line = True
+        self._build()
+        ui.timer(REFRESH_SECONDS, self._look)
+        self._look()
+
+    def _build(self) -> None:
+        with ui.element("div").classes("match"):
+            with ui.element("section").classes("board-side").props('aria-label="Board"'):
+                self._status = ui.label().classes("status").props('role="status" aria-live="polite"')
+                self._bar = ui.html("", sanitize=False).classes("value-bar")
+                self._board = ui.html("", sanitize=False).classes("board")
+                self._board.on("click", self._pressed, js_handler=_PRESSED)
+                self._board.on("keydown", self._pressed, js_handler=_PRESSED)
+                self._named = ui.row().classes("named")
+                self._build_controls()
+            with ui.element("section").classes("mind-side").props('aria-label="Agent"'):
+                self._build_settings()
+                self._mind = MindPanel(self._match, self._tried)
+                self._saved = SavedPanel(self._visit, self._tried)
+
+    def _build_controls(self) -> None:
+        match = self._match
+        with ui.row().classes("controls"):
+            self._button("undo", "Take back", match.take_back)
+            self._button("first_page", "First position", lambda: match.show(0))
+            self._button("chevron_left", "One move back", lambda: self._step(-1))
+            self._button("chevron_right", "One move forward", lambda: self._step(1))
+            self._button("last_page", "Last position", lambda: self._step(len(match.table.ahead)))
+            self._button("play_arrow", "Go on from here", match.go_on_from_here)
+            self._button("flag", "Resign", match.resign)
+            self._button("refresh", "New match", self._restart)
+        self._move = ui.input("Type a move").props("dense outlined clearable").classes("typed")
+        self._move.on("keydown.enter", self._typed)
+
+    def _build_settings(self) -> None:
+        match = self._match
+        names = [YOU, *self._visit.opponents.names]
+        with ui.row().classes("settings"):
+            self._seats = [
+                ui.select(names, value=seat, label=self._side(player), on_change=self._sat).props("dense outlined")
+                for player, seat in enumerate(match.seats)
+            ]
+            if len(self._seats) == 2:
+                self._button("swap_horiz", "Swap sides", self._swap)
+            seconds = ui.number("Seconds a move", value=match.seconds, min=LEAST_SECONDS, max=MOST_SECONDS, step=0.1)
+            seconds.props("dense outlined debounce=600").classes("seconds")
+            seconds.on_value_change(lambda event: self._tried(lambda: match.think_for(event.value)))
+        with ui.row().classes("switches"):
+            ui.switch("Values", value=True, on_change=self._values_wanted).tooltip("Action values on the board")
+            ui.switch("Expected line", value=True, on_change=self._line_wanted).tooltip(
+                "The next moves as the agent sees"
+            )
+            self._analyse = ui.switch("Analyse", on_change=lambda event: match.analyse(bool(event.value)))
+            self._analyse.tooltip("Think about the position while you are to move")
+
+    def _button(self, icon: str, name: str, act: Callable[[], object]) -> None:
+        button = ui.button(icon=icon, on_click=lambda: self._tried(act)).props(f'flat dense aria-label="{name}"')
+        button.tooltip(name)
+
+    def _side(self, player: int) -> str:
+        mark, table = mark_of(self._match.game, player), self._match.table
+        colour = table.view.colours[player] if table.view is not None else mark
+        return f"player {player}" if colour is None else f"player {player} ({colour})"
+
+    def _tried(self, act: Callable[[], object]) -> None:
+        """Do something that may be refused, and tell why."""
+        try:
+            act()
+        except AthenanError as error:
+            ui.notify(str(error).split("\n")[0], type="warning")
+        self._look()
+
+    def _pressed(self, event: events.GenericEventArguments) -> None:
+        site = event.args
+        if type(site) is int and self._match.table.view is not None:
+            self._tried(lambda: self._match.press(site))
+
+    def _typed(self) -> None:
+        text = (self._move.value or "").strip()
+        options = self._match.table.options()
+        found = [x for x in options if x.name == text] or [x for x in options if x.name.lower() == text.lower()]
+        if len(found) != 1:
+            ui.notify(f"{text!r} is not a legal move here", type="warning")
+            return
+        self._move.value = ""
+        self._tried(lambda: self._match.play(found[0].action))
+
+    def _step(self, by: int) -> None:
+        ply = len(self._match.table.moves) + by
+        if 0 <= ply <= len(self._match.table.moves) + len(self._match.table.ahead):
+            self._match.show(ply)
+
+    def _restart(self) -> None:
+        self._match.restart()
+
+    def _sat(self) -> None:
+        seats = [str(seat.value) for seat in self._seats]
+        if seats != list(self._match.seats):
+            self._tried(lambda: self._match.sit(seats))
+
+    def _swap(self) -> None:
+        self._match.sit(self._match.seats[::-1])
+
+    def _values_wanted(self, event: events.ValueChangeEventArguments[Any]) -> None:
+        self._shows_values = bool(event.value)
+        self._draw()
+
+    def _line_wanted(self, event: events.ValueChangeEventArguments[Any]) -> None:
+        self._shows_line = bool(event.value)
+        self._draw()
+
+    def _look(self) -> None:
+        """Draw what has changed since the last look."""
+        if self._version == self._match.version:
+            return
+        self._version = self._match.version
+        if self._match.error is not None:
+            ui.notify(self._match.error, type="negative", multi_line=True)
+            self._match.error = None
+        for select, seat in zip(self._seats, self._match.seats, strict=True):
+            select.value = seat
+        self._analyse.value = self._match.analyses
+        self._draw()
+        self._mind.draw()
+        self._saved.draw()
+
+    def _draw(self) -> None:
+        """The board and the words around it."""
+        self._status.text = self._status_text()
+        seen = self._match.mind
+        self._bar.set_content(_bar(seen))
+        table = self._match.table
+        if table.view is None:
+            self._board.set_content(f"<pre>{escape(str(table.state))}</pre>")
+        else:
+            self._board.set_content(board_svg(table.view, table.state, self._overlay(seen)))
+            if note := table.view.note(table.state):
+                self._status.text += f" ({note})"
+        self._draw_named()
+
+    def _draw_named(self) -> None:
+        self._named.clear()
+        if not self._match.is_yours:
+            return
+        options = self._match.table.named()
+        with self._named:
+            for option in options[:MOST_BUTTONS]:
+                ui.button(option.name, on_click=self._player_of(option.action)).props("outline dense no-caps")
+            if len(options) > MOST_BUTTONS:
+                ui.label(f"and {len(options) - MOST_BUTTONS} more: type the move")
+
+    def _player_of(self, action: int) -> Callable[[], None]:
+        return lambda: self._tried(lambda: self._match.play(action))
+
+    def _overlay(self, seen: Mind | None) -> Overlay:
+        """What is drawn on the board besides the pieces."""
+        match, table = self._match, self._match.table
+        view = table.view
+        assert view is not None
+        overlay: dict[str, Any] = {"last": table.last_sites(), "chosen": table.chosen}
+        if match.is_yours:
+            overlay["can"] = table.targets() if not table.chosen else table.targets() | set(table.chosen)
+            overlay["targets"] = table.targets() if table.chosen else ()
+        if seen is not None and seen.line == match.line and not table.is_over:
+            if self._shows_values:
+                actions = mind.of_actions(seen.result, table.state)
+                overlay["worths"] = mind.worths(
+                    actions, table.left(), len(table.chosen), seen.scale, table.state.current_player()
+                )
+            if self._shows_line and not table.chosen:
+                overlay["ghosts"] = mind.ghosts(seen.result.principal_variation, table.state, view)
+        return Overlay(**overlay)
+
+    def _status_text(self) -> str:
+        match, table = self._match, self._match.table
+        ply = f"Move {len(table.moves) + 1}"
+        if (forfeit := match.forfeit) is not None:
+            return f"{forfeit.reason}: {self._side(1 - forfeit.player_id)} has won"
+        if table.is_over:
+            returns = table.state.returns()
+            if len(returns) == 1:
+                return f"Finished with a score of {returns[0]:g}"
+            winner = next((player for player, gain in enumerate(returns) if gain > 0), None)
+            return "Finished: a draw" if winner is None else f"Finished: {self._side(winner)} has won"
+        side = self._side(table.state.current_player())
+        if match.is_yours:
+            first = "press a piece, then where it goes" if any(len(x.sites) > 1 for x in table.options()[:1]) else ""
+            return f"{ply}: your turn, {side}" + (f"; {first}" if first and not table.moves else "")
+        return f"{ply}: {side}, {match.waits}"
+
+
+def _bar(seen: Mind | None) -> str:
+    """The value of the position that was thought about, as a bar: the share of player 0 from the left."""
+    if seen is None:
+        return '<div class="bar" role="img" aria-label="no value yet"><span></span></div>'
+    judged = mind.of_state(seen.result, seen.state.num_players())
+    share = judged.share(seen.scale)
+    proven = " proven" if judged.completion is not None else ""
+    text = f"{judged.text()} for player 0" + (", proven" if proven else "")
+    return (
+        f'<div class="bar{proven}" role="img" aria-label="{escape(text)}"><i style="width:{100 * share:.1f}%"></i>'
+        f"<span>{escape(text)}</span></div>"
+    )

@@ -1,0 +1,112 @@
+"""A run as it trains: its curves, live, its last match of self-play, and the way to play against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from nicegui import ui
+
+from athenan_spiel.drawing.board import Overlay, board_svg
+from athenan_spiel.errors import AthenanError
+from athenan_spiel.games import load_game
+from athenan_spiel.training.curve_pictures import pictures
+from athenan_spiel.training.curves import RunCurves
+from athenan_spiel.training.run_picture import time_text
+from athenan_spiel.web.runs import RunEntry
+from athenan_spiel.web.table import Table
+
+LOOK_SECONDS = 2.0
+"""Between two looks at what the run tells."""
+
+
+class RunPage:
+    """What one browser shows of some runs: one with all that is known, or several to compare.
+
+    Args:
+        runs: which.
+    """
+
+    def __init__(self, runs: Sequence[RunEntry]) -> None:
+        self._runs = {run.name: RunCurves(run.path) for run in runs}
+        self._problem = ui.label().props('role="alert"')
+        self._about = ui.column().classes("about")
+        self._curves = ui.html("", sanitize=False).classes("curves")
+        self._self_play = SelfPlayPanel() if len(runs) == 1 else None
+        self._is_drawn = False
+        ui.timer(LOOK_SECONDS, self._look)
+        self._look()
+
+    def _look(self) -> None:
+        news, problems = False, []
+        for name, run in self._runs.items():
+            try:
+                news = run.look() or news
+            except OSError as error:
+                problems.append(f"{name}: what it tells cannot be read: {error.strerror}")
+        self._problem.text = "; ".join(problems)
+        if not news and self._is_drawn:
+            return
+        self._is_drawn = True
+        self._draw()
+
+    def _draw(self) -> None:
+        self._about.clear()
+        with self._about:
+            for name, run in self._runs.items():
+                state = "goes on" if run.ended is None else f"ended ({run.ended})"
+                ui.label(f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.seconds)}; {state}")
+                if self._self_play is not None:
+                    ui.label(" ".join(filter(None, [run.network, run.choice]))).classes("small")
+        self._curves.set_content("".join(f"<figure>{picture}</figure>" for picture in pictures(self._runs)))
+        if self._self_play is not None:
+            (run,) = self._runs.values()
+            self._self_play.show(run.game, run.actions)
+
+
+class SelfPlayPanel:
+    """The last match of self-play, board by board."""
+
+    def __init__(self) -> None:
+        self._game = ""
+        self._table: Table | None = None
+        self._shown: tuple[int, ...] = ()
+        self._box = ui.column().classes("self-play")
+        with self._box:
+            ui.label("The last match of self-play").classes("status")
+            self._board = ui.html("", sanitize=False).classes("board")
+            self._slider = ui.slider(min=0, max=0, value=0, on_change=self._draw).props(
+                'label aria-label="Position of the match"'
+            )
+        self._box.visible = False
+
+    def show(self, game: str, actions: tuple[int, ...]) -> None:
+        """Show a match of `game`; one that the rules do not know is not shown."""
+        if not game or not actions or actions == self._shown:
+            return
+        try:
+            table = Table(load_game(game).new_initial_state())
+            for action in actions:
+                table.play(action)
+        except (AthenanError, RuntimeError):  # Ludii's errors are of the latter kind
+            return
+        self._shown, self._table = actions, table
+        self._box.visible = True
+        self._slider.props(f"max={len(actions)}")
+        self._slider.value = len(actions)
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._table is None:
+            return
+        ply = int(self._slider.value)
+        if 0 <= ply <= len(self._shown):
+            self._table.show(ply)
+        self._board.set_content(picture_of(self._table))
+
+
+def picture_of(table: Table) -> str:
+    """The board of a table, as a picture or as text."""
+    if table.view is None:
+        return f"<pre>{escape(str(table.state))}</pre>"
+    return board_svg(table.view, table.state, Overlay(last=table.last_sites()))

@@ -1,0 +1,68 @@
+"""The finished matches of a visit: to look through, to take along, and to bring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from nicegui import events, ui
+
+from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.web.visits import MOST_UPLOAD, Visit
+
+
+class SavedPanel:
+    """The part of a page that lists finished matches.
+
+    Args:
+        visit: whose matches they are.
+        tried: does something that may be refused, and tells why.
+    """
+
+    def __init__(self, visit: Visit, tried: Callable[[Callable[[], object]], None]) -> None:
+        self._visit = visit
+        self._tried = tried
+        self._drawn: list[SavedMatch] | None = None
+        with ui.expansion("Finished matches").classes("saved"):
+            self._list = ui.column().classes("list")
+            with ui.row():
+                ui.button("Export", icon="download", on_click=self._export).props("flat dense no-caps")
+                ui.upload(label="Import", on_upload=self._bring, max_file_size=MOST_UPLOAD, auto_upload=True).props(
+                    'flat accept=".jsonl,.json,.txt" aria-label="Import matches"'
+                ).classes("import")
+
+    def draw(self) -> None:
+        """List them, if any has come."""
+        if self._drawn is self._visit.saved:
+            return
+        self._drawn = self._visit.saved
+        self._list.clear()
+        with self._list:
+            if not self._drawn:
+                ui.label("None yet.")
+            for number, saved in enumerate(self._drawn):
+                ui.button(_title(number, saved), on_click=self._shower(number)).props("flat dense no-caps align=left")
+
+    def _shower(self, number: int) -> Callable[[], None]:
+        return lambda: self._tried(lambda: self._visit.show(number))
+
+    def _export(self) -> None:
+        lines = "".join(json.dumps(saved.to_json()) + "\n" for saved in self._visit.saved)
+        if not lines:
+            ui.notify("there is no finished match to export: play one to its end, or resign", type="warning")
+            return
+        ui.download.content(lines, "matches.jsonl", "application/jsonl")
+
+    async def _bring(self, event: events.UploadEventArguments) -> None:
+        content = await event.file.read()
+        self._tried(lambda: ui.notify(f"{self._visit.bring(content)} matches brought", type="positive"))
+        event.sender.reset()  # type: ignore[attr-defined]
+
+
+def _title(number: int, saved: SavedMatch) -> str:
+    result = saved.result
+    if len(result.returns) == 1:
+        ending = f"{result.returns[0]:g}"
+    else:
+        ending = "draw" if result.returns[0] == 0 else "1-0" if result.returns[0] > 0 else "0-1"
+    return f"{number + 1}. {' - '.join(saved.players)}  {ending}, {len(result.history)} moves"

@@ -1,0 +1,43 @@
+"""How the pages look: one sheet of style, for wide and narrow windows, light and dark."""
+
+SHEET = """
+:root { --ink: #24211d; --paper: #faf8f4; --soft: #e7e1d6; --mark: #2f6fb5; --good: #3c8c3f; }
+body.body--dark { --ink: #e9e5de; --paper: #1c1b19; --soft: #35322d; --mark: #79b0ec; --good: #7fca7f; }
+body { background: var(--paper); color: var(--ink); }
+.nicegui-content { padding: 0.75rem; max-width: 80rem; margin: 0 auto; width: 100%; }
+.top { width: 100%; align-items: center; gap: 0.75rem; }
+.top h1 { font-size: 1.15rem; line-height: 1.4; font-weight: 600; margin: 0; flex: 1; }
+.top a { color: var(--mark); }
+.match { display: grid; grid-template-columns: minmax(0, 3fr) minmax(20rem, 2fr); gap: 1.25rem; width: 100%; }
+@media (max-width: 52rem) { .match { grid-template-columns: minmax(0, 1fr); } }
+.board svg { width: 100%; height: auto; max-height: 74vh; }
+.board pre { font-size: 1rem; line-height: 1.25; overflow-x: auto; background: var(--soft); padding: 0.75rem; }
+.status { font-weight: 600; min-height: 1.6rem; }
+.value-bar .bar { position: relative; height: 1.4rem; background: var(--soft); border-radius: 0.3rem; margin: 0.3rem 0;
+  overflow: hidden; }
+.value-bar i { position: absolute; inset: 0 auto 0 0; background: var(--mark); opacity: 0.45; }
+.value-bar .proven i { opacity: 0.85; }
+.value-bar span { position: relative; padding-left: 0.5rem; line-height: 1.4rem; font-size: 0.85rem; }
+.value-bar, .board, .actions, .values, .tree, .saved { width: 100%; }
+.controls { gap: 0.15rem; } .settings { gap: 0.5rem; align-items: center; width: 100%; }
+.settings .q-select { min-width: 8.5rem; flex: 1; } .seconds { width: 8rem; } .switches { gap: 0.75rem; }
+.typed { max-width: 16rem; }
+.summary { font-size: 0.9rem; overflow-wrap: anywhere; } .reason { font-size: 0.9rem; font-style: italic; }
+.actions table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
+.actions td, .actions th { text-align: left; padding: 0.1rem 0.4rem; }
+.actions caption { caption-side: bottom; text-align: left; font-size: 0.8rem; opacity: 0.8; }
+.actions button { font: inherit; color: var(--mark); text-decoration: underline dotted; cursor: pointer; }
+.actions .proven { font-weight: 700; color: var(--good); }
+.actions .visits { width: 40%; }
+.actions .visits i { display: block; height: 0.6rem; background: var(--mark); opacity: 0.5; }
+.values svg, .curves svg { width: 100%; height: auto; }
+.runs { width: 100%; } .run { align-items: center; padding: 0.2rem 0.5rem; gap: 0.9rem; }
+.run:nth-child(odd) { background: var(--soft); } .run .game { flex: 1; overflow-wrap: anywhere; }
+.run a, .nicegui-link { color: var(--mark); } .about { gap: 0; } .small { font-size: 0.85rem; opacity: 0.85; }
+.curves figure { margin: 0; } .picture { max-width: 50rem; } .self-play { max-width: 30rem; width: 100%; }
+.curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; width: 100%; }
+.import { max-width: 12rem; } .list { gap: 0; }
+.q-field__label, .q-field__native, .q-toggle__label, .q-expansion-item { color: var(--ink); }
+:focus-visible { outline: 2px solid var(--mark); outline-offset: 2px; }
+"""
+"""CSS of all pages."""

@@ -1,0 +1,151 @@
+"""The matches of all visitors: each has its own, under a name that nobody can guess, and finds it on coming back."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyspiel
+
+from athenan_spiel.arena.record import MOST_LINE, SavedMatch, match_of
+from athenan_spiel.errors import ArenaError, AthenanError
+from athenan_spiel.web.live_match import LiveMatch
+from athenan_spiel.web.opponents import Opponents
+from athenan_spiel.web.places import Places
+
+MOST_VISITS = 100
+"""Matches that are kept; the one that was left longest ago goes first."""
+MOST_SAVED = 200
+"""Finished matches that a visit lists."""
+MOST_UPLOAD = 2**22
+"""Bytes of a file of matches that a page takes."""
+
+
+class TooManyVisitorsError(AthenanError, RuntimeError):
+    """All matches that may be kept have a visitor."""
+
+
+class Visit:
+    """One visitor's match, and those that are finished.
+
+    Attributes:
+        match: on the board.
+        opponents: who may be chosen.
+        saved: finished matches, and those that were brought along.
+    """
+
+    def __init__(self, match: LiveMatch, opponents: Opponents) -> None:
+        self.match = match
+        self.opponents = opponents
+        self.saved: list[SavedMatch] = []
+        self._known: set[tuple[int, ...]] = set()
+        self._watchers = 0
+        self.left_at = time.monotonic()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody looks at it."""
+        return self._watchers > 0
+
+    def come(self) -> None:
+        """A page with it is opened."""
+        self._watchers += 1
+        self.match.come()
+
+    def leave(self) -> None:
+        """A page with it is closed."""
+        self._watchers -= 1
+        if not self.is_watched:
+            self.left_at = time.monotonic()
+            self.match.leave()
+
+    def tick(self) -> None:
+        """Let the match go on, and keep it once it is finished."""
+        match = self.match
+        match.tick()
+        if match.is_over and match.line not in self._known:
+            self._known.add(match.line)
+            self._keep(SavedMatch(str(match.game), match.seats, match.seats, 0, len(self.saved), 0, match.result()))
+
+    def bring(self, content: bytes) -> int:
+        """Add the matches of a file that `athenan eval --save` or a page has written; returns their number.
+
+        Raises:
+            ArenaError: it is none, or its matches are of another game.
+        """
+        if len(content) > MOST_UPLOAD:
+            raise ArenaError(f"expected at most {MOST_UPLOAD:,} bytes, got {len(content):,}: take a part of the file")
+        brought = []
+        for number, line in enumerate(content.splitlines(), 1):
+            if not line.strip():
+                continue
+            if len(line) > MOST_LINE:
+                raise ArenaError(f"line {number} is not a match: it is too long")
+            saved = match_of(line, f"line {number}")
+            if saved.game != str(self.match.game):
+                raise ArenaError(f"line {number} is a match of {saved.game!r}, and here {self.match.game} is played")
+            saved.require_true()
+            brought.append(saved)
+        if not brought:
+            raise ArenaError("the file holds no matches")
+        for saved in brought:
+            self._known.add(saved.result.history)
+            self._keep(saved)
+        return len(brought)
+
+    def show(self, number: int) -> None:
+        """Put the number-th finished match on the board, to look through it.
+
+        Raises:
+            ArenaError: there is none.
+        """
+        if not 0 <= number < len(self.saved):
+            raise ArenaError(f"expected a match from 1 to {len(self.saved)}, got {number + 1}")
+        self.match.load(self.saved[number].result.history)
+
+    def _keep(self, saved: SavedMatch) -> None:
+        self.saved = [*self.saved, saved][-MOST_SAVED:]
+        self.match.version += 1
+
+
+class Visits:
+    """All visits, by their names."""
+
+    def __init__(self) -> None:
+        self._visits: dict[str, Visit] = {}
+        self._places = Places()
+        self._workers = ThreadPoolExecutor(2, thread_name_prefix="loading")
+
+    def open(self, start: pyspiel.State, opponents: Opponents, seats: Sequence[str], seconds: float) -> str:
+        """Begin a match; the name of its visit.
+
+        Raises:
+            TooManyVisitorsError: as it says.
+        """
+        if len(self._visits) >= MOST_VISITS:
+            left = [name for name, visit in self._visits.items() if not visit.is_watched]
+            if not left:
+                raise TooManyVisitorsError(f"{MOST_VISITS} matches are being played here: come back later")
+            oldest = min(left, key=lambda name: self._visits[name].left_at)
+            self._visits.pop(oldest).match.leave()
+        name = secrets.token_urlsafe(16)
+        match = LiveMatch(start, opponents, seats, seconds, self._places, self._workers)
+        self._visits[name] = Visit(match, opponents)
+        return name
+
+    def find(self, name: str) -> Visit | None:
+        """The visit of that name; None where there is none, or none any more."""
+        return self._visits.get(name)
+
+    def tick(self) -> None:
+        """Let all matches go on."""
+        for visit in self._visits.values():
+            visit.tick()
+
+    def close(self) -> None:
+        """End all thinking."""
+        for visit in self._visits.values():
+            visit.match.leave()
+        self._workers.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,113 @@
+"""A tree as nested details: all that is within its bounds, in order, and nothing in it that a name could break."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from athenan_spiel.drawing.tree import Branch, joined, proof_text, tree_html, value_bar, value_text
+
+
+def leaf(name: str, value: float = 0.0, visits: int = 0, completion: int | None = None) -> Branch:
+    return Branch(name, value, visits, completion)
+
+
+TREE = Branch(
+    "now",
+    0.25,
+    9,
+    children=(Branch("a", 0.25, 5, children=(leaf("b", 0.25, 4), leaf("c", -0.5, 1))), leaf("d", -1.0, 3, -1)),
+    more=2,
+)
+
+
+def read(html: str) -> ElementTree.Element:
+    return ElementTree.fromstring(html)
+
+
+def paths(html: str) -> list[str]:
+    """Of all rows, in the order in which they are seen."""
+    return [path for x in read(html).iter() if (path := x.get("data-path")) is not None]
+
+
+def unfolded(html: str) -> list[str]:
+    return [x.get("data-path", "") for x in read(html).iter("details") if x.get("open") is not None]
+
+
+def words(html: str) -> str:
+    return "".join(read(html.replace(" open>", ' open="">')).itertext())
+
+
+def tree(root: Branch, **options: object) -> str:
+    return tree_html(root, **options).replace(" open>", ' open="">')  # type: ignore[arg-type]
+
+
+def test_each_branch_has_a_row_below_its_parent() -> None:
+    html = tree(TREE)
+    assert paths(html) == ["", "a", "a/b", "a/c", "d"]
+    assert joined("a", "b") == "a/b"
+    rows = words(html)
+    for text in ("now", "+0.25", "9 visits", "1 visit", "player 1 wins", "and 2 more"):
+        assert text in rows
+
+
+def test_the_root_and_its_first_child_are_unfolded_unless_one_says_otherwise() -> None:
+    assert unfolded(tree(TREE)) == ["", "a"]
+    assert unfolded(tree(TREE, unfolded=())) == [""]
+
+
+def test_depth_and_width_are_bounds() -> None:
+    assert paths(tree(TREE, depth=1)) == ["", "a", "d"]
+    assert paths(tree(TREE, depth=0)) == [""]
+    assert "…" in words(tree(TREE, depth=0))
+    narrow = tree(TREE, width=1)
+    assert paths(narrow) == ["", "a", "a/b"]
+    assert "and 3 more" in words(narrow)
+    assert "and 1 more" in words(narrow)
+
+
+def test_a_tree_that_is_not_drawn_again_has_no_paths_and_long_names_are_cut() -> None:
+    long = Branch("now", 0.0, 1, children=(Branch("a" * 1000, 0.0, 1, children=(leaf("b" * 1000),)),))
+    html = tree(long, is_still=True)
+    assert paths(html) == []
+    assert unfolded(html) == ["", ""]
+    assert "a" * 59 + "…" in words(html)
+    assert len(html) < 4000
+
+
+def test_a_name_that_looks_like_a_tag_is_text() -> None:
+    bad = '"><script>alert(1)</script>&'
+    html = tree(Branch(bad, 0.0, 1, children=(leaf(bad),)))
+    assert "<script" not in html
+    assert paths(html) == ["", bad]
+
+
+@pytest.mark.parametrize(
+    ("value", "side", "width"),
+    [
+        (0.5, "plus", 25.0),
+        (-1.0, "minus", 50.0),
+        (9.0, "plus", 50.0),
+        (math.nan, "plus", 0.0),
+        (-math.inf, "minus", 50.0),
+    ],
+)
+def test_a_bar_goes_to_the_side_of_its_sign(value: float, side: str, width: float) -> None:
+    bar = value_bar(value, 1.0)
+    assert f'class="{side}"' in bar
+    assert f"width:{width}%" in bar
+
+
+def test_bars_are_measured_by_the_greatest_value_where_nothing_else_is_said() -> None:
+    html = tree(Branch("now", 4.0, 1, children=(leaf("a", 2.0), leaf("b", math.inf))))
+    assert "width:50.0%" in html
+    assert "width:25.0%" in html
+    assert "width:2.0%" in tree(TREE, scale=6.25)
+
+
+def test_numbers_and_proofs_in_words() -> None:
+    assert [value_text(x) for x in (0.0, 0.5, -0.12345, 1234.0)] == ["0", "+0.5", "-0.123", "+1.23e+03"]
+    assert [proof_text(x) for x in (1, 0, -1)] == ["player 0 wins", "a draw", "player 1 wins"]
+    assert proof_text(0, players=1) == "proven"

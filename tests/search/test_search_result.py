@@ -1,0 +1,95 @@
+"""What is shown of a search's result, and when it cannot be shown."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+import athenan_spiel as ath
+from athenan_spiel.evaluators import UniformRandomEvaluator
+from athenan_spiel.search.drive import answered, search_under
+from athenan_spiel.search.result import make_result, of_actions, of_state
+
+GAME = ath.load_game("tic_tac_toe")
+STATE = GAME.new_initial_state()
+BUDGET = ath.Budget(iterations=8)
+
+
+def result_without_state() -> ath.SearchResult:
+    search, rng = ath.UBFM(GAME), random.Random(0)
+    node, used = answered(search_under(search, search.new_tree(), STATE, BUDGET, rng), UniformRandomEvaluator(0))
+    return make_result(node, rng, used, 0.0)
+
+
+def test_a_result_keeps_a_copy_of_its_state() -> None:
+    state = GAME.new_initial_state()
+    result = ath.think(ath.UBFM(GAME), state, BUDGET, UniformRandomEvaluator(0))
+    assert result.state is not state
+    assert str(result.state) == str(state)
+    result.state.apply_action(0)  # type: ignore[union-attr]
+    assert state.history() == []
+
+
+def test_so_does_that_of_an_agent_which_is_not_misled_by_it() -> None:
+    agent = ath.Agent(GAME, ath.UBFM(GAME), UniformRandomEvaluator(0), budget=BUDGET)
+    action = agent.step(STATE)
+    assert agent.result is not None
+    assert "<svg" in str(agent.result._repr_html_())
+    agent.result.state.apply_action(action)  # type: ignore[union-attr]
+    assert agent.step(STATE) == action
+
+
+def test_a_result_that_does_not_know_its_state_is_told() -> None:
+    result = result_without_state()
+    assert result._repr_html_() is None
+    assert result._repr_mimebundle_() == {}
+    with pytest.raises(ath.SearchError, match=r"^expected the state that was searched, .* got state=None$"):
+        result.picture()
+    assert "<svg" in result.picture(STATE)._repr_html_()
+
+
+def test_another_state_is_refused() -> None:
+    result = result_without_state()
+    for state in (STATE.child(4), ath.load_game("hex(board_size=4)").new_initial_state()):
+        with pytest.raises(ath.SearchError, match=r"^expected the state that was searched, got .*legal$"):
+            result.picture(state)
+    with pytest.raises(ath.SearchError, match=r"^expected a state of a game, got 3$"):
+        result.picture(3)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan])
+def test_a_scale_is_above_zero(scale: float) -> None:
+    with pytest.raises(ath.SearchError, match=r"^expected a scale above zero, got "):
+        result_without_state().picture(STATE, scale=scale)
+
+
+def test_values_are_measured_by_the_largest_one_where_nothing_else_is_said() -> None:
+    result = result_without_state()
+    assert result.picture(STATE).scale == 1.0
+    assert result.picture(STATE, scale=64.0).scale == 64.0
+    result.values[:3] = (-7.0, math.inf, 2.0)
+    picture = result.picture(STATE)
+    assert picture.scale == 7.0
+    assert "+inf" in picture.text()
+
+
+def test_judgements_are_those_of_the_result() -> None:
+    result = ath.think(ath.Descent(GAME), STATE.child(0), ath.Budget(iterations=300), UniformRandomEvaluator(0))
+    state = STATE.child(0)
+    minds = of_actions(result, state)
+    assert sorted(mind.action for mind in minds) == state.legal_actions()
+    assert minds[0].action == result.best_action
+    for mind in minds:
+        i = int(np.flatnonzero(result.actions == mind.action)[0])
+        judged = mind.judgement
+        proof = int(result.completions[i]) if result.resolved[i] else None
+        assert (judged.value, judged.completion, judged.visits) == (result.values[i], proof, result.visits[i])
+    assert of_state(result).completion == (result.completion if result.is_resolved else None)
+
+
+def test_the_tree_is_left_out_where_a_result_is_written_in_short() -> None:
+    assert "node" not in repr(result_without_state())
+    assert "best_action=" in repr(result_without_state())

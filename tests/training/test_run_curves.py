@@ -1,0 +1,164 @@
+"""The curves of a run, from what it has told; its folder may come from elsewhere, or be gone."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training_runs import TIC_TAC_TOE, TINY
+
+from athenan_spiel.training import Run, train
+from athenan_spiel.training.curve_pictures import MEAN_OF, pictures, running_mean
+from athenan_spiel.training.curves import MOST_OPPONENTS, RunCurves
+from athenan_spiel.training.run_picture import time_text
+
+STARTED = {"event": "run_started", "game": "tic_tac_toe()", "network": "a network", "seconds": 0.0}
+
+
+def told(folder: Path, *records: dict[str, Any], lines: bytes = b"") -> RunCurves:
+    """A run's folder in which these events were told."""
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    (folder / "metrics.jsonl").write_bytes(text.encode() + lines)
+    return RunCurves(folder)
+
+
+def round_of(matches: int, seconds: float, first: int = 1) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = []
+    for number in range(first, first + matches):
+        events.append({"event": "match_finished", "matches": number, "length": 5 + number})
+        events.append({"event": "learning_finished", "matches": number, "loss": 1 / number})
+    return [*events, {"event": "round_finished", "seconds": seconds, "evaluations": 3600, "learner_busy": 0.5}]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(TIC_TAC_TOE, TINY, tmp_path_factory.mktemp("curves") / "ttt")
+
+
+def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
+    curves = told(tmp_path, STARTED, *round_of(2, 3600.0), *round_of(1, 7200.0, first=3))
+    assert curves.look()
+    assert [x for x, _ in curves.length] == [0.25, 0.75, 1.5]
+    assert [y for _, y in curves.length] == [6, 7, 8]
+    assert [y for _, y in curves.loss] == [1.0, 0.5, pytest.approx(1 / 3)]
+    assert curves.speed == [(1.0, 1.0), (2.0, 1.0)]
+    assert curves.busy == {"learner": [(1.0, 0.5), (2.0, 0.5)]}
+    assert (curves.matches, curves.seconds, curves.game) == (3, 7200.0, "tic_tac_toe()")
+    assert not curves.look(), "nothing is new"
+
+
+def test_what_is_told_later_is_read_later_and_a_run_that_was_set_back_is_read_again(tmp_path: Path) -> None:
+    curves = told(tmp_path, STARTED, *round_of(2, 10.0))
+    curves.look()
+    told(
+        tmp_path,
+        STARTED,
+        *round_of(2, 10.0),
+        *round_of(2, 20.0, first=3),
+        {"event": "run_finished", "reason": "matches"},
+    )
+    assert curves.look()
+    assert (len(curves.loss), curves.ended) == (4, "matches")
+    told(tmp_path, STARTED, *round_of(1, 5.0))
+    assert curves.look()
+    assert (len(curves.loss), curves.ended, curves.seconds) == (1, None, 5.0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"not json\n",
+        b"[1, 2]\n",
+        b'{"event": "match_finished", "length": "long", "actions": ["a"]}\n',
+        b'{"event": "match_finished", "length": true}\n',
+        b'{"event": "learning_finished", "loss": 1e999}\n',
+        b'{"event": "round_finished"}\n',
+        b'{"event": "evaluation_finished", "points": 0.5}\n',
+        b'{"event": ["run_started"]}\n',
+        b"\xff\xfe\n",
+        b'{"event": "match_fin',
+    ],
+)
+def test_a_line_that_is_no_event_is_passed_over(line: bytes, tmp_path: Path) -> None:
+    curves = told(tmp_path, STARTED, *round_of(1, 5.0), lines=line)
+    curves.look()
+    assert (len(curves.loss), len(curves.length), curves.strength, curves.actions) == (1, 1, {}, ())
+
+
+def test_numbers_beyond_all_bounds_are_none(tmp_path: Path) -> None:
+    huge = {"event": "round_finished", "seconds": 10**400, "workers_busy": [0.5, 1.0]}
+    curves = told(
+        tmp_path, STARTED, huge, {**huge, "seconds": 9.0}, {**huge, "seconds": 18.0, "workers_busy": [10**400]}
+    )
+    curves.look()
+    assert curves.seconds == 18.0
+    assert curves.busy == {"workers, all": [(9.0 / 3600, 1.5)]}
+
+
+def test_opponents_and_names_are_bounded_and_names_are_text(tmp_path: Path) -> None:
+    bad = "<script>" * 1000
+    points = {"event": "evaluation_finished", "points": 0.5, "low": 0.4, "high": 0.6}
+    curves = told(tmp_path, STARTED, *({**points, "opponent": f"{i} {bad}"} for i in range(200)))
+    curves.look()
+    assert len(curves.strength) == MOST_OPPONENTS
+    (picture,) = pictures({"run": curves})
+    assert "<script" not in picture
+    assert len(picture) < 100_000
+
+
+def test_a_folder_without_metrics_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        RunCurves(tmp_path).look()
+
+
+def test_the_running_mean() -> None:
+    curve = running_mean("loss", [(float(i), float(i)) for i in range(40)])
+    assert curve.ys[:3] == [0.0, 0.5, 1.0]
+    assert curve.ys[-1] == pytest.approx(39 - (MEAN_OF - 1) / 2)
+
+
+@pytest.mark.parametrize(("seconds", "unit"), [(100.0, "seconds"), (1000.0, "minutes"), (90_000.0, "hours")])
+def test_the_unit_of_time_follows_the_length_of_the_run(seconds: float, unit: str, tmp_path: Path) -> None:
+    curves = told(tmp_path, STARTED, *round_of(3, seconds))
+    curves.look()
+    assert all(f">{unit}</text>" in picture for picture in pictures({"run": curves}))
+
+
+def test_several_runs_are_compared_by_their_names(tmp_path: Path) -> None:
+    curves = told(tmp_path, STARTED, *round_of(3, 9.0))
+    curves.look()
+    loss = pictures({"one": curves, "two": curves})[0]
+    assert ">one</text>" in loss
+    assert ">two</text>" in loss
+    assert pictures({}) == pictures({"one": RunCurves(tmp_path)}) == []
+
+
+def test_a_run_is_shown_by_its_curves(run: Run) -> None:
+    html = str(run._repr_html_())
+    assert html.count("<svg") == 3, "loss, length and speed"
+    assert len(html) < 200_000
+    text = run._repr_mimebundle_()["text/plain"]
+    assert text == str(run.picture())
+    assert "game: tic_tac_toe()" in text
+    assert "learned: 12 matches in " in text
+    assert "ended: all matches played" in text
+
+
+def test_a_run_whose_folder_is_gone_is_told_without_curves(run: Run, tmp_path: Path) -> None:
+    shutil.copytree(run.folder, tmp_path / "copy")
+    gone = Run(**{**vars(run), "folder": tmp_path / "copy"})
+    shutil.rmtree(gone.folder)
+    assert "<svg" not in str(gone._repr_html_())
+    assert "no curves, as" in gone.picture().text()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.6, "1 min 00 s"), (61.0, "1 min 01 s"), (3600.0, "1 h 00 min"), (math.pi * 1e4, "8 h 43 min")],
+)
+def test_times_in_words(seconds: float, text: str) -> None:
+    assert time_text(seconds) == text

@@ -1,0 +1,183 @@
+"""A match as it goes on in a page: turns, thinking, taking back, resigning, leaving."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import athenan_spiel as ath
+from agents import parse_word
+from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.web.live_match import LiveMatch
+from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
+from athenan_spiel.web.places import Places
+from athenan_spiel.web.table import TableError
+
+PATIENCE = 20.0
+
+
+@pytest.fixture
+def workers() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+def match_at(
+    workers: ThreadPoolExecutor, game: str = "tic_tac_toe", seats: tuple[str, ...] = (YOU, "quick"), count: int = 2
+) -> LiveMatch:
+    words = [parse_word("alphabeta@20i"), parse_word("random")]
+    seats = tuple({"quick": "alphabeta@20i"}.get(name, name) for name in seats)
+    match = LiveMatch(ath.load_game(game).new_initial_state(), Opponents(words), seats, 0.05, Places(count), workers)
+    match.come()
+    return match
+
+
+def wait(match: LiveMatch, done: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, (match.waits, match.error)
+        match.tick()
+        time.sleep(0.005)
+
+
+def test_a_person_and_an_agent_take_turns(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    assert match.is_yours
+    match.press(4)
+    assert not match.is_yours
+    wait(match, lambda: match.is_yours)
+    assert len(match.table.moves) == 2
+    assert match.mind is not None
+    assert match.mind.line == (4,)
+    assert match.values()[1] is not None
+    assert match.values()[0] is None
+
+
+def test_two_agents_play_to_the_end_and_the_match_can_be_saved(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, seats=("random", "quick"))
+    wait(match, lambda: match.is_over)
+    saved = SavedMatch(str(match.game), match.seats, match.seats, 0, 0, 0, match.result())
+    assert SavedMatch.from_json(saved.to_json()).require_true().is_terminal()
+    assert match.values()[-1] is not None
+
+
+def test_what_is_taken_back_lies_ahead_and_no_agent_moves_meanwhile(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, seats=("random", "quick"))
+    wait(match, lambda: len(match.table.moves) >= 3)
+    match.show(1)
+    for _ in range(20):
+        match.tick()
+        time.sleep(0.005)
+    assert len(match.table.moves) == 1
+    assert "ahead" in str(match.waits)
+    match.go_on_from_here()
+    wait(match, lambda: len(match.table.moves) >= 2)
+
+
+def test_taking_back_gives_the_person_the_turn_again(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    with pytest.raises(TableError, match="no move"):
+        match.take_back()
+    match.press(0)
+    wait(match, lambda: match.is_yours)
+    match.take_back()
+    assert match.table.moves == ()
+    assert match.is_yours
+
+
+def test_sides_can_be_swapped_in_mid_match(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    match.press(4)
+    match.sit(match.seats[::-1])
+    assert match.is_yours
+    with pytest.raises(ath.AgentError, match="expected one of"):
+        match.sit((YOU, "gtp:rm"))
+
+
+def test_resigning_ends_the_match(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    with pytest.raises(TableError, match="not over"):
+        match.result()
+    match.resign()
+    assert match.is_over
+    result = match.result()
+    assert result.returns == (-1.0, 1.0)
+    assert result.forfeit is not None
+    assert result.forfeit.resigned
+    with pytest.raises(TableError, match="only who is to move"):
+        match.resign()
+
+
+def test_nobody_thinks_once_the_visitor_has_left(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "connect_four", seats=("alphabeta", YOU))
+    match.think_for(60)
+    wait(match, lambda: match.is_thinking)
+    match.leave()
+    wait(match, lambda: not match._ending)
+    for _ in range(5):
+        match.tick()
+    assert not match.is_thinking
+    assert match.table.moves == ()
+    match.come()
+    wait(match, lambda: match.is_thinking)
+    match.leave()
+    wait(match, lambda: not match._ending)
+
+
+def test_who_finds_no_free_place_waits(workers: ThreadPoolExecutor) -> None:
+    places = Places(1)
+    first, second = match_at(workers), match_at(workers)
+    first._places = second._places = places
+    for match in (first, second):
+        match.sit(("alphabeta", YOU))
+    first.think_for(60)
+    wait(first, lambda: first.is_thinking)
+    wait(second, lambda: "busy" in str(second.waits))
+    assert not second.is_thinking
+    first.leave()
+    wait(first, lambda: not first._ending)
+    first.tick()
+    wait(second, lambda: len(second.table.moves) == 1)
+
+
+def test_a_position_is_analysed_while_a_person_is_to_move(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    match.analyse(True)
+    wait(match, lambda: match.mind is not None and not match.is_thinking)
+    assert match.mind is not None
+    assert match.mind.line == ()
+    assert match.is_yours
+
+
+def test_who_does_not_show_its_thoughts_cannot_analyse(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, seats=(YOU, "random"))
+    match.analyse(True)
+    wait(match, lambda: match.error is not None)
+    assert "does not show" in str(match.error)
+    assert not match.analyses
+
+
+def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    match._opponents = Opponents([parse_word("runs/nothing")])
+    match.sit(("runs/nothing", YOU))
+    wait(match, lambda: match.error is not None)
+    assert "cannot play here" in str(match.error)
+    assert match.seats == (YOU, YOU)
+
+
+def test_a_saved_match_is_shown_from_its_beginning(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    match.load([0, 4, 1, 5, 2])
+    assert match.table.moves == ()
+    match.show(5)
+    assert match.is_over
+
+
+@pytest.mark.parametrize("seconds", [0, 61, "1", None, True, float("nan")])
+def test_times_out_of_bounds_are_refused(seconds: object) -> None:
+    with pytest.raises(ath.BudgetError, match="seconds a move"):
+        require_seconds(seconds)

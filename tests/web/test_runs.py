@@ -1,0 +1,150 @@
+"""What the pages read of run folders: curves as they grow, and nothing that a folder from elsewhere may lead to."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from athenan_spiel.training import curves as curves_module
+from athenan_spiel.training.curves import RunCurves
+from athenan_spiel.web.runs import list_runs
+
+
+def write(folder: Path, *events: dict[str, Any] | bytes) -> None:
+    with (folder / "metrics.jsonl").open("ab") as file:
+        for event in events:
+            file.write(event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n")
+
+
+def match(length: float, actions: object = None) -> dict[str, Any]:
+    return {"event": "match_finished", "matches": 1, "length": length, "actions": actions}
+
+
+def round_at(seconds: float, **more: object) -> dict[str, Any]:
+    return {"event": "round_finished", "seconds": seconds, "evaluations": 100, **more}
+
+
+def looked(folder: Path) -> RunCurves:
+    curves = RunCurves(folder)
+    curves.look()
+    return curves
+
+
+def test_a_run_tells_its_curves(tiny_run: Path) -> None:
+    curves = looked(tiny_run)
+    assert curves.game == "tic_tac_toe()"
+    assert len(curves.length) == curves.matches > 0
+    assert 0 < len(curves.loss) <= curves.matches
+    assert len(curves.speed) > 0
+    assert curves.ended is not None
+    assert curves.actions
+    assert not curves.look(), "there is nothing new"
+
+
+def test_the_runs_of_a_folder_are_listed_and_one_run_lists_itself(tiny_run: Path, tmp_path: Path) -> None:
+    (entry,) = list_runs(tiny_run)
+    assert (entry.name, entry.game, entry.problem) == (tiny_run.name, "tic_tac_toe()", None)
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.toml").write_bytes((tiny_run / "config.toml").read_bytes())
+    (tmp_path / "none").mkdir()
+    (tmp_path / "file").write_text("")
+    assert [run.name for run in list_runs(tmp_path)] == ["a", "b"]
+    assert list_runs(tmp_path / "nowhere") == []
+
+
+def test_a_run_whose_settings_cannot_be_read_says_so(tmp_path: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "config.toml").write_bytes(b"\xff = [")
+    (entry,) = list_runs(tmp_path)
+    assert entry.game is None
+    assert entry.problem
+    assert "\n" not in entry.problem
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    os.symlink(tiny_run, tmp_path / "runs" / "away")
+    assert list_runs(tmp_path / "runs") == []
+    (tmp_path / "secret").write_text('{"event": "run_started", "game": "a secret"}\n')
+    os.symlink(tmp_path / "secret", tmp_path / "runs" / "metrics.jsonl")
+    with pytest.raises(OSError):  # noqa: PT011 - which one depends on the system
+        looked(tmp_path / "runs")
+
+
+def test_a_look_takes_what_is_new(tmp_path: Path) -> None:
+    write(tmp_path, match(7), match(9), round_at(36.0))
+    curves = looked(tmp_path)
+    assert curves.length == [(0.005, 7.0), (0.01, 9.0)]
+    write(tmp_path, match(5), round_at(72.0))
+    assert curves.look()
+    assert curves.length[-1] == (0.02, 5.0)
+    assert curves.speed == [(0.01, 100 / 36), (0.02, 100 / 36)]
+
+
+def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
+    whole = json.dumps(round_at(36.0)).encode() + b"\n"
+    write(tmp_path, match(7), whole[:20])
+    curves = looked(tmp_path)
+    assert curves.speed == []
+    write(tmp_path, whole[20:])
+    assert curves.look()
+    assert len(curves.speed) == 1
+
+
+def test_a_run_that_was_set_back_is_told_anew(tmp_path: Path) -> None:
+    write(tmp_path, *[match(7)] * 5, round_at(36.0))
+    curves = looked(tmp_path)
+    (tmp_path / "metrics.jsonl").unlink()
+    write(tmp_path, match(9), round_at(36.0))
+    assert curves.look()
+    assert curves.length == [(0.01, 9.0)]
+
+
+def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
+    bad: list[dict[str, Any] | bytes] = [
+        b"\xff\n",
+        b"[1]\n",
+        b"\n",
+        b"[" * 100_000 + b"\n",
+        b'{"event": ["run_started"]}\n',
+        b'{"event": "round_finished", "seconds": NaN, "evaluations": 1e999}\n',
+        {"event": "round_finished", "seconds": "long"},
+        {"event": "run_started", "game": 7, "network": "x" * 10_000},
+        {"event": "match_finished", "matches": "many", "length": None, "actions": ["a"]},
+        {"event": "evaluation_finished", "opponent": "random", "points": 0.5, "low": None, "high": 1},
+        round_at(36.0, workers_busy=["a"], learner_busy=True),
+    ]
+    write(tmp_path, *bad, match(7, [1, 2]), round_at(72.0))
+    curves = looked(tmp_path)
+    assert curves.game == ""
+    assert len(curves.network) <= 500
+    assert curves.actions == (1, 2)
+    assert curves.length == [(0.02, 7.0)]
+    assert curves.strength == curves.busy == {}
+
+
+def test_a_line_without_an_end_stops_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is longer than a line may be is never read whole."""
+    monkeypatch.setattr(curves_module, "MOST_LINE", 1000)
+    write(tmp_path, round_at(36.0), b"x" * 5000, round_at(72.0))
+    assert len(looked(tmp_path).speed) == 1
+
+
+def test_one_look_reads_no_more_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 200)
+    write(tmp_path, *[round_at(36.0 * i) for i in range(1, 21)])
+    curves, looks = RunCurves(tmp_path), 0
+    while curves.look():
+        looks += 1
+    assert looks > 3
+    assert len(curves.speed) == 20
+
+
+def test_a_run_without_metrics_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        looked(tmp_path)

@@ -1,0 +1,149 @@
+"""Visitors' matches: found again by their names, kept when finished, taken along and brought, bounded in number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+import athenan_spiel as ath
+from agents import parse_word
+from athenan_spiel.errors import ArenaError, AthenanError
+from athenan_spiel.web import visits as visits_module
+from athenan_spiel.web.opponents import YOU, Opponents
+from athenan_spiel.web.visits import TooManyVisitorsError, Visit, Visits
+
+WHOLE = (0, 3, 1, 4, 2)
+"""A match of Tic-Tac-Toe that player 0 wins."""
+
+
+@pytest.fixture
+def visits() -> Iterator[Visits]:
+    found = Visits()
+    yield found
+    found.close()
+
+
+def opened(visits: Visits, game: str = "tic_tac_toe") -> str:
+    opponents = Opponents([parse_word("random")])
+    return visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, YOU), 0.1)
+
+
+def visit_of(visits: Visits, game: str = "tic_tac_toe") -> Visit:
+    visit = visits.find(opened(visits, game))
+    assert visit is not None
+    visit.come()
+    return visit
+
+
+def played(visits: Visits, actions: tuple[int, ...] = WHOLE) -> Visit:
+    visit = visit_of(visits)
+    for action in actions:
+        visit.match.play(action)
+    visits.tick()
+    return visit
+
+
+def lines(visit: Visit) -> bytes:
+    return "".join(json.dumps(saved.to_json()) + "\n" for saved in visit.saved).encode()
+
+
+def test_each_visitor_has_a_match_of_his_own(visits: Visits) -> None:
+    one, other = visit_of(visits), visit_of(visits)
+    one.match.play(4)
+    assert one.match.line == (4,)
+    assert other.match.line == ()
+
+
+def test_who_comes_back_finds_the_match_as_it_was(visits: Visits) -> None:
+    name = opened(visits)
+    visit = visits.find(name)
+    assert visit is not None
+    visit.come()
+    visit.match.play(4)
+    visit.leave()
+    assert not visit.is_watched
+    assert visits.find(name) is visit
+    assert visit.match.line == (4,)
+
+
+def test_a_name_cannot_be_guessed(visits: Visits) -> None:
+    names = {opened(visits) for _ in range(20)}
+    assert len(names) == 20
+    assert min(map(len, names)) >= 20
+    assert visits.find("") is None
+
+
+def test_a_finished_match_is_kept_once_and_looked_through(visits: Visits) -> None:
+    visit = played(visits)
+    visits.tick()
+    assert [saved.result.history for saved in visit.saved] == [WHOLE]
+    assert visit.saved[0].result.returns == (1.0, -1.0)
+    visit.match.restart()
+    visit.show(0)
+    assert visit.match.table.ahead == WHOLE
+    with pytest.raises(ArenaError, match="expected a match from 1 to 1, got 2"):
+        visit.show(1)
+
+
+def test_what_was_exported_can_be_brought(visits: Visits) -> None:
+    content = lines(played(visits))
+    other = visit_of(visits)
+    assert other.bring(b"\n" + content) == 1
+    other.show(0)
+    other.match.show(len(WHOLE))
+    visits.tick()
+    assert len(other.saved) == 1, "a match that was brought is not kept a second time"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file holds no matches"),
+        (b"\xff\xfe", "line 1"),
+        (b"[]", "line 1"),
+        (b"{", "line 1"),
+        (b"[" * 100_000, "line 1"),
+        (b"x" * (visits_module.MOST_UPLOAD + 1), "expected at most 4,194,304 bytes"),
+    ],
+)
+def test_what_is_no_file_of_matches_is_refused(visits: Visits, content: bytes, message: str) -> None:
+    visit = visit_of(visits)
+    with pytest.raises(ArenaError, match=message) as error:
+        visit.bring(content)
+    assert "\n" not in str(error.value)
+    assert visit.saved == []
+
+
+def test_a_match_that_the_rules_do_not_give_is_refused(visits: Visits) -> None:
+    damaged = json.loads(lines(played(visits)))
+    visit = visit_of(visits)
+    for change in ({"actions": [0, 0]}, {"returns": [-1.0, 1.0]}, {"game": "connect_four()"}, {"actions": "all"}):
+        with pytest.raises(AthenanError):
+            visit.bring(json.dumps({**damaged, **change}).encode())
+    assert visit.saved == []
+
+
+def test_one_bad_line_brings_none(visits: Visits) -> None:
+    content = lines(played(visits))
+    visit = visit_of(visits)
+    with pytest.raises(ArenaError, match="line 2"):
+        visit.bring(content + b"{}\n")
+    assert visit.saved == []
+
+
+def test_the_match_that_was_left_longest_ago_makes_room(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits_module, "MOST_VISITS", 2)
+    watched, left = opened(visits), opened(visits)
+    found = visits.find(watched)
+    assert found is not None
+    found.come()
+    another = opened(visits)
+    assert visits.find(left) is None
+    assert visits.find(watched) is found
+    last = visits.find(another)
+    assert last is not None
+    last.come()
+    with pytest.raises(TooManyVisitorsError, match="come back later"):
+        opened(visits)
