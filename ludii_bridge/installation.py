@@ -305,8 +305,10 @@ def java_memory(wanted: str | None = None) -> str:
     if size < _LEAST_MEMORY:
         raise LudiiError(f"expected Java's memory as '512m' or '2g', 32m at least, got {memory!r}{source}")
     try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system tells
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
+    except (OSError, ValueError):
+        there = None
+    if there is None:  # not every system tells
         return memory
     if size > there:
         raise LudiiError(

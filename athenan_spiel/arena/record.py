@@ -194,7 +194,7 @@ class MatchWriter:
 
     def __init__(self, path: str, game: pyspiel.Game, seed: int) -> None:
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
             os.unlink(path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)

@@ -21,7 +21,8 @@ from pathlib import Path
 from athenan_spiel.cli.console import quoted, say
 from athenan_spiel.cli.exit_codes import STOPPED
 from athenan_spiel.errors import ConfigError, LearningError
-from athenan_spiel.system.processes import begin
+from athenan_spiel.system.portable import is_orphan
+from athenan_spiel.system.processes import begin, hear
 from athenan_spiel.system.stopping import SIGNALS, StopRequests
 
 WITHIN_SECONDS = 3600.0
@@ -38,13 +39,15 @@ def watched(words: Sequence[str], folder: Path, again: Sequence[str], most: int,
         quiet: do not say that it is.
 
     Raises:
-        ConfigError: `most` is less than none.
+        ConfigError: `most` is less than none, or the system cannot tell a process to save.
         LearningError: it was killed more often.
     """
     from athenan_spiel.training.run_folder import CONFIG
 
     if most < 0:
         raise ConfigError(f"--restarts must be at least 0, got {most}")
+    if sys.platform == "win32":
+        raise ConfigError("--restarts needs signals that let a process save, which Windows has not: leave it out")
     killed: deque[float] = deque()
     with StopRequests() as stops:
         while True:
@@ -95,13 +98,13 @@ def _code(words: Sequence[str], stops: StopRequests) -> int:
 def _command(words: list[str], parent: int) -> None:
     from athenan_spiel.cli.main import main
 
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    hear(signal.SIGTERM)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     sys.exit(main(words))
 
 
 def _end_with(parent: int) -> None:
     """Let this process save and end soon after `parent`, whose child it is."""
-    while os.getppid() == parent:
+    while not is_orphan(parent):
         time.sleep(LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -26,9 +26,9 @@ from athenan_spiel.system.files import (
     read_file,
     remove,
     require_folder,
-    sync_folder,
     write_durably,
 )
+from athenan_spiel.system.portable import sync_folder
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import (
     MOST_STATE,

@@ -18,7 +18,6 @@ import logging
 import multiprocessing
 import pickle
 import random
-import signal
 from collections.abc import Generator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -36,6 +35,7 @@ from athenan_spiel.learning.replay import Batch
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.processes import begin
+from athenan_spiel.system.stopping import OF_TERMINALS
 
 CHUNK = 128
 """Matches that are packed and sent together: enough to spread what that costs, a second of play at most."""
@@ -212,7 +212,7 @@ class _Workers:
         here, there = multiprocessing.Pipe(duplex=False)
         self._pipes.append(here)
         with there:
-            process = begin(_work, order, chunks, there, daemon=True, deaf_to=(signal.SIGINT, signal.SIGHUP))
+            process = begin(_work, order, chunks, there, daemon=True, deaf_to=OF_TERMINALS)
         self._processes.append(process)
 
 

@@ -13,12 +13,9 @@ network trained on the game says where to look first; a proof is true whatever t
 from __future__ import annotations
 
 import random
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal, get_args
 
 import pyspiel
@@ -37,6 +34,7 @@ from athenan_spiel.search import Budget, Search, SearchResult, make_search, thin
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.system.machine import free_memory
+from athenan_spiel.system.portable import occupied
 
 Ending = Literal["proven", "seconds", "iterations", "megabytes"]
 
@@ -178,7 +176,8 @@ class _Solver:
 
     def prove(self, state: pyspiel.State, bounds: ProofBounds, on_progress: Callable[[Proof], object]) -> Proof:
         """Search until `state` is resolved or a bound is met."""
-        before, most = resident_megabytes(), _most_megabytes(bounds)
+        most = _most_megabytes(bounds)
+        before = 0.0 if most is None else resident_megabytes()
         while True:
             result = self._think(state, self._stretch(bounds))
             if result.is_resolved:
@@ -282,9 +281,15 @@ def _keeping(node: Node) -> list[int]:
 
 
 def resident_megabytes() -> float:
-    """The memory that this process occupies; where the system does not say, the most that it ever has."""
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e6
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+    """The memory that this process occupies; where the system does not say, the most that it ever has.
+
+    Raises:
+        ConfigError: the system says neither, so no bound can be kept.
+    """
+    taken = occupied()
+    if taken is None:
+        raise ConfigError(
+            "this system does not say what memory a process takes, so it is not bounded here: leave the bound out "
+            "(--megabytes none)"
+        )
+    return taken / 1e6

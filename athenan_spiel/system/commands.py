@@ -23,7 +23,9 @@ from multiprocessing.connection import Connection
 from typing import IO
 
 from athenan_spiel.system.machine import use_cores
-from athenan_spiel.system.processes import begin, context
+from athenan_spiel.system.portable import is_orphan
+from athenan_spiel.system.processes import begin, context, hear
+from athenan_spiel.system.stopping import OF_TERMINALS
 
 MOST_SAID = 2**24
 """Bytes that are kept of what a command writes to standard output, and of the end of what it writes to the other."""
@@ -62,8 +64,8 @@ class Command:
         self._answer: Answer | None = None
         try:
             # Ctrl-C and a closed terminal are this process's to hear: it ends the command.
-            hears = (signal.SIGINT, signal.SIGHUP)
-            self._process = begin(_serve, theirs, list(words), os.getpid(), daemon=True, deaf_to=hears)
+            arguments = (theirs, list(words), os.getpid())
+            self._process = begin(_serve, *arguments, daemon=True, deaf_to=OF_TERMINALS)
         except BaseException:
             self._ours.close()
             raise
@@ -101,7 +103,7 @@ class Command:
 
 def _serve(connection: Connection, words: list[str], parent: int) -> None:
     """Run the command, and send its exit code and what it wrote."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # who began this one may be deaf to it
+    hear(signal.SIGTERM)  # who began this one may be deaf to it
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     use_cores(1)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
@@ -138,7 +140,7 @@ def _said(file: IO[bytes], *, from_end: bool) -> str:
 
 def _end_with(parent: int) -> None:
     """End this process soon after `parent`, whose child it is."""
-    while os.getppid() == parent:
+    while not is_orphan(parent):
         time.sleep(LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(KIND_SECONDS)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from athenan_spiel.errors import shown
+from athenan_spiel.system.portable import AS_IT_IS, NO_LINK, lock, sync_folder
 
 UNFINISHED = ".writing-"
 """What the names of folders and files begin with that are not whole yet."""
@@ -34,8 +34,8 @@ MOST_TEXT = 2**18
 """Bytes of a file of settings at most: a hundred times those of a run."""
 DEEPEST = 50
 """Brackets within brackets, or names behind dots, in a text at most."""
+_LINK = "it is a link, which is not followed"
 _SECOND_NAME = "it is the same file as one elsewhere (a hard link): replace it by a copy"
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _STRING_OR_COMMENT = re.compile(
     r"""\"{3}(?:\\.|[^\\])*?(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""", re.DOTALL
 )
@@ -110,20 +110,20 @@ def locked(path: Path) -> Iterator[None]:
     """
     descriptor = open_lock(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
         yield
     finally:
         os.close(descriptor)
 
 
 def _open(path: str | os.PathLike[str], flags: int, *, follow: bool = False) -> int:
-    no_link = 0 if follow else _NO_LINK
     try:
-        # Without waiting: opening a FIFO would wait for who writes to it.
-        descriptor = os.open(path, flags | no_link | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        if not (follow or NO_LINK) and os.path.islink(path):
+            raise OSError(errno.ELOOP, _LINK, str(path))
+        descriptor = os.open(path, flags | (0 if follow else NO_LINK) | AS_IT_IS, 0o644)
     except OSError as error:
         if error.errno == errno.ELOOP and not follow and os.path.islink(path):
-            raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path)) from None
+            raise OSError(errno.ELOOP, _LINK, str(path)) from None
         raise
     except ValueError as error:  # a NUL character
         raise OSError(errno.EINVAL, str(error), str(path)) from None
@@ -144,7 +144,7 @@ def require_folder(path: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISLNK(mode):
-        raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path))
+        raise OSError(errno.ELOOP, _LINK, str(path))
     if not stat.S_ISDIR(mode):
         raise OSError(errno.ENOTDIR, "it is no folder", str(path))
 
@@ -160,7 +160,7 @@ def require_file(path: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISLNK(status.st_mode):
-        raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path))
+        raise OSError(errno.ELOOP, _LINK, str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
     if status.st_nlink > 1:
@@ -220,15 +220,6 @@ def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> str:
 def sha256(file: Any) -> str:
     """The SHA-256 of what is left to read of the binary `file`, in hexadecimal."""
     return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sync_folder(path: Path) -> None:
-    """Flush the names in the folder `path` to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def parse_json(text: str | bytes) -> Any:

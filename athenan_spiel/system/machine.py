@@ -7,6 +7,8 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
+from athenan_spiel.system.portable import pages
+
 MEMINFO = Path("/proc/meminfo")
 OWN_GROUPS = Path("/proc/self/cgroup")
 GROUPS = Path("/sys/fs/cgroup")
@@ -86,7 +88,7 @@ def instructions() -> list[str]:
 def _of_processor(*names: str) -> str:
     """What the first line of one of these names says of the first core."""
     try:
-        lines = CPUINFO.read_text().splitlines()
+        lines = CPUINFO.read_text(encoding="utf-8").splitlines()
     except OSError:
         return ""
     split = (line.partition(":") for line in lines)
@@ -110,26 +112,24 @@ def _installed() -> list[int]:
 def _available() -> list[int]:
     """What is free, or held by files that can be read again, of the whole machine."""
     try:
-        lines = MEMINFO.read_text().splitlines()
+        lines = MEMINFO.read_text(encoding="utf-8").splitlines()
         return [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     except (OSError, ValueError, IndexError):
         return _pages("SC_AVPHYS_PAGES")
 
 
 def _pages(name: str) -> list[int]:
-    try:
-        return [os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")]
-    except (ValueError, OSError):
-        return []
+    count = pages(name)
+    return [] if count is None else [count]
 
 
 def _limits() -> Iterator[tuple[int, int]]:
     """(bytes allowed, bytes used) of the control groups, as containers are, that this process is in."""
     for group, limit, used, reclaimable in _groups():
         try:
-            allowed = int((group / limit).read_text())
-            taken = int((group / used).read_text())
-            stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+            allowed = int((group / limit).read_text(encoding="utf-8"))
+            taken = int((group / used).read_text(encoding="utf-8"))
+            stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="utf-8").splitlines())
         except (OSError, ValueError):  # no such group here, or no limit, which is the word "max"
             continue
         if allowed < _NO_LIMIT:
@@ -139,7 +139,7 @@ def _limits() -> Iterator[tuple[int, int]]:
 def _groups() -> Iterator[tuple[Path, str, str, str]]:
     """The folders of this process's groups and of those around them, and the names of what stands there."""
     try:
-        lines = OWN_GROUPS.read_text().splitlines()
+        lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:
         return
     for line in lines:

@@ -23,14 +23,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from athenan_spiel.system.stopping import CLOSED
+
 
 def context() -> SpawnContext:
     """What makes pipes and events for processes that are spawned.
 
     Python tidies up after such processes by one of its own; a terminal that is closed must not end it before them.
     """
-    with _held({signal.SIGHUP}), _without_the_current_folder():
-        resource_tracker.ensure_running()
+    if sys.platform != "win32":
+        with _held(CLOSED), _without_the_current_folder():
+            resource_tracker.ensure_running()
     return multiprocessing.get_context("spawn")
 
 
@@ -44,10 +47,27 @@ def begin(
         daemon: the process ends when this one does.
         deaf_to: signals that wait for ever in the process, and until it has begun in this one.
     """
+    if sys.platform == "win32":  # which blocks no signals
+        target, arguments = _deaf, (tuple(deaf_to), target, *arguments)
     process = context().Process(target=target, args=arguments, daemon=daemon)
     with _held(deaf_to), _unguarded_script_left_out(), _without_the_current_folder():
         process.start()
     return process
+
+
+def hear(number: int) -> None:
+    """Let this process hear a signal that it was begun deaf to, or its parent was."""
+    if sys.platform == "win32":
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    else:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+
+
+def _deaf(signals: Collection[int], target: Callable[..., None], *arguments: Any) -> None:
+    """Call `target` in a process that ignores these signals."""
+    for number in signals:
+        signal.signal(number, signal.SIG_IGN)
+    target(*arguments)
 
 
 @contextlib.contextmanager
@@ -66,7 +86,9 @@ def _held(signals: Collection[int]) -> Iterator[None]:
                 if callable(handler := signal.getsignal(number)):
                     signal.signal(number, lambda number, frame: came.append(number))
                     after.callback(signal.signal, number, handler)
-        after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, signal.pthread_sigmask(signal.SIG_BLOCK, signals))
+        if sys.platform != "win32":
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+            after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
         yield
 
 

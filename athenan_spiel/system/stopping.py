@@ -13,7 +13,11 @@ from typing import Any
 
 from athenan_spiel.errors import ConfigError, shown
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+CLOSED: tuple[int, ...] = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
+"""A terminal that is closed; on Windows, which has no SIGHUP, Ctrl-Break as well."""
+OF_TERMINALS: tuple[int, ...] = (signal.SIGINT, *CLOSED)
+"""What a terminal sends to all processes that were begun in it."""
+SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, *CLOSED)
 """Ctrl-C, a batch system's request before it kills, and that of a terminal that is closed."""
 ECHO_SECONDS = 1.0
 """SIGTERM and SIGHUP often come together or twice; what comes so soon after another signal is the same request."""
@@ -128,7 +132,10 @@ class StopRequests:
             time.sleep(AGAIN_SECONDS)
             if self._droppable and signal.getsignal(number) == self._on_signal:
                 self._resent = number
-                signal.pthread_kill(threading.main_thread().ident or 0, number)
+                if hasattr(signal, "pthread_kill"):  # which wakes the main thread where it waits
+                    signal.pthread_kill(threading.main_thread().ident or 0, number)
+                else:
+                    signal.raise_signal(number)
 
     def _note(self, number: int) -> None:
         self.signal = number

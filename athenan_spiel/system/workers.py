@@ -22,6 +22,7 @@ from typing import Any, Generic
 from athenan_spiel.errors import AthenanError, ExperimentError
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.cluster_tasks import do_on_cluster
+from athenan_spiel.system.portable import is_orphan
 from athenan_spiel.system.processes import begin, context
 from athenan_spiel.system.stopping import SIGNALS, StopRequests
 from athenan_spiel.system.tasks import T, done
@@ -186,7 +187,7 @@ def _serve(connection: Connection, stopping: Event, parent: int) -> None:
     """
 
     def stop() -> bool:
-        return stopping.is_set() or os.getppid() != parent
+        return stopping.is_set() or is_orphan(parent)
 
     def report(message: Any) -> None:
         with contextlib.suppress(OSError):  # then `stop` says so

@@ -11,7 +11,8 @@ import contextlib
 from pathlib import Path
 
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.system.files import UNFINISHED, is_folder, remove, require_folder, sync_folder, write_durably
+from athenan_spiel.system.files import UNFINISHED, is_folder, remove, require_folder, write_durably
+from athenan_spiel.system.portable import sync_folder
 from athenan_spiel.training.checkpoints import STATE
 
 BEST = "best"

@@ -44,9 +44,9 @@ from athenan_spiel.system.files import (
     replace_durably,
     require_folder,
     sha256,
-    sync_folder,
     write_durably,
 )
+from athenan_spiel.system.portable import sync_folder
 from athenan_spiel.training.archives import read_arrays, require_plain
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
 

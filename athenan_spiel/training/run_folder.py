@@ -15,7 +15,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +31,7 @@ from athenan_spiel.system.files import (
     require_file,
     require_folder,
 )
+from athenan_spiel.system.portable import in_sight
 from athenan_spiel.training.best import BEST, best_network, mend_best
 from athenan_spiel.training.checkpoints import (
     OPTIMIZER,
@@ -69,7 +70,7 @@ class RunFolder:
         self.checkpoints_path = self.path / "checkpoints"
         self.metrics_path = self.path / "metrics.jsonl"
         self.tensorboard_path = self.path / "tensorboard"
-        self._held: int | None = None
+        self._is_kept: Callable[[], bool] | None = None
 
     def require_run(self) -> RunFolder:
         """Return this folder if a run is in it.
@@ -132,12 +133,11 @@ class RunFolder:
             unfinished = (*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*"))
             for leftover in (*unfinished, self.path / EVALUATING):
                 remove(leftover)
-            self._held = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            self._is_kept = held.enter_context(in_sight(self.path))
             try:
                 yield
             finally:
-                os.close(self._held)
-                self._held = None
+                self._is_kept = None
 
     def require_kept(self) -> None:
         """Check that the folder is still where it was when it was locked, so that no part of it is made anew.
@@ -145,11 +145,8 @@ class RunFolder:
         Raises:
             CheckpointError: it was moved or deleted.
         """
-        assert self._held is not None, "locked"
-        kept = False
-        with contextlib.suppress(OSError):
-            kept = os.path.samestat(self.path.stat(), os.fstat(self._held)) and (self.path / CONFIG).exists()
-        if not kept:
+        assert self._is_kept is not None, "locked"
+        if not (self._is_kept() and (self.path / CONFIG).exists()):
             raise CheckpointError(
                 f"the run's folder {str(self.path)!r} is gone, moved or deleted while the run was in it: "
                 "what was learned since its last checkpoint is lost",

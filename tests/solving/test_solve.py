@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import resource
+import sys
 from itertools import count
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -22,6 +24,7 @@ from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
 from athenan_spiel.search import UBFM, drive
 from athenan_spiel.search.ahead import PATIENCE, WinsAhead
 from athenan_spiel.solving.solver import Proof, ProofBounds, solve
+from athenan_spiel.system import portable
 
 GAMES = [
     "tic_tac_toe",
@@ -140,10 +143,10 @@ def test_the_memory_of_the_process_is_measured_in_megabytes() -> None:
 
 @pytest.mark.parametrize(("platform", "unit"), [("darwin", 1e6), ("freebsd", 1e3)])
 def test_where_the_system_does_not_say_the_peak_stands_for_the_memory(
-    platform: str, unit: float, monkeypatch: pytest.MonkeyPatch
+    platform: str, unit: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(athenan_spiel.solving.solver.Path, "exists", lambda path: False)
-    monkeypatch.setattr(athenan_spiel.solving.solver.sys, "platform", platform)
+    monkeypatch.setattr(portable, "STATM", tmp_path / "statm")
+    monkeypatch.setattr(sys, "platform", platform)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     assert before <= athenan_spiel.solving.solver.resident_megabytes() <= 1.5 * before
 

@@ -202,4 +202,4 @@ class Playing:
 def end_process(number: int) -> None:
     """End a process of this machine, if it is still there."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(number, signal.SIGKILL)
+        os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))

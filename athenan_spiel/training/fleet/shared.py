@@ -31,8 +31,9 @@ def shared_memory(size: int) -> SharedMemory:
         if free is not None and size > free:
             raise OSError(errno.ENOMEM, f"{gigabytes(free)} of memory are free")
         memory = SharedMemory(create=True, size=size)
-        with contextlib.suppress(FileNotFoundError), (PLACE / memory.name).open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
+        if sys.platform == "linux":
+            with contextlib.suppress(FileNotFoundError), (PLACE / memory.name).open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, size)
     except OSError as error:
         if memory is not None:
             memory.close()

@@ -1,0 +1,119 @@
+"""What Linux, macOS and Windows do differently, each behind one name that holds on all of them.
+
+What only some of them have is used here, or where a test lists it (`tests/system/test_portable.py`): a lock of a file,
+a folder that is kept in sight, names flushed to disk, the memory of this process, whether its parent has ended, and by
+which flags a file is opened. `docs/platforms.md` says what was tried where.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+    import resource
+
+NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+"""The flag by which a link is not opened; 0 where the system has none, so that the name must be looked at before."""
+AS_IT_IS: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""The flags by which opening waits for nobody, as it would for who writes to a FIFO, and no byte is changed."""
+STATM = Path("/proc/self/statm")
+"""Where Linux says what memory this process occupies."""
+
+
+def lock(descriptor: int) -> None:
+    """Lock an open file for this process alone, until it is closed.
+
+    Raises:
+        BlockingIOError: another process has locked it.
+        OSError: the file's system has no locks.
+    """
+    if sys.platform == "win32":
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EDEADLK):
+                raise BlockingIOError(errno.EAGAIN, "another process has locked it") from None
+            raise
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextlib.contextmanager
+def in_sight(path: Path) -> Iterator[Callable[[], bool]]:
+    """While entered, the answer whether the folder `path` is still there and the same.
+
+    Where a folder cannot be opened (Windows), one that has an open file in it can be neither moved nor deleted, so the
+    number that its disk has for it is not given to another.
+
+    Raises:
+        OSError: it is no folder, or cannot be read.
+    """
+    if sys.platform == "win32":
+        before = path.stat()
+        yield lambda: _is_same(path, before)
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield lambda: _is_same(path, os.fstat(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _is_same(path: Path, status: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):
+        return os.path.samestat(path.stat(), status)
+    return False
+
+
+def sync_folder(path: Path) -> None:
+    """Flush the names in the folder `path` to disk; nothing where the system does so by itself (Windows).
+
+    Raises:
+        OSError: it could not be done.
+    """
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def pages(name: str) -> int | None:
+    """Bytes of memory by a name of POSIX's, such as `SC_PHYS_PAGES`; None where the system does not say."""
+    if sys.platform == "win32":
+        return None
+    try:
+        return os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return None
+
+
+def occupied() -> int | None:
+    """The bytes of memory that this process occupies; where the system does not say, the most that it ever has; None
+    where it says neither (Windows)."""
+    if sys.platform == "win32":
+        return None
+    else:
+        if STATM.exists():
+            return int(STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1000
+
+
+def is_orphan(parent: int) -> bool:
+    """Whether the process of the number `parent`, which began this one, has ended."""
+    if sys.platform == "win32":  # where a process keeps the number of a parent that is gone
+        process = multiprocessing.parent_process()
+        return process is not None and not process.is_alive()
+    return os.getppid() != parent
