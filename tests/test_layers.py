@@ -45,9 +45,18 @@ FETCHED = {
 """The true home of what `athenan_spiel` offers."""
 LUDII_DOORS = {
     f"athenan_spiel.{name}"
-    for name in ("games.spec", "games.java", "cli.ludii", "cli.ludii_games", "cli.ludii_sweep", "cli.java")
+    for name in (
+        "games.spec",
+        "games.java",
+        "cli.doctor",
+        "cli.ludii",
+        "cli.ludii_games",
+        "cli.ludii_sweep",
+        "cli.java",
+    )
 }
-"""Who may import ludii_bridge: what reads the name of one of its games, its command, the list, and Java's options."""
+"""Who may import ludii_bridge: what reads the name of one of its games, its command, the list, Java's options, and who
+says what is found."""
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}
 
 

@@ -9,7 +9,8 @@ a second Ctrl-C broke off what the first one was saving."""
 UNPROVEN = 3
 """`athenan solve` came to a limit before a proof."""
 MISSING = 3
-"""`athenan ludii` found that Java, Ludii or what joins them is not there; what it prints says how to get it."""
+"""`athenan ludii` found that Java, Ludii or what joins them is not there, or `athenan doctor` that no training can be
+done; what it prints says what to do."""
 STOPPED = 130
 """Ctrl-C, as a shell's own code for it. SIGTERM ends the command as Ctrl-C does with 143, SIGHUP with 129: likewise 128
 and the signal's number."""

@@ -30,6 +30,8 @@ COMMANDS = {
     "uci": "let an agent play as a UCI engine, for front ends and other programs",
     "ludii": "say whether Java and Ludii are found, and how to get them",
     "games": "list the games that can be trained, and why not where they cannot",
+    "doctor": "say what of this machine and its packages is found, and what to do about the rest",
+    "completion": "print what lets a shell complete these commands and their options",
 }
 """The subcommands, each the module of that name beside this one, and what it does."""
 LONGEST_LINE = 1000

@@ -80,8 +80,13 @@ def processor() -> str:
 
 
 def instructions() -> list[str]:
-    """Those of `INSTRUCTIONS` that the processor has, as people call them; none where the system does not say."""
+    """Those of `INSTRUCTIONS` that the processor has, as people call them; none where the system does not say.
+
+    A processor of 64 bits by ARM has `asimd` whatever the system says.
+    """
     found = set(_of_processor("flags", "Features").split())
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        found.add("asimd")
     return [name for flag, name in INSTRUCTIONS.items() if flag in found]
 
 

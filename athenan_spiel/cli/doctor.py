@@ -1,0 +1,83 @@
+"""`athenan doctor`: what of this machine, its packages, Java and Ludii is found, and what to do about the rest.
+
+It goes on where a package is missing or broken, those of the command line among them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from athenan_spiel.cli.exit_codes import DONE, MISSING
+from athenan_spiel.measuring.health import Finding, can_train, findings, writable
+
+COLUMNS = {"found": "found  ", "missing": "missing", "broken": "BROKEN "}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorArguments:
+    """Say what is found of all that training, playing and Ludii need, whether it is the version that was tested, and
+    what to do about what is missing. The exit code is 0 where a training can be done, else 3.
+
+    Example: athenan doctor --json
+    """
+
+    json: bool = False
+    """Print one JSON document."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `athenan doctor` with these words; returns the exit code."""
+    arguments = _parsed(words)
+    found = [*findings(), *_of_ludii()]
+    ready = can_train(found)
+    if arguments.json:
+        document = {"can_train": ready, "findings": [dataclasses.asdict(finding) for finding in found]}
+        print(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        print("\n".join([*_lines(found), "", _verdict(found)]))
+    return DONE if ready else MISSING
+
+
+def _parsed(words: Sequence[str]) -> DoctorArguments:
+    try:
+        import tyro
+
+        from athenan_spiel.cli.parsing import parse
+    except Exception:  # it is among the findings
+        return DoctorArguments(json="--json" in words)
+    arguments: Any = tyro.conf.FlagCreatePairsOff[DoctorArguments]
+    parsed: DoctorArguments = parse(arguments, words, "athenan doctor")
+    return parsed
+
+
+def _of_ludii() -> list[Finding]:
+    """What `athenan ludii` finds, and the folder into which it installs."""
+    try:
+        from ludii_bridge.installation import user_folder
+        from ludii_bridge.report import report
+
+        parts = [_of_bridge(x.what, x.found, x.text) for x in report()]
+        folder = writable("Ludii's folder", user_folder(), "`athenan ludii install` puts the jar there")
+    except Exception as error:
+        return [Finding(what="Ludii", state="broken", needed=False, text=f"{type(error).__name__}: {error}")]
+    return [*parts, folder]
+
+
+def _of_bridge(what: str, found: bool, text: str) -> Finding:
+    return Finding(what=what, state="found" if found else "missing", needed=False, text=text)
+
+
+def _lines(found: Sequence[Finding]) -> list[str]:
+    width = max(len(finding.what) for finding in found)
+    return [f"{finding.what:<{width}}  {COLUMNS[finding.state]}  {finding.text}" for finding in found]
+
+
+def _verdict(found: Sequence[Finding]) -> str:
+    if can_train(found):
+        return "A training can be done: athenan train connect_four --preset quick --time 3m"
+    lacking = [finding.what for finding in found if finding.needed and finding.state != "found"]
+    return f"No training can be done before this is mended: {', '.join(lacking)}"

@@ -1,0 +1,231 @@
+"""What of this machine a training finds, and what it lacks: system, processor, packages, engine, devices, folders.
+
+1. Nothing here fails because something else is broken: whatever a look at it raises is a finding, with its message.
+2. Nothing is changed, installed or asked of the network; a package that training needs is imported, others are only
+   looked for.
+3. Ludii's parts are not among it, as the bridge stands beside this package.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+import athenan_spiel
+from athenan_spiel.errors import printable
+from athenan_spiel.system import machine
+
+State = Literal["found", "missing", "broken"]
+NEEDED = {
+    "open_spiel": ("pyspiel", "2.0.2"),
+    "torch": ("torch", "2.13.0"),
+    "numpy": ("numpy", "2.4.6"),
+    "openvino": ("openvino", "2026.4.1"),
+    "safetensors": ("safetensors", "0.8.0"),
+    "scipy": ("scipy", "1.17.1"),
+    "evalica": ("evalica", "0.4.2"),
+    "tyro": ("tyro", "1.0.17"),
+    "rich": ("rich", "15.0.0"),
+    "tensorboard": ("tensorboard", "2.21.0"),
+}
+"""The packages that a training needs: the module that is imported, and the version that the tests were run with."""
+OPTIONAL = {
+    "ray": ("ray", "2.60.0", "trainings on a cluster"),
+    "nicegui": ("web", "3.18.0", "pages in a browser"),
+    "matplotlib": ("experiment", "3.11.2", "plots of experiments and tournaments"),
+}
+"""Packages of extras: the extra, the version that the tests were run with, and what it is for."""
+SHARED = Path("/dev/shm")
+"""Where Linux has the memory that processes share."""
+LITTLE_SHARED = 2**27
+"""Bytes of it that are few: twice what a container has where nothing is said."""
+LONGEST = 200
+"""Characters of what an error says that are told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that was looked for.
+
+    Attributes:
+        what: its name.
+        state: `broken`: it is there, and fails.
+        needed: for training; without the rest less can be done.
+        text: what it is; else what to do.
+    """
+
+    what: str
+    state: State
+    needed: bool
+    text: str
+
+
+def findings() -> list[Finding]:
+    """All that is looked for, in the order in which one would mend it; torch and others are imported for it."""
+    return [
+        *_system(),
+        *(_package(name, module, tested) for name, (module, tested) in NEEDED.items()),
+        _look("CUDA", _cuda),
+        _look("engine", _engine, needed=True),
+        _look("learning", _learning, needed=True),
+        _look("shared memory", _shared_memory),
+        _look("this folder", lambda: _folder(Path.cwd(), "runs are written to runs/ in it")),
+        *(_extra(name, extra, tested, what) for name, (extra, tested, what) in OPTIONAL.items()),
+    ]
+
+
+def writable(what: str, path: Path, use: str) -> Finding:
+    """Whether the folder `path` can be written, or made; `use` says what for."""
+    return _look(what, lambda: _folder(path, use))
+
+
+def can_train(found: Sequence[Finding]) -> bool:
+    """Whether nothing that training needs is missing or broken."""
+    return all(finding.state == "found" for finding in found if finding.needed)
+
+
+class _MissingError(Exception):
+    """What was looked for is not there; the message says what to do."""
+
+
+def _look(what: str, look: Callable[[], str], *, needed: bool = False) -> Finding:
+    """What `look` says, or what it raises as a finding."""
+    try:
+        state: State = "found"
+        text = look()
+    except _MissingError as error:
+        state, text = "missing", str(error)
+    except Exception as error:
+        state, text = "broken", _said(error)
+    return Finding(what=what, state=state, needed=needed, text=text)
+
+
+def _said(error: Exception) -> str:
+    """The first line of an error, without what would steer a terminal, cut where it is long."""
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {printable(first)[:LONGEST]}"
+
+
+def _system() -> list[Finding]:
+    version = f"{athenan_spiel.__version__}, at {printable(str(Path(athenan_spiel.__file__).parent))}"
+    return [
+        _look("athenan_spiel", lambda: version, needed=True),
+        _look("Python", lambda: f"{platform.python_version()}, at {printable(sys.executable)}", needed=True),
+        _look("system", _operating_system),
+        _look("processor", _processor),
+        _look("cores", _cores),
+        _look("memory", _memory),
+    ]
+
+
+def _operating_system() -> str:
+    name = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    is_tested = sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64")
+    return name if is_tested else f"{name}; the tests were run on Linux, x86_64 alone (docs/platforms.md)"
+
+
+def _processor() -> str:
+    known = ", ".join(machine.instructions()) or "this system does not name its instructions"
+    return f"{printable(machine.processor()) or 'unknown'}: {known}"
+
+
+def _cores() -> str:
+    usable, there = machine.cores(), os.cpu_count() or 1
+    return f"{usable} may be used" + (f" of {there}" if there != usable else "")
+
+
+def _memory() -> str:
+    whole, free = machine.memory(), machine.free_memory()
+    if whole is None:
+        raise _MissingError("this system does not say how much there is: what does not fit is not refused beforehand")
+    return f"{machine.gigabytes(whole)} may be used" + (f", {machine.gigabytes(free)} are free" if free else "")
+
+
+def _package(name: str, module: str, tested: str) -> Finding:
+    def look() -> str:
+        if importlib.util.find_spec(module) is None:
+            raise _MissingError(f"pip install {name}=={tested}")
+        try:
+            if module == "openvino":
+                importlib.import_module("athenan_spiel.engines.silent_openvino")
+            else:
+                importlib.import_module(module)
+        except Exception as error:
+            raise RuntimeError(f"{_said(error)}: pip install --force-reinstall {name}=={tested}") from error
+        return _version(name, tested)
+
+    finding = _look(name, look, needed=True)
+    return Finding(**{**vars(finding), "text": finding.text.removeprefix("RuntimeError: ")})
+
+
+def _extra(name: str, extra: str, tested: str, what: str) -> Finding:
+    def look() -> str:
+        if importlib.util.find_spec(name) is None:
+            raise _MissingError(f"for {what}: pip install 'athenan-spiel[{extra}]'")
+        return f"{_version(name, tested)}; for {what}"
+
+    return _look(name, look)
+
+
+def _version(name: str, tested: str) -> str:
+    version = metadata.version(name)
+    return version if version.partition("+")[0] == tested else f"{version}; the tests were run with {tested}"
+
+
+def _cuda() -> str:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise _MissingError("torch finds no device: networks run on the processor")
+    return f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"
+
+
+def _engine() -> str:
+    """The one that settings choose by themselves."""
+    from athenan_spiel.config import EngineConfig
+    from athenan_spiel.engines import make_engine
+
+    engine = make_engine(EngineConfig(), (1, 3, 3))
+    threads = engine.config.threads
+    return f"{engine.name}" + (f", {threads} of the cores for one process" if threads else "")
+
+
+def _learning() -> str:
+    """In which arithmetic a processor learns where settings do not say."""
+    import torch
+
+    from athenan_spiel.networks.arithmetic import has_matrix_units
+
+    if torch.cuda.is_available():
+        return "on the CUDA device"
+    if has_matrix_units():
+        return "bfloat16, as the processor has matrix units for it (AMX)"
+    return "float32, as the processor has no matrix units for bfloat16 (AMX)"
+
+
+def _shared_memory() -> str:
+    if not SHARED.is_dir():
+        return f"the system has no {SHARED}; what processes share is where it keeps that"
+    usage = shutil.disk_usage(SHARED)
+    text = f"{machine.gigabytes(usage.total)}, {machine.gigabytes(usage.free)} are free, at {SHARED}"
+    if usage.free < LITTLE_SHARED:
+        raise _MissingError(f"{text}: little for workers with large networks: docker run --shm-size=1g, or --workers 0")
+    return text
+
+
+def _folder(path: Path, what: str) -> str:
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    if not os.access(there, os.W_OK):
+        raise _MissingError(f"{printable(str(there))} cannot be written, and {what}: make it writable, or name another")
+    free = machine.gigabytes(shutil.disk_usage(there).free)
+    made = "can be written" if there == path else "can be made"
+    return f"{printable(str(path))} {made}, {free} are free; {what}"
