@@ -3,6 +3,7 @@
 - `report`: what was measured, as plain records;
 - `subject`: what it is measured on, a game with settings and random states of it; `stand_ins`: engines that note their
   time, or need none;
+- `health`: what of the machine and its packages is found, and what to do about the rest;
 - `networks`, `searches`, `learners`, `trainings`, `memories`: one part of the measurement each; `run`: all of them.
 
 Importing the package alone loads nothing heavy: each name is imported when it is first asked for.
