@@ -95,7 +95,9 @@ def test_every_public_callable_is_tried() -> None:
     settings = {name for name in ath.__all__ if name.endswith("Config")}  # tests/config/test_config.py tries these
     errors = {name for name in ath.__all__ if name.endswith("Error")}
     functions = {name for name in ath.__all__ if callable(getattr(ath, name))} - settings - errors
-    assert functions - RECORDS - NO_ARGUMENTS - CALLED_BY_IPYTHON - {"Evaluator"} == {name.split(".")[0] for name in CALLS}
+    assert functions - RECORDS - NO_ARGUMENTS - CALLED_BY_IPYTHON - {"Evaluator"} == {
+        name.split(".")[0] for name in CALLS
+    }
 
 
 @pytest.mark.parametrize(

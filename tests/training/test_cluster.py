@@ -535,7 +535,7 @@ def test_on_ray_actors_that_are_lost_are_replaced(tmp_path: Path, real: Any, clu
         return len(done) == len(ways) and all_play()
 
     workers = dataclasses.replace(ON_CLUSTER.workers, patience_seconds=2.0)
-    config = changed(matches=None, seconds=120.0, workers=workers)
+    config = changed(matches=None, seconds=300.0, workers=workers)
     run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", listeners=[lose], stop=came_back)
     assert run.reason == "stopped"
     require_whole(run.folder, run.matches)
@@ -570,7 +570,7 @@ def test_on_ray_one_process_of_a_node_values_states_and_is_replaced_with_its_act
         return len(ended) == 2 and all_play()
 
     workers = dataclasses.replace(SHARED.workers, patience_seconds=20.0)
-    config = changed(matches=None, seconds=120.0, workers=workers)
+    config = changed(matches=None, seconds=300.0, workers=workers)
     run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", listeners=[lose], stop=came_back)
     assert run.reason == "stopped"
     require_whole(run.folder, run.matches)
