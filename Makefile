@@ -12,8 +12,10 @@ PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --di
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Sphinx takes no docutils as new as NiceGUI's in constraints.txt, so what makes the site lies in a folder of its own.
+SPHINX := $(abspath $(VENV))/sphinx
 
-.PHONY: help train test slow fuzz check format clean
+.PHONY: help train test slow fuzz check docs format clean
 
 help:
 	@echo "make train   train Connect Four for three minutes, then play OpenSpiel's MCTS"
@@ -21,6 +23,7 @@ help:
 	@echo "make slow    the slow ones: games solved outright, and the like"
 	@echo "make fuzz    ten minutes of odd input from a new seed; make fuzz SECONDS=3600 takes longer"
 	@echo "make check   what CI runs: ruff, mypy --strict, the tests of make test"
+	@echo "make docs    these pages as a site, in docs/_build"
 	@echo "make format  let ruff lay out the code"
 	@echo "make clean   remove $(VENV) and the caches; runs/ stays"
 
@@ -48,12 +51,17 @@ check: $(INSTALLED) $(VENV)/.ray $(VENV)/.browser
 	$(BIN)/mypy
 	$(PYTEST) -m "not slow"
 
+# Every warning is an error; nothing is fetched from anywhere.
+docs: $(VENV)/.docs
+	PYTHONPATH=$(SPHINX) $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --write-all docs docs/_build
+	@echo "the site is in docs/_build/index.html"
+
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
@@ -72,4 +80,12 @@ $(VENV)/.ray: $(INSTALLED)
 $(VENV)/.browser: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "playwright>=1.50" \
 	 || echo "Playwright has no wheel for this Python or system: the tests in a browser will be skipped"
+	@touch $@
+
+# What makes the site. The names are those of the extra `docs`, the versions those of constraints.txt but for docutils.
+$(VENV)/.docs: $(INSTALLED)
+	@grep -v "^docutils==" constraints.txt > $(VENV)/docs_constraints.txt
+	@rm -rf $(SPHINX)
+	@$(BIN)/python -m pip install --quiet --constraint $(VENV)/docs_constraints.txt --only-binary :all: --target $(SPHINX) \
+	 "sphinx>=8" "myst-parser>=4" furo docutils==0.22.4
 	@touch $@

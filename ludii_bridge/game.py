@@ -141,14 +141,16 @@ class LudiiGame(pyspiel.Game):
         """Where the sites of the board are, and the hands beside it.
 
         Returns:
-            "centres", [n, 2]: Ludii's coordinates of each of the board's main sites' centre, in the unit square, y
-                upwards;
-            "planes", [n, 2]: its x and y in the observation;
-            "sites", [m, 2]: the centre of every site that a piece may stand on: the n above, those of hands, to the
-                right of the board, and those of the board's further kinds;
-            "corners", [k, 3]: the number of a site, x and y of a corner of its outline, around each site in turn; an
-                edge has its two ends, a vertex none;
-            "lines", [k, 4]: of a board of vertices x and y of both ends of each line.
+            Arrays of float64, by name.
+
+            - "centres", [n, 2]: Ludii's coordinates of each of the board's main sites' centre, in the unit square, y
+              upwards;
+            - "planes", [n, 2]: its x and y in the observation;
+            - "sites", [m, 2]: the centre of every site that a piece may stand on: the n above, those of hands, to the
+              right of the board, and those of the board's further kinds;
+            - "corners", [k, 3]: the number of a site, x and y of a corner of its outline, around each site in turn; an
+              edge has its two ends, a vertex none;
+            - "lines", [k, 4]: of a board of vertices x and y of both ends of each line.
         """
         return self.rules.geometry
 

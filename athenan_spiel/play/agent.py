@@ -63,7 +63,7 @@ class Agent:
 
     Attributes:
         network: the value network of an agent that `load_agent` gives, as a torch module in its evaluating mode:
-            float32 [N, *encoder.shape] to player 0's values, float32 [N]. It is a copy, which the agent's own thinking
+            `float32 [N, *encoder.shape]` to player 0's values, float32 [N]. It is a copy, which the agent's own thinking
             does not ask. None where there is no network.
         encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
             there is no network.

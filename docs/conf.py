@@ -1,0 +1,69 @@
+"""How Sphinx makes the site: `make docs`. The pages are Markdown; the reference is read out of the docstrings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import athenan_spiel
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+DOCS = Path(__file__).resolve().parent
+
+project = "athenan_spiel"
+author = "the authors of athenan_spiel"
+version = release = athenan_spiel.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+
+# Markdown as GitHub shows it: headings have anchors, and links to files lead to them.
+myst_heading_anchors = 4
+
+# A name in single quotes of a docstring is a link, where the reference has it.
+default_role = "py:obj"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {
+    name: name for name in ("Decision", "Event", "Given", "Key", "Kind", "Known", "Listener", "Questions")
+}
+python_maximum_signature_line_length = 88
+# Several names before one colon ("value, completion: ...") are said as they stand.
+napoleon_use_param = napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]
+
+html_theme = "furo"
+html_title = f"athenan_spiel {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = html_show_sourcelink = html_show_copyright = html_show_sphinx = False
+
+
+def without_links_to_folders(text: str, folder: Path) -> str:
+    """`text`, a page in `folder`, with plain words for links to what a site cannot show: folders, and pages outside."""
+
+    def shown(link: re.Match[str]) -> str:
+        target = (folder / link["target"]).resolve()
+        outside = target.suffix == ".md" and not target.is_relative_to(DOCS)
+        return link["words"] if target.is_dir() or outside else link[0]
+
+    return re.sub(r"(?<!!)\[(?P<words>[^\]\n]+)\]\((?P<target>(?!https?:|#)[^)#\s]+)\)", shown, text)
+
+
+def other_pages(index: str, found: Iterable[str]) -> list[str]:
+    """The pages beside the index that it names in none of its lists, so that a new page joins the site by itself."""
+    named = set(re.findall(r"^(?:.*<)?([\w/]+)>?$", index, re.MULTILINE))
+    return sorted(name for name in found if "/" not in name and name not in named | {"index"})
+
+
+def _read(app: Sphinx, page: str, source: list[str]) -> None:
+    source[0] = without_links_to_folders(source[0], (DOCS / page).parent)
+    if page == app.config.root_doc and (rest := other_pages(source[0], app.env.found_docs)):
+        source[0] += "\n".join(["", "```{toctree}", ":hidden:", ":caption: More", "", *rest, "```", ""])
+
+
+def setup(app: Sphinx) -> None:
+    """Sphinx calls it."""
+    app.connect("source-read", _read)
