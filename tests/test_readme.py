@@ -1,25 +1,28 @@
 """The README's and the docs' commands and snippets do what they say, with small counts in place of long ones.
 
-Commands are those in blocks of `sh`; what needs Ludii's jar stands in blocks of `console`, and tests/ludii tries it.
+Commands are those in blocks of `sh`. What needs Ludii, Ray, other programs or a browser stands in blocks of `console`;
+`test_console_blocks.py` says who tries it. The tutorial, whose pages go on from each other, is `test_tutorial.py`'s.
 """
 
 from __future__ import annotations
 
 import io
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 from experiment_runs import TINY
+from pages import PAGES, ROOT, TUTORIAL, blocks, commands, name_of
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.outcomes import registry
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALONE = [page for page in PAGES if page not in TUTORIAL]
+"""The pages that are read by themselves."""
 SMALL = {
     "ath.TrainingConfig(seconds=180)": "ath.TrainingConfig(matches=2, matches_at_once=2)",
+    "ath.TrainingConfig(seconds=180, outcome": "ath.TrainingConfig(matches=2, matches_at_once=2, outcome",
+    'dataclasses.replace(ath.preset("quick"), seconds=180)': "ath.TrainingConfig(matches=2, matches_at_once=2)",
     '"seconds": 0.1': '"iterations": 2',
     '"simulations": 100': '"simulations": 2',
     "rows=4,columns=4": "rows=3,columns=4",
@@ -27,14 +30,11 @@ SMALL = {
 """What is long in a snippet, and what stands in for it here."""
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def commands(page: Path) -> list[list[str]]:
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
-    # To a shell, but not to shlex, a comment begins where a word may: `runs/ttt#48` has none.
-    return [words for line in lines if (words := shlex.split(re.sub(r"(^|\s)#.*", "", line)))]
+def in_few(snippet: str) -> str:
+    """The snippet with small counts."""
+    for long, short in SMALL.items():
+        snippet = snippet.replace(long, short)
+    return snippet
 
 
 def in_short(words: list[str]) -> list[str]:
@@ -62,15 +62,13 @@ def in_short(words: list[str]) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", ALONE, ids=name_of)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_REGISTERED", {})
     names: dict[str, object] = {}
     for snippet in blocks(page, "python"):
-        for long, short in SMALL.items():
-            snippet = snippet.replace(long, short)
-        exec(compile(snippet, str(page), "exec"), names)
+        exec(compile(in_few(snippet), str(page), "exec"), names)
 
 
 def test_the_stand_ins_stand_for_something() -> None:
@@ -85,7 +83,7 @@ def test_the_proof_in_the_readme_is_one(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines()[0] == "1 True"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", ALONE, ids=name_of)
 def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody is there to play

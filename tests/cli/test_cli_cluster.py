@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HANG_SECONDS
 from command_line import TINY, Out, complaint
 from fake_ray import FakeRay, installed
+from pages import DOCS, commands
+from test_readme import in_short
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.cli.workers import parse_workers, usual_workers, with_address
@@ -159,3 +163,26 @@ def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, fake: FakeRay, 
     folder = tmp_path / "run"
     assert main(["train", "tic_tac_toe", "--cluster", "--workers", "1", "--folder", str(folder), *TINY]) == 143
     assert f"go on with: athenan resume {folder} --cluster local" in capsys.readouterr().err.splitlines()
+
+
+def of_the_tutorial() -> list[list[str]]:
+    """The commands of the tutorial's page, with small counts and a small board."""
+    found = [words[1:] for words in commands(DOCS / "tutorial" / "cluster.md", "console") if words[0] == "athenan"]
+    return [[word.replace("board_size=11", "board_size=3") for word in in_short(words)] for words in found]
+
+
+def test_the_tutorials_page_does_what_it_says(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in of_the_tutorial():
+        words = ["local" if word == "auto" else word for word in words]  # the fake cluster is nowhere to be joined
+        assert main(words) == 0, words
+    assert len(list(tmp_path.glob("runs/*/config.toml"))) == 2
+
+
+@pytest.mark.ray
+def test_the_tutorials_page_does_so_on_ray(tmp_path: Path) -> None:
+    (first, *_) = (words for words in of_the_tutorial() if "auto" not in words)
+    command = [sys.executable, "-m", "athenan_spiel", *first]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs" / "cluster" / "config.toml").is_file()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -408,14 +407,6 @@ os.waitpid(child, 0)
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
     assert done.stdout.split() == ["told"] * 4
-
-
-def test_the_snippets_of_the_page_run() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "ludii.md"
-    snippets = re.findall(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert snippets
-    for snippet in snippets:
-        exec(compile(snippet, str(page), "exec"), {})
 
 
 def test_ludii_says_its_version() -> None:
