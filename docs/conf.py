@@ -25,15 +25,17 @@ myst_heading_anchors = 4
 
 # A name in single quotes of a docstring is a link, where the reference has it.
 default_role = "py:obj"
+autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {
     name: name for name in ("Decision", "Event", "Given", "Key", "Kind", "Known", "Listener", "Questions")
 }
 python_maximum_signature_line_length = 88
 # Several names before one colon ("value, completion: ...") are said as they stand.
-napoleon_use_param = napoleon_use_rtype = False
+napoleon_numpy_docstring = napoleon_use_param = napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]
 
+pygments_dark_style = "monokai"
 html_theme = "furo"
 html_title = f"athenan_spiel {version}"
 html_static_path = ["static"]
@@ -64,6 +66,13 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += "\n".join(["", "```{toctree}", ":hidden:", ":caption: More", "", *rest, "```", ""])
 
 
+def _whole_sentence(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """Napoleon takes what stands before the first colon of an attribute's docstring for a type: let that be nothing."""
+    if what in ("attribute", "data", "property") and lines:
+        lines[0] = f": {lines[0]}"
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx calls it."""
     app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", _whole_sentence, priority=400)  # Napoleon's is 500
