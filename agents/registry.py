@@ -48,7 +48,10 @@ def load_bot(
         name: one of `registered_bots()`.
         game: the game that it will play, or its string.
         player_id: the player that it will be.
-        params: by name; each bot has its own.
+        params: by name; each bot has its own (docs/using.md).
+
+    Returns:
+        A `pyspiel.Bot`.
 
     Raises:
         AgentError: there is no bot, player or parameter of that name, or a parameter is of a wrong type.

@@ -103,7 +103,7 @@ class AgentWord:
         return game_of(str(self.params["checkpoint"]), which)
 
     def allowing(self, code: Sequence[str]) -> AgentWord:
-        """The same agent, for which outcomes "module:name" of one's own may be imported, should its run name one."""
+        """The same agent, for which outcomes "module:name" of one's own, as `code` names them, may be imported."""
         if self.bot != "athenan" or not code:
             return self
         return replace(self, params={**self.params, "outcome": ",".join(code)})
@@ -114,6 +114,9 @@ class AgentWord:
 
 def parse_word(text: str) -> AgentWord:
     """What `text` says. A run's folder is not looked into yet, nor is an engine begun.
+
+    Args:
+        text: an agent's word, such as "runs/bt6@0.5s" or "mcts:1000".
 
     Raises:
         AgentError: it is no agent's word, or its kind refuses what it says.
@@ -177,6 +180,9 @@ def make_bot(word: str | AgentWord, game: pyspiel.Game | str, player_id: int, se
     """The bot that `word` names.
 
     Args:
+        word: as text, or as `parse_word` understands it.
+        game: the game that it will play, or its string.
+        player_id: the player that it will be.
         seed: of everything random in it, but for a person and Ludii's AIs, which take none.
 
     Raises:

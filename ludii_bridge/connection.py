@@ -24,6 +24,9 @@ def connect(
         java: "bundled", "system", or the folder of a Java runtime; see `installation.find_java`.
         memory: the most that Java's objects may take, such as "4g"; by default see `installation.java_memory`.
 
+    Returns:
+        What loads games; `pyspiel.load_game` asks it.
+
     Raises:
         LudiiError: Java, the jar or jpype is missing, Java does not start, or the memory is no size that it can have.
     """

@@ -99,13 +99,24 @@ class LudiiGame(pyspiel.Game):
         self._start.shared = True
 
     def new_initial_state(self, state: Any = None) -> LudiiState:
-        """The state in which matches begin."""
+        """The state in which matches begin.
+
+        Raises:
+            LudiiError: a state is given, from which OpenSpiel lets some games begin.
+        """
         if state is not None:
             raise LudiiError(f"a state of Ludii's is made from its history, got {state!r}")
         return LudiiState(self, self._start)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Any:
-        """What `make_observation` gives: Ludii's tensor, or the history where perfect recall is asked for."""
+        """What `make_observation` gives: Ludii's tensor, or the history where perfect recall is asked for.
+
+        Args:
+            iig_obs_type, params: as OpenSpiel gives them.
+
+        Returns:
+            An observer: its `tensor` is float32 [channels * x * y], its `dict["observation"]` the same in that shape.
+        """
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return LudiiObserver(self.rules.traits.shape, params)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)

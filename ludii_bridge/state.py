@@ -63,7 +63,10 @@ class _Moment:
 
 
 class LudiiState(pyspiel.State):
-    """A state of a `LudiiGame`."""
+    """A state of a `LudiiGame`, as its `new_initial_state` and `child` give it.
+
+    It is a `pyspiel.State` like any other; what is Ludii's own is below.
+    """
 
     _past: _Past | None = None
     """The moves so far, where they are known here."""

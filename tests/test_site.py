@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from clocks import HANG_SECONDS
@@ -18,8 +20,12 @@ from pages import DOCS, PAGES, ROOT, blocks
 import agents
 import athenan_spiel as ath
 import ludii_bridge
+from athenan_spiel.config import Settings
 
 DIRECTIVE = re.compile(r"^\.\. auto\w+:: ([\w.]+)", re.MULTILINE)
+NEVER_RAISE = {"load_ipython_extension", "unload_ipython_extension", "supported_games", "registered_bots"}
+MADE_BY_THEIR_GAME = {"LudiiState"}
+"""Nobody else calls their constructors."""
 INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
 
 
@@ -63,6 +69,26 @@ def test_every_public_name_is_in_the_reference_once(package: ModuleType) -> None
     names = documented()
     missing = [name for name in package.__all__ if names.count(f"{package.__name__}.{name}") != 1]
     assert missing == (["MatchAbandonedError"] if package is agents else [])
+
+
+def offered() -> list[tuple[str, Any]]:
+    """The public names, but for settings, which say what they are field by field, and errors."""
+    found = [(name, getattr(package, name)) for package in (ath, agents, ludii_bridge) for name in package.__all__]
+    return [(name, x) for name, x in found if not (inspect.isclass(x) and issubclass(x, (Settings, Exception)))]
+
+
+@pytest.mark.parametrize(("name", "thing"), offered(), ids=[name for name, _ in offered()])
+def test_a_docstring_names_every_argument_and_says_what_is_raised(name: str, thing: Any) -> None:
+    text = inspect.getdoc(thing) or ""
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except ValueError:  # a class of OpenSpiel's, made by its own
+        return
+    named = [x.name for x in parameters if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
+    if name not in MADE_BY_THEIR_GAME:
+        assert [x for x in named if not re.search(rf"(?<!\w){x}(?!\w)", text)] == []
+    if inspect.isfunction(thing) and name not in NEVER_RAISE:
+        assert "Raises:" in text
 
 
 def test_what_the_reference_has_is_there() -> None:

@@ -44,7 +44,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """What `%unload_ext athenan_spiel` does: states are text again."""
+    """What `%unload_ext athenan_spiel` does: to the shell, states are text again."""
     shell.display_formatter.formatters[HTML].pop(pyspiel.State, None)
 
 

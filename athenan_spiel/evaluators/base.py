@@ -22,10 +22,12 @@ SUM_TOLERANCE = 1e-3
 
 
 class Evaluation(NamedTuple):
-    """What is said of n states, in plain lists, as a search goes through them number by number."""
+    """What is said of n states, in plain lists, as a search goes through them number by number: `values`, and `priors`
+    for searches that look at those.
+    """
 
     values: list[float]
-    """[n], player 0's view."""
+    """n finite numbers: what each state is worth to player 0, in the units of the outcome."""
     priors: list[list[float]] | None = None
     """For each state the probability of each of its legal actions, in their order; None: nothing is said of actions."""
 
@@ -49,7 +51,15 @@ class Evaluator(Protocol):
     """Values states that are not terminal: any callable, a plain function too."""
 
     def __call__(self, states: Sequence[pyspiel.State], /) -> Answer:
-        """What is to be said of `states`."""
+        """What is to be said of `states`.
+
+        Args:
+            states: n of them, none terminal; they must be left as they are.
+
+        Returns:
+            float [n], finite: what each is worth to player 0, in the units of the outcome; or an `Evaluation`, with the
+            probability of each legal action, for searches that look at those.
+        """
 
 
 @runtime_checkable

@@ -64,6 +64,9 @@ class GameInfo:
 def unmet_conditions(game: pyspiel.Game) -> list[str]:
     """Everything that makes `game`, with the parameters it has, unfit for the algorithms; empty if nothing does.
 
+    Returns:
+        A reason each, such as "it has chance".
+
     Raises:
         UnsupportedGameError: it is no game.
     """

@@ -39,6 +39,12 @@ def load_game(spec: str) -> pyspiel.Game:
 
     While OpenSpiel loads it, whatever this process writes to its standard error is dropped.
 
+    Args:
+        spec: a short name, and parameters in brackets as OpenSpiel writes them; or "ludii(game=NAME)".
+
+    Returns:
+        The game, which every function of this library takes.
+
     Raises:
         UnsupportedGameError: no such game or parameter (with the nearest name), a value that the game refuses, or
             a game outside what the algorithms assume (with every unmet condition).

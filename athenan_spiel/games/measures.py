@@ -28,6 +28,9 @@ def score(state: pyspiel.State) -> tuple[float, ...]:
     Args:
         state: of any game with a score, for which see `MEASURES`; where there is one player, the sum of the rewards.
 
+    Returns:
+        A number for each player, in the points of the rules.
+
     Raises:
         ConfigError: the game has no score. The message names those that have.
         SearchError: `state` is no state.
@@ -39,6 +42,12 @@ def score(state: pyspiel.State) -> tuple[float, ...]:
 
 def piece_counts(state: pyspiel.State) -> tuple[int, int]:
     """The number of pieces of player 0 and of player 1, those in hand included.
+
+    Args:
+        state: of a game with pieces that come and go.
+
+    Returns:
+        Two whole numbers.
 
     Raises:
         ConfigError: the game has no pieces that come and go. The message names those that have.

@@ -52,7 +52,7 @@ class Outcome(ABC):
         return cls().scaled(sample)
 
     def scaled(self, sample: Sample) -> Self:
-        """The same outcome with the largest worth of the sample, without its sign, as its scale; 1 where that is 0, or not
+        """The same outcome, whose scale is the largest worth in the sample without its sign; 1 where that is 0, or not
         known."""
         return replace(self, scale=max((abs(float(self(end))) for end in sample.ends), default=0.0) or 1.0)
 

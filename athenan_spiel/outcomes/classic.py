@@ -17,6 +17,9 @@ def gain(state: pyspiel.State) -> int:
     A match of one player is neither won nor lost, so its gain is 0: completion then proves no win, and resolves a
     state once all its children are (Remark 30).
 
+    Args:
+        state: terminal.
+
     Raises:
         SearchError: `state` is no state.
     """

@@ -63,8 +63,8 @@ class Agent:
 
     Attributes:
         network: the value network of an agent that `load_agent` gives, as a torch module in its evaluating mode:
-            `float32 [N, *encoder.shape]` to player 0's values, float32 [N]. It is a copy, which the agent's own thinking
-            does not ask. None where there is no network.
+            `float32 [N, *encoder.shape]` to player 0's values, float32 [N]. It is a copy, which the agent's own
+            thinking does not ask. None where there is no network.
         encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
             there is no network.
         result: what the last search of this match has found; None before the first.
@@ -144,7 +144,7 @@ class Agent:
         self.restart()
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Ponder no more; all else `step` sees from the state itself."""
+        """Ponder no more, as `player_id` has chosen `action`; all else `step` sees from the state itself."""
         self._ponderer.leave()
 
     def stop_pondering(self) -> None:

@@ -90,9 +90,16 @@ class MatchResult:
 
 
 def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: Sequence[int] = ()) -> MatchResult:
-    """Play one match; `players[i]` is player i, and the first actions are those of `opening`.
+    """Play one match.
 
-    The players are told of the opening by `restart_at` with the state after it.
+    Args:
+        game: the game, or its string.
+        players: `players[i]` is player i: an `Agent`, a bot, or whatever has their `step`, `restart_at` and
+            `inform_action`.
+        opening: the first actions, of which the players are told by `restart_at` with the state after them.
+
+    Returns:
+        The match, with its history, its returns and the time that each player took.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.

@@ -294,12 +294,17 @@ def play_series(
     Matches between agents with budgets in iterations or evaluations are played side by side.
 
     Args:
+        game: the game, or its string.
         contender, opponent: given a player id, make the player of that colour; each is asked once for each colour.
+        matches: how many, an even number.
         opening_plies: length of an opening in pyspiel actions (where a turn is several actions, in these).
         seed: of the openings; the players have their own.
         forfeits: a player that chooses no legal action, or raises any other error, loses that match, and the series
             goes on; else the error ends it.
         on_match: called after each match with the series so far.
+
+    Returns:
+        The matches, seen from the contender.
 
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.

@@ -39,9 +39,13 @@ Clock = Callable[[], float]
 class Budget:
     """How long to think about a state: until the first of these is reached, or the state is proven.
 
-    `evaluations` counts states valued. In a tree without completion an iteration that asks for none counts as one, as
-    thinking would not end where every line has. `network_seconds` is time in which values are waited for (*Minimax
-    Strikes Back*, first version, Section 7.2); of an iteration that asks for none its own time counts, too.
+    Attributes:
+        seconds: time in all.
+        iterations: of the search; docs/using.md says what one is in each.
+        evaluations: states valued. In a tree without completion an iteration that asks for none counts as one, as
+            thinking would not end where every line has.
+        network_seconds: time in which values are waited for (*Minimax Strikes Back*, first version, Section 7.2); of an
+            iteration that asks for none its own time counts, too.
 
     Raises:
         BudgetError: no limit is given, or one is not a number greater than zero, or larger than any use of it: a
@@ -75,7 +79,7 @@ class Budget:
         return self.seconds is not None or self.network_seconds is not None
 
     def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
-        """True once what has been used reaches a limit."""
+        """True once what has been used (`seconds`, `iterations`, `evaluations`, `network_seconds`) reaches a limit."""
         return (
             (self.iterations is not None and iterations >= self.iterations)
             or (self.evaluations is not None and evaluations >= self.evaluations)
@@ -189,9 +193,15 @@ def think(
     """Search from `state` with `evaluator` until `budget` is spent or the state is proven.
 
     Args:
-        evaluator: what it raises comes through as it is.
+        search: such as `Descent(game)`.
+        state: of the search's game, not terminal; it is left as it is.
+        budget: how long to think.
+        evaluator: values n states for player 0, as float [n]; what it raises comes through as it is.
         tree: grown further if given (`search.new_tree()`), so that one match's thoughts build on each other.
         rng: breaks ties; `random.Random(0)` by default.
+
+    Returns:
+        What is known of the state and of each of its n legal actions.
 
     Raises:
         SearchError: `state` is none of the search's game, or no single player is to move in it; the tree is another

@@ -76,6 +76,9 @@ class SearchResult(Pictured):
             state: that was searched; needed where the result does not know it.
             scale: the size of large values, `Outcome.scale`; by default that of the largest here, and at least 1.
 
+        Returns:
+            What `show` shows: `html()` is at most 200 kB, `text()` some lines.
+
         Raises:
             SearchError: there is no state, or one in which other actions are legal; the scale is not above zero.
         """

@@ -132,6 +132,9 @@ def solve(
         rng: breaks ties; `random.Random(0)` by default.
         on_progress: is told every `STRETCH` iterations what is known.
 
+    Returns:
+        What is proven, or what is known where a bound was met before.
+
     Raises:
         UnsupportedGameError: the game is none, or outside what the algorithms assume.
         SearchError: `state` is terminal, or none of the game; another argument is not of its kind.

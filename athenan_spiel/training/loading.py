@@ -70,6 +70,9 @@ def load_agent(
             this the gain times the stored scale takes its place, and a warning of the log says so.
         ponder: think on while the opponent does; see `Agent`.
 
+    Returns:
+        An agent of the run's game, for either colour.
+
     Raises:
         AgentError: there is no such search, or it needs a policy that the network does not have; the seed is no
             whole number, or `ponder` neither True nor False.

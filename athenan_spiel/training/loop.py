@@ -90,6 +90,9 @@ def train(
             which runs here, or "HOST:PORT" (docs/scaling.md). `workers.count` of them are played there by as many
             actors; 0: by as many as it has processors for. None: all is done on this machine, without Ray.
 
+    Returns:
+        What became of the run, also where it was stopped; `load_agent(run.folder)` plays with what it has learned.
+
     Raises:
         UnsupportedGameError: the game is outside what the algorithms assume.
         ConfigError: the game has no such outcome, a setting does not suit this machine, an opponent of evaluations
@@ -163,6 +166,9 @@ def resume(
             begun for standing in a file.
         listeners, stop, milestones, set_backs, cluster: as for `train`. A run may go from one machine to a cluster and
             back.
+
+    Returns:
+        What became of the run, earlier sessions included.
 
     Raises:
         CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.

@@ -292,6 +292,12 @@ PRESETS: Mapping[str, TrainingConfig] = {name: preset.config for name, preset in
 def preset(name: str) -> TrainingConfig:
     """The settings called `name`; change single ones with `dataclasses.replace`.
 
+    Args:
+        name: such as "quick"; `athenan train --preset` lists all of them.
+
+    Returns:
+        The settings; those for any game have no limit, so give `seconds` or `matches`.
+
     Raises:
         ConfigError: there are none of that name.
     """

@@ -39,11 +39,12 @@ class Run(Pictured):
 
     Attributes:
         folder: where it is; `resume` and `load_agent` take it.
+        game: its string.
         config: its settings.
         matches: learned in all.
-        seconds: used in all, resumptions included.
-        reason: why it ended.
-        checkpoint: its newest checkpoint.
+        seconds: of training in all, resumptions included; a warm-up does not count.
+        reason: why it ended: "matches" or "seconds" (a limit), or "stopped" (a request).
+        checkpoint: the folder of its newest checkpoint.
     """
 
     folder: Path
