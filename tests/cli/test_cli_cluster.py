@@ -180,6 +180,7 @@ def test_the_tutorials_page_does_what_it_says(tmp_path: Path, fake: FakeRay, mon
 
 
 @pytest.mark.ray
+@pytest.mark.slow("a cluster begins, and a training on it, some ten seconds")
 def test_the_tutorials_page_does_so_on_ray(tmp_path: Path) -> None:
     (first, *_) = (words for words in of_the_tutorial() if "auto" not in words)
     command = [sys.executable, "-m", "athenan_spiel", *first]
