@@ -12,8 +12,6 @@ PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --di
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Sphinx takes no docutils as new as NiceGUI's in constraints.txt, so what makes the site lies in a folder of its own.
-SPHINX := $(abspath $(VENV))/sphinx
 
 .PHONY: help train test slow fuzz check docs format clean
 
@@ -53,7 +51,7 @@ check: $(INSTALLED) $(VENV)/.ray $(VENV)/.browser $(VENV)/.docs
 
 # Every warning is an error; nothing is fetched from anywhere.
 docs: $(VENV)/.docs
-	PYTHONPATH=$(SPHINX) $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --write-all docs docs/_build
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --write-all docs docs/_build
 	@echo "the site is in docs/_build/index.html"
 
 format: $(INSTALLED)
@@ -82,11 +80,8 @@ $(VENV)/.browser: $(INSTALLED)
 	 || echo "Playwright has no wheel for this Python or system: the tests in a browser will be skipped"
 	@touch $@
 
-# What makes the site. The names are those of the extra `docs`, the versions those of constraints.txt but for docutils.
+# What makes the site: the extra `docs`.
 $(VENV)/.docs: $(INSTALLED)
-	@grep -v "^docutils==" constraints.txt > $(VENV)/docs_constraints.txt
-	@rm -rf $(SPHINX)
-	@$(BIN)/python -m pip install --quiet --constraint $(VENV)/docs_constraints.txt --only-binary :all: --target $(SPHINX) \
-	 "sphinx>=8" "myst-parser>=4" furo docutils==0.22.4 \
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "sphinx>=8" "myst-parser>=4" furo \
 	 || echo "Sphinx has no wheel for this Python or system: the test that builds the site will be skipped"
 	@touch $@

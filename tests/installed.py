@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,11 +15,8 @@ FAIRY_STOCKFISH = shutil.which("fairy-stockfish", path=GAMES)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """The browser in which pages are tested."""
 
-SPHINX = Path(sys.prefix) / "sphinx"
-"""Where `make` puts what makes the site; it may also be installed as other packages are."""
-
 needs_sphinx = pytest.mark.skipif(
-    not SPHINX.is_dir() and any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "furo")),
+    any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "furo")),
     reason="needs Sphinx, MyST and Furo, which are not installed: `make docs` installs them",
 )
 needs_fairy_stockfish = pytest.mark.skipif(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from clocks import HANG_SECONDS
-from installed import SPHINX, needs_sphinx
+from installed import needs_sphinx
 from pages import DOCS, PAGES, ROOT, blocks
 
 import agents
@@ -42,7 +42,7 @@ def conf() -> ModuleType:
 
 @needs_sphinx
 def test_the_site_is_made_without_a_warning(tmp_path: Path) -> None:
-    paths = [str(SPHINX), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     # No Java, no jar and no home of anybody's: what is documented needs neither.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "HOME": str(tmp_path)}
     environment["LUDII_JAR"] = environment["LUDII_JAVA"] = str(tmp_path / "nowhere")
