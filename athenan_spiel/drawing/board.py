@@ -27,6 +27,8 @@ NOBODY = ("#8a847b", "#5d5851", "#ffffff")
 """The same, of what belongs to no player."""
 MARGIN = 0.35
 """Around the board, in widths of a site."""
+THIN = 0.5
+"""Sites that are thinner, in widths of a site, are edges."""
 UNIT = 48
 """Pixels of a site's width in a picture whose size nothing else says."""
 
@@ -39,7 +41,7 @@ _STYLE = """
 .athenan-board text { font-family: "DejaVu Sans", "Noto Sans CJK JP", "Segoe UI Symbol", sans-serif;
 text-anchor: middle; dominant-baseline: central }
 .athenan-board .label { fill: var(--ink); font-size: .34px }
-.athenan-board .value { font-size: .25px; fill: #1c1a17 }
+.athenan-board .value { fill: #1c1a17 }
 .athenan-board .last { fill: #5c8f3a; fill-opacity: .45 }
 .athenan-board .chosen { fill: var(--mark); fill-opacity: .45 }
 .athenan-board .target { fill: var(--mark); fill-opacity: .55 }
@@ -168,11 +170,16 @@ class _Picture:
             parts.append(_area(site, "chosen"))
         if piece is not None:
             parts.append(self._piece(piece, site))
-        parts += [self._ghost(ghost, index in overlay.worths) for ghost in overlay.ghosts if ghost.site == index]
+        is_taken = piece is not None
+        parts += [
+            self._ghost(ghost, site, is_taken, index in overlay.worths)
+            for ghost in overlay.ghosts
+            if ghost.site == index
+        ]
         if index in overlay.targets and piece is None and index not in overlay.worths:
             parts.append(f'<circle class="target" r="{_number(0.13 * _size(site))}"/>')
         if index in overlay.worths:
-            parts.append(_worth(overlay.worths[index]))
+            parts.append(_worth(overlay.worths[index], is_taken))
         if self._is_still:
             return "".join([*parts, "</g>"]) if len(parts) > 1 else ""
         parts.append(_area(site, "hit"))
@@ -202,24 +209,39 @@ class _Picture:
             return stone
         return f'{stone}<text class="sign" font-size=".5" fill="{ink}">{escape(piece.sign)}</text>'
 
-    def _ghost(self, ghost: Ghost, below: bool) -> str:
-        """A stone and its number, which is at its edge where a worth covers its middle."""
+    def _ghost(self, ghost: Ghost, site: Site, is_taken: bool, has_worth: bool) -> str:
+        """A stone and its number, which is above the middle where a worth covers that; on an edge it is a line.
+
+        A piece that the move takes is seen on: around it is a ring, and the number in a corner.
+        """
         face, edge, ink = self._colour(ghost.side)
-        place = 'y="-.28" font-size=".22"' if below else 'font-size=".34"'
+        stone = f'stroke="{edge}" stroke-width=".035" stroke-dasharray=".1 .06"'
+        if is_taken:
+            return (
+                f'<circle r=".44" fill="none" {stone.replace(edge, face)}/><g transform="translate(.31 -.31)">'
+                f'<circle r=".16" fill="{face}" stroke="{edge}" stroke-width=".02"/>'
+                f'<text class="sign" font-size=".22" fill="{ink}">{ghost.number}</text></g>'
+            )
+        if _size(site) < THIN:
+            number = "" if has_worth else f'<text class="sign" font-size=".2" fill="{ink}">{ghost.number}</text>'
+            return f'<g class="ghost"><polygon fill="{face}" points="{_corners(site, around=True)}"/></g>{number}'
+        place = 'y="-.27" font-size=".22"' if has_worth else 'font-size=".34"'
         return (
-            f'<g class="ghost"><circle r=".4" fill="{face}" stroke="{edge}" stroke-width=".035" '
-            f'stroke-dasharray=".1 .06"/></g><text class="sign" {place} fill="{ink}">{ghost.number}</text>'
+            f'<g class="ghost"><circle r=".4" fill="{face}" {stone}/></g>'
+            f'<text class="sign" {place} fill="{ink}">{ghost.number}</text>'
         )
 
 
-def _worth(worth: Worth) -> str:
-    """A plate with the number, from red to green; what is proven has a frame."""
+def _worth(worth: Worth, is_taken: bool) -> str:
+    """A plate with the number, from red to green; what is proven has a frame. A piece is seen above it."""
     hue = round(120 * min(1.0, max(0.0, worth.share)))
     frame = f' stroke="hsl({hue} 80% 22%)" stroke-width=".05"' if worth.is_proven else ""
-    width = _number(max(0.5, 0.17 * len(worth.text) + 0.12))
+    size = min(0.2 if is_taken else 0.25, 1.16 / max(1, len(worth.text)))
+    width, height, low = 0.66 * size * len(worth.text) + 0.1, 1.3 * size, 0.4 if is_taken else 0.0
     return (
-        f'<rect x="-{_number(float(width) / 2)}" y="-.18" width="{width}" height=".36" rx=".1" '
-        f'fill="hsl({hue} 65% 78%)"{frame}/><text class="value">{escape(worth.text)}</text>'
+        f'<rect x="-{_number(width / 2)}" y="{_number(low - height / 2)}" width="{_number(width)}" '
+        f'height="{_number(height)}" rx=".08" fill="hsl({hue} 65% 78%)"{frame}/>'
+        f'<text class="value" y="{_number(low)}" font-size="{_number(size)}">{escape(worth.text)}</text>'
     )
 
 

@@ -147,6 +147,11 @@ class Agent:
         """Ponder no more, as `player_id` has chosen `action`; all else `step` sees from the state itself."""
         self._ponderer.leave()
 
+    @property
+    def is_pondering(self) -> bool:
+        """Whether its thread is at work beside."""
+        return self._ponderer.is_pondering
+
     def stop_pondering(self) -> None:
         """Ponder no more for now: once it returns, nothing touches the tree or asks the evaluator."""
         self._ponderer.stop()

@@ -23,7 +23,7 @@ WIDTH = 8
 MOST = 300
 """Branches in all, about: as many states are unfolded, the most visited first, as there is room for their actions."""
 
-Order = Literal["value", "visits"]
+Order = Literal["value", "visits", "proof"]
 
 
 def branch_of(
@@ -44,8 +44,8 @@ def branch_of(
         depth: levels below the root at most.
         width: children of a branch at most.
         most: branches in all, about.
-        by: how children are ordered after what is proven: as Algorithm 11 has it, by value, then by visits, or as
-            Algorithm 13 has it, the other way round.
+        by: how children are ordered: after what is proven as Algorithm 11 has it, by value, then by visits, or as
+            Algorithm 13 has it, the other way round; or with "proof" all that are proven first, lost ones too.
         name: of the root.
     """
     root = _Sprout(name, node.value, sum(node.visits.copy().values()), _proof(node), node, state)
@@ -83,10 +83,11 @@ class _Sprout:
         visits, children = node.visits.copy(), node.children.copy()
         sign = kind.won
 
-        def interest(i: int) -> tuple[float, float, float]:
-            count = float(visits.get(i, 0))
-            worth = sign * values[i]
-            return sign * completions[i], *((worth, count) if by == "value" else (count, worth))
+        def interest(i: int) -> tuple[float, ...]:
+            count, worth, proof = float(visits.get(i, 0)), sign * values[i], sign * completions[i]
+            if by == "proof":
+                return bool(resolutions[i]), proof, worth, count
+            return proof, *((worth, count) if by == "value" else (count, worth))
 
         best = heapq.nlargest(width, range(len(actions)), interest)
         self.more = len(actions) - len(best)

@@ -6,29 +6,46 @@
 3. Of all matches together at most as many think as the machine has cores (`Places`); the others wait. Who was told to
    stop keeps its place, and nobody else of the match thinks, until it has ended.
 4. `leave` ends all thinking; a visitor who comes back finds the match as it was, and it goes on.
+5. Who ponders has the match's place, too, and ponders no more where there is none, or once another position is shown.
 """
 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import pyspiel
 
 from agents import AthenanBot
-from athenan_spiel.errors import AthenanError
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.search.result import SearchResult
+from athenan_spiel.web.bench import Bench
 from athenan_spiel.web.mind import Judgement, of_state
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import Table, TableError
-from athenan_spiel.web.thinking import Thinking
+from athenan_spiel.web.thinking import LOOK_SECONDS, Thinking, look_at, scale_of
 
 ADVICE_SECONDS = 15.0
 """How long a position is analysed at most."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far something is that a visitor waits for.
+
+    Attributes:
+        what: in words.
+        share: from 0 to 1; None where nobody knows how long it takes.
+        left: seconds until its end at most; None likewise.
+    """
+
+    what: str
+    share: float | None = None
+    left: float | None = None
 
 
 @dataclass(frozen=True)
@@ -84,8 +101,8 @@ class LiveMatch:
         self.seats: tuple[str, ...] = tuple(seats)
         self.seconds = seconds
         self._places = places
-        self._workers = workers
-        self._bots: dict[tuple[str, int], Future[pyspiel.Bot]] = {}
+        self._bench = Bench(start.get_game(), opponents, workers)
+        self._pondered = 0.0
         self._thinking: Thinking | None = None
         self._ending: list[Thinking] = []
         self._is_advice = False
@@ -150,10 +167,32 @@ class LiveMatch:
         name = self.seats[self._mover]
         if self.table.ahead:
             return "moves lie ahead: go forward, or go on from here"
-        made = self._bots.get((name, self._mover))
-        if made is None or not made.done():
+        if not self._bench.is_made(name, self._mover):
             return f"{name} is being loaded"
         return f"{name} thinks" if self.is_thinking else "all cores are busy: waiting for one"
+
+    @property
+    def progress(self) -> Progress | None:
+        """What the match waits for, and how long that will take; None where it waits for nothing, or for a person."""
+        thinking = self._thinking
+        if thinking is None:
+            waits = self.waits
+            return None if waits is None or self.table.ahead else Progress(waits)
+        limit = ADVICE_SECONDS if self._is_advice else self._opponents.find(self._thinker).limit(self.seconds)
+        what = f"{self._thinker} {'analyses' if self._is_advice else 'thinks'}"
+        if limit is None:
+            return Progress(what)
+        return Progress(what, min(1.0, thinking.seconds / limit), max(0.0, limit - thinking.seconds))
+
+    @property
+    def ponders(self) -> bool:
+        """Whether agents with a tree of ours think on while a person does."""
+        return self._bench.ponders
+
+    @property
+    def is_pondering(self) -> bool:
+        """Whether an agent does now."""
+        return self._bench.pondering() is not None
 
     @property
     def _mover(self) -> int:
@@ -179,6 +218,7 @@ class LiveMatch:
             if name != YOU:
                 self._opponents.find(name)
         self._stop()
+        self._bench.stop_pondering()
         self.seats = tuple(seats)
         self._changed()
 
@@ -190,7 +230,14 @@ class LiveMatch:
         """
         self.seconds = require_seconds(seconds)
         self._stop()
-        self._bots.clear()
+        self._bench.clear()
+        self._changed()
+
+    def ponder(self, wanted: bool) -> None:
+        """Let agents think on while a person does, from their next move on, or do so no more."""
+        self._bench.ponders = wanted
+        if not wanted:
+            self._bench.stop_pondering()
         self._changed()
 
     def analyse(self, wanted: bool) -> None:
@@ -296,6 +343,7 @@ class LiveMatch:
     def load(self, actions: Sequence[int]) -> None:
         """Show a match of the same game from its beginning, to look through it; an agent moves only where it ends."""
         self._stop()
+        self._bench.stop_pondering()
         self._start = self.game.new_initial_state()
         self.table = Table(self._start)
         for action in actions:
@@ -311,16 +359,14 @@ class LiveMatch:
         """Nobody looks at it any more."""
         self._is_left = True
         self._stop()
-        for made in self._bots.values():
-            if made.done() and made.exception() is None and isinstance(bot := made.result(), AthenanBot):
-                bot.stop_pondering()
+        self._bench.stop_pondering()
 
     def tick(self) -> None:
         """Take what was found meanwhile, and let whoever is to move think."""
         if self._thinking is not None:
             self._take()
         self._ending = [thinking for thinking in self._ending if not thinking.is_over]
-        if self._thinking is None and not self._ending and (self._is_left or not self._begin()):
+        if self._thinking is None and not self._ending and (self._is_left or not (self._begin() or self._pondering())):
             self._places.leave(self)
 
     def _take(self) -> None:
@@ -364,9 +410,29 @@ class LiveMatch:
         bot = self._bot(name, self._mover, is_advice)
         if bot is None or not self._places.take(self):
             return False
+        self._bench.stop_pondering()
         self._is_advice, self._thought, self._thinker = is_advice, self.line, name
         self._thinking = Thinking(bot, self.table.state).start()
         self.version += 1
+        return True
+
+    def _pondering(self) -> bool:
+        """Look at what somebody ponders; whether anybody does."""
+        bot = self._bench.pondering()
+        if bot is None:
+            return False
+        if not self._places.take(self):
+            bot.stop_pondering()
+            return False
+        now = time.perf_counter()
+        if now - self._pondered >= LOOK_SECONDS and not self.table.ahead:
+            self._pondered = now
+            seen = look_at(bot.agent, self.table.state, random.Random(0), 0.0)
+            if seen is not None:
+                by, scale = f"{self._adviser()}, pondering,", scale_of(bot.agent)
+                self._mind = Mind(self.line, self.table.state.clone(), by, seen, scale)
+                self._judged[self.line] = of_state(seen, len(self.seats))
+                self.version += 1
         return True
 
     def _adviser(self) -> str:
@@ -375,27 +441,19 @@ class LiveMatch:
 
     def _bot(self, name: str, player: int, is_advice: bool) -> pyspiel.Bot | None:
         """The bot of that name; None while it is being made, or where that failed."""
-        seconds = ADVICE_SECONDS if is_advice else self.seconds
-        key = (f"{name} as adviser" if is_advice else name, player)
-        if key not in self._bots:
-            opponent, seed = self._opponents.find(name), random.randrange(2**31)
-            self._bots[key] = self._workers.submit(opponent.make, self.game, player, seconds, seed)
+        if self._bench.begin(name, player, ADVICE_SECONDS if is_advice else self.seconds, advises=is_advice):
             self.version += 1
-        made = self._bots[key]
-        if not made.done():
-            return None
         try:
-            bot = made.result()
-        except AthenanError as error:
+            bot = self._bench.find(name, player, advises=is_advice)
+        except Exception as error:  # a run may fail to be read in any way, and the page tells it
             self.error = f"{name} cannot play here: {_first_line(error)}"
-            del self._bots[key]
             if is_advice:
                 self.analyses = False
             else:
                 self.seats = tuple(YOU if seat == name else seat for seat in self.seats)
             self._changed()
             return None
-        if is_advice and not isinstance(bot, AthenanBot):
+        if is_advice and bot is not None and not isinstance(bot, AthenanBot):
             self.error = f"{name} does not show what it thinks: choose another agent to analyse by"
             self.analyses = False
             self._changed()
@@ -415,6 +473,7 @@ class LiveMatch:
     def _moved(self) -> None:
         """Another position is on the board."""
         self._stop()
+        self._bench.stop_pondering()
         self._changed()
 
     def _changed(self) -> None:

@@ -12,7 +12,8 @@ from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.marks import mark_of
 from athenan_spiel.web import mind
-from athenan_spiel.web.live_match import Mind
+from athenan_spiel.web.live import Live, bar_html
+from athenan_spiel.web.live_match import Mind, Progress
 from athenan_spiel.web.mind_panel import MindPanel
 from athenan_spiel.web.opponents import LEAST_SECONDS, MOST_SECONDS, YOU
 from athenan_spiel.web.saved_panel import SavedPanel
@@ -20,6 +21,8 @@ from athenan_spiel.web.visits import Visit
 
 REFRESH_SECONDS = 0.15
 """Between two looks at whether anything has changed."""
+SHOWN_WORTHS = 24
+"""Action values on the board: those of the best actions."""
 MOST_BUTTONS = 60
 """Moves that are listed as buttons, where they have no place on the board."""
 _PRESSED = """(event) => {
@@ -53,8 +56,9 @@ class MatchPage:
         with ui.element("div").classes("match"):
             with ui.element("section").classes("board-side").props('aria-label="Board"'):
                 self._status = ui.label().classes("status").props('role="status" aria-live="polite"')
-                self._bar = ui.html("", sanitize=False).classes("value-bar")
-                self._board = ui.html("", sanitize=False).classes("board")
+                self._progress = Live().classes("progress")
+                self._bar = Live().classes("value-bar")
+                self._board = Live().classes("board")
                 self._board.on("click", self._pressed, js_handler=_PRESSED)
                 self._board.on("keydown", self._pressed, js_handler=_PRESSED)
                 self._named = ui.row().classes("named")
@@ -98,6 +102,11 @@ class MatchPage:
             )
             self._analyse = ui.switch("Analyse", on_change=lambda event: match.analyse(bool(event.value)))
             self._analyse.tooltip("Think about the position while you are to move")
+            if len(match.seats) == 2:
+                ponder = ui.switch(
+                    "Ponder", value=match.ponders, on_change=lambda event: match.ponder(bool(event.value))
+                )
+                ponder.tooltip("The agent thinks on while you do, from its next move on")
 
     def _button(self, icon: str, name: str, act: Callable[[], object]) -> None:
         button = ui.button(icon=icon, on_click=lambda: self._tried(act)).props(f'flat dense aria-label="{name}"')
@@ -157,6 +166,7 @@ class MatchPage:
 
     def _look(self) -> None:
         """Draw what has changed since the last look."""
+        self._progress.set_content(_progress(self._match.progress))
         if self._version == self._match.version:
             return
         self._version = self._match.version
@@ -209,7 +219,7 @@ class MatchPage:
             overlay["targets"] = table.targets() if table.chosen else ()
         if seen is not None and seen.line == match.line and not table.is_over:
             if self._shows_values:
-                actions = mind.of_actions(seen.result, table.state)
+                actions = mind.of_actions(seen.result, table.state)[:SHOWN_WORTHS]
                 overlay["worths"] = mind.worths(
                     actions, table.left(), len(table.chosen), seen.scale, table.state.current_player()
                 )
@@ -219,7 +229,7 @@ class MatchPage:
 
     def _status_text(self) -> str:
         match, table = self._match, self._match.table
-        ply = f"Move {len(table.moves) + 1}"
+        ply = f"Move {len(match.line) + 1}"
         if (forfeit := match.forfeit) is not None:
             return f"{forfeit.reason}: {self._side(1 - forfeit.player_id)} has won"
         if table.is_over:
@@ -247,3 +257,10 @@ def _bar(seen: Mind | None) -> str:
         f'<div class="bar{proven}" role="img" aria-label="{escape(text)}"><i style="width:{100 * share:.1f}%"></i>'
         f"<span>{escape(text)}</span></div>"
     )
+
+
+def _progress(progress: Progress | None) -> str:
+    """What is waited for, and how long that takes, as a bar that fills."""
+    if progress is None:
+        return ""
+    return bar_html(progress.what, progress.share, "" if progress.left is None else f"{progress.left:.1f} s left")

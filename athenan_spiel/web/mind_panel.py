@@ -11,10 +11,15 @@ from athenan_spiel.drawing.graph import values_svg
 from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.web import mind
+from athenan_spiel.web.live import Live
 from athenan_spiel.web.live_match import LiveMatch, Mind
 
 SHOWN_ACTIONS = 12
 """Rows of the table of actions."""
+GRAPH = (430, 160)
+"""Width and height of the graph, so that its words can be read on a phone."""
+ORDERS = {"value": "value", "visits": "visits", "proof": "proof"}
+"""By what the tree is unfolded, and what that is called."""
 _ASKED = """(event) => {
     const row = event.target.closest('[data-action]');
     if (row) emit(Number(row.dataset.action));
@@ -38,14 +43,16 @@ class MindPanel:
         self._tried = tried
         self._asked: int | None = None
         self._summary = ui.label().classes("summary").props('aria-live="off"')
-        self._actions = ui.html("", sanitize=False).classes("actions")
+        self._actions = Live().classes("actions")
         self._actions.on("click", self._ask, js_handler=_ASKED)
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
-        self._values = ui.html("", sanitize=False).classes("values")
+        self._values = Live().classes("values")
         self._values.on("click", self._go, js_handler=_PLY)
         with ui.expansion("Search tree").classes("tree") as self._expansion:
-            self._tree = ui.html("", sanitize=False)
-        self._expansion.on_value_change(lambda _: self._draw_tree())
+            self._order = ui.select(ORDERS, value="value", label="Unfold by", on_change=self._draw_tree)
+            self._order.props("dense outlined options-dense").classes("order")
+            self._tree = Live()
+        self._expansion.on_value_change(self._draw_tree)
 
     def draw(self) -> None:
         """Show what is known now."""
@@ -67,16 +74,21 @@ class MindPanel:
         proven = {i: x.completion for i, x in enumerate(known) if x is not None and x.completion is not None}
         if len(known) - values.count(None) > 1:
             ply = len(self._match.table.moves)
-            self._values.set_content(values_svg(values, proven=proven, current=ply, scale=1.0, pressable=True))
+            graph = values_svg(
+                values, proven=proven, current=ply, scale=1.0, pressable=True, width=GRAPH[0], height=GRAPH[1]
+            )
+            self._values.set_content(f"<p>Value for player 0 over the match; press a point to go there</p>{graph}")
         else:
             self._values.set_content("")
 
     def _draw_tree(self) -> None:
         seen = self._match.mind
         if self._expansion.value:
-            players = len(self._match.seats)
-            content = "" if seen is None else tree_html(branch_of(seen.result.node, seen.state), players=players)
-            self._tree.set_content(content or "<p>There is none yet.</p>")
+            players, by = len(self._match.seats), self._order.value
+            root = None if seen is None else branch_of(seen.result.node, seen.state, by=by)
+            self._tree.set_content(
+                "<p>There is none yet.</p>" if root is None else tree_html(root, players=players, unfolded=())
+            )
 
     def _ask(self, event: events.GenericEventArguments) -> None:
         seen = self._match.mind
@@ -95,9 +107,10 @@ def _summary(seen: Mind) -> str:
     worth = mind.of_state(result, seen.state.num_players())
     proven = "proven: " if worth.completion is not None else "value "
     line = mind.line_text(result.principal_variation, seen.state)
+    visits = int(result.visits.sum())
     return (
         f"{seen.by} on move {len(seen.line) + 1}: {proven}{worth.text(mover)} for player {mover}, who is to move; "
-        f"it expects {line} ({int(result.visits.sum()):,} visits, {result.seconds:.1f} s)"
+        f"it expects {line} ({visits:,} visit{'' if visits == 1 else 's'}, {result.seconds:.1f} s)"
     )
 
 

@@ -51,6 +51,22 @@ class Opponent:
         limited = {*LIMITS, "simulations"} & self.word.params.keys()
         return "seconds" in self.word.kind.limits and not limited
 
+    @property
+    def ponders(self) -> bool:
+        """Whether its word says that it thinks on while its opponent does."""
+        return bool(self.word.params.get("ponder"))
+
+    def limit(self, seconds: float) -> float | None:
+        """The seconds that it thinks about a move at most; None where something else limits it.
+
+        Args:
+            seconds: those of the page.
+        """
+        if self.takes_seconds:
+            return seconds
+        said = self.word.params.get("seconds")
+        return float(said) if is_number(said) else None  # type: ignore[arg-type]
+
     def make(self, game: pyspiel.Game, player_id: int, seconds: float, seed: int) -> pyspiel.Bot:
         """Its bot.
 

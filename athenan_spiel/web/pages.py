@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+import pyspiel
 from fastapi import Request
 from fastapi.responses import RedirectResponse
 from nicegui import Client, ui
@@ -23,7 +24,7 @@ from athenan_spiel.web.run_page import RunPage
 from athenan_spiel.web.runs import RunEntry, list_runs
 from athenan_spiel.web.site import Offer, Site
 from athenan_spiel.web.style import SHEET
-from athenan_spiel.web.visits import Visits
+from athenan_spiel.web.visits import Visit, Visits
 
 KEYS = resources.files("athenan_spiel.web").joinpath("board.js").read_text(encoding="utf-8")
 """The script of all pages."""
@@ -53,10 +54,9 @@ def add_pages(site: Site, visits: Visits) -> None:
         if visit is None:
             _tell("No such match", "This match is not kept any more: begin another one.")
             return
-        with framed(visit.match.game.get_type().long_name):
+        with framed(title_of(visit.match.game)):
             MatchPage(visit)
-        visit.come()
-        client.on_delete(visit.leave)
+        _stay(client, visit)
 
     @ui.page("/run/{name}")
     def run(name: str) -> None:
@@ -93,6 +93,26 @@ def add_pages(site: Site, visits: Visits) -> None:
                         ui.markdown(part.text)
             except OSError as error:
                 ui.label(f"The report cannot be read: {error.strerror}").props('role="alert"')
+
+
+def title_of(game: pyspiel.Game) -> str:
+    """What a game is called; one of Ludii's by its own name."""
+    return str(game.get_parameters().get("game", game.get_type().long_name))
+
+
+def _stay(client: Client, visit: Visit) -> None:
+    """Let a page's visitor come with its connection, and leave with it: thinking ends as soon as the page is closed."""
+    is_here = False
+
+    def look() -> None:
+        nonlocal is_here
+        if client.has_socket_connection is not is_here:
+            is_here = not is_here
+            (visit.come if is_here else visit.leave)()
+
+    client.on_connect(look)
+    client.on_disconnect(look)
+    client.on_delete(look)
 
 
 def _begun(offer: Offer, visits: Visits) -> RedirectResponse | None:
@@ -149,7 +169,9 @@ def _list(site: Site, runs: Sequence[RunEntry]) -> None:
                 ui.link(entry.name, f"/run/{quote(entry.name)}")
                 ui.label(entry.game or f"cannot be read: {entry.problem}").classes("game")
                 if entry.game is not None:
-                    ui.link("play", f"/play/{quote(entry.name)}")
+                    ui.link("play", f"/play/{quote(entry.name)}").props(
+                        f'aria-label="Play against {escape(entry.name)}"'
+                    )
     if len(runs) > 1:
         ui.button("Compare", on_click=compare).props("outline no-caps")
     if reports := _reports_of(site):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from nicegui import ui
 
@@ -12,10 +13,20 @@ from athenan_spiel.errors import AthenanError
 from athenan_spiel.games import load_game
 from athenan_spiel.training.curve_pictures import pictures
 from athenan_spiel.training.curves import RunCurves
+from athenan_spiel.training.limits import fraction_done
+from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import time_text
+from athenan_spiel.web.live import Live, bar_html
 from athenan_spiel.web.runs import RunEntry
 from athenan_spiel.web.table import Table
 
+ENDINGS = {
+    "seconds": "ended, as its time was up",
+    "matches": "ended, as all its matches were played",
+    "stopped": "stopped",
+    "error": "broken off by an error",
+}
+"""Why a run does not go on."""
 LOOK_SECONDS = 2.0
 """Between two looks at what the run tells."""
 
@@ -29,9 +40,10 @@ class RunPage:
 
     def __init__(self, runs: Sequence[RunEntry]) -> None:
         self._runs = {run.name: RunCurves(run.path) for run in runs}
+        self._entries = {run.name: run for run in runs}
         self._problem = ui.label().props('role="alert"')
-        self._about = ui.column().classes("about")
-        self._curves = ui.html("", sanitize=False).classes("curves")
+        self._about = Live().classes("about")
+        self._curves = Live().classes("curves")
         self._self_play = SelfPlayPanel() if len(runs) == 1 else None
         self._is_drawn = False
         ui.timer(LOOK_SECONDS, self._look)
@@ -45,23 +57,46 @@ class RunPage:
             except OSError as error:
                 problems.append(f"{name}: what it tells cannot be read: {error.strerror}")
         self._problem.text = "; ".join(problems)
+        self._problem.visible = bool(problems)
         if not news and self._is_drawn:
             return
         self._is_drawn = True
         self._draw()
 
     def _draw(self) -> None:
-        self._about.clear()
-        with self._about:
-            for name, run in self._runs.items():
-                state = "goes on" if run.ended is None else f"ended ({run.ended})"
-                ui.label(f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.seconds)}; {state}")
-                if self._self_play is not None:
-                    ui.label(" ".join(filter(None, [run.network, run.choice]))).classes("small")
+        self._about.set_content("".join(self._said(name, run) for name, run in self._runs.items()))
         self._curves.set_content("".join(f"<figure>{picture}</figure>" for picture in pictures(self._runs)))
         if self._self_play is not None:
             (run,) = self._runs.values()
             self._self_play.show(run.game, run.actions)
+
+    def _said(self, name: str, run: RunCurves) -> str:
+        """What is known of a run, and how much of it is still to come."""
+        if run.ended is None:
+            state = "goes on" if self._entries[name].problem is None else "its settings cannot be read"
+        else:
+            state = ENDINGS.get(run.ended, f"ended ({run.ended})")
+        text = f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.seconds)}; {state}"
+        parts = [f"<p>{escape(text)}</p>"]
+        if run.ended is None and (progress := _progress(self._entries[name].path, run)):
+            parts.append(progress)
+        if self._self_play is not None:
+            parts.append(f'<p class="small">{escape("; ".join(filter(None, [run.network, run.choice])))}</p>')
+        return "".join(parts)
+
+
+def _progress(path: Path, run: RunCurves) -> str:
+    """How much of a run lies behind by its limits, as a bar; nothing where it has none."""
+    try:
+        _, config = RunFolder(path).settings()
+    except AthenanError:
+        return ""
+    if config.seconds is None and config.matches is None:
+        return ""
+    done = fraction_done(config, run.matches, run.seconds)
+    left = [] if config.seconds is None else [f"{time_text(max(0.0, config.seconds - run.seconds))} left"]
+    left += [] if config.matches is None else [f"{max(0, config.matches - run.matches):,} matches left"]
+    return bar_html("the run", done, " or ".join(left))
 
 
 class SelfPlayPanel:
@@ -74,7 +109,7 @@ class SelfPlayPanel:
         self._box = ui.column().classes("self-play")
         with self._box:
             ui.label("The last match of self-play").classes("status")
-            self._board = ui.html("", sanitize=False).classes("board")
+            self._board = Live().classes("board")
             self._slider = ui.slider(min=0, max=0, value=0, on_change=self._draw).props(
                 'label aria-label="Position of the match"'
             )

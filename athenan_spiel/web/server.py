@@ -9,6 +9,7 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Callable
+from typing import Any
 
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.web.gate import LOOPBACK, Gate
@@ -17,8 +18,19 @@ from athenan_spiel.web.visits import Visits
 
 PORT = 8000
 """Where nothing else is said."""
+RECONNECT_SECONDS = 20.0
+"""How long a page that has lost its connection may come back as it was; a browser that is busy may be silent for a part
+of it."""
 TICK_SECONDS = 0.05
 """Between two looks at what the matches' agents have found."""
+
+RUN: dict[str, Any] = {
+    "title": "athenan",
+    "dark": None,
+    "show_welcome_message": False,
+    "reconnect_timeout": RECONNECT_SECONDS,
+}
+"""What NiceGUI is told of the pages."""
 
 
 def require_web() -> None:
@@ -88,4 +100,4 @@ def serve(site: Site, host: str, port: int, *, opens: bool, tell: Callable[[str]
     address = f"http://{shown_host}:{port}/" + ("" if token is None else f"?token={token}")
     tell(f"open {address} in a browser; Ctrl-C ends it")
     with contextlib.suppress(KeyboardInterrupt):  # as this is how it ends
-        ui.run(host=host, port=port, title="athenan", dark=None, reload=False, show=opens, show_welcome_message=False)
+        ui.run(host=host, port=port, reload=False, show=opens, **RUN)

@@ -18,6 +18,15 @@ body { background: var(--paper); color: var(--ink); }
 .value-bar i { position: absolute; inset: 0 auto 0 0; background: var(--mark); opacity: 0.45; }
 .value-bar .proven i { opacity: 0.85; }
 .value-bar span { position: relative; padding-left: 0.5rem; line-height: 1.4rem; font-size: 0.85rem; }
+.wait { position: relative; height: 1.2rem; overflow: hidden; border-radius: 0.3rem; background: var(--soft);
+  margin: 0.3rem 0; font-size: 0.8rem; line-height: 1.2rem; }
+.wait i { position: absolute; inset: 0 auto 0 0; background: var(--good); opacity: 0.45;
+  transition: width 0.15s linear; }
+.wait.unknown i { width: 25%; animation: athenan-wait 1.6s ease-in-out infinite alternate; }
+@keyframes athenan-wait { from { left: 0; } to { left: 75%; } }
+@media (prefers-reduced-motion: reduce) { .wait i { animation: none; transition: none; } }
+.wait span { position: relative; padding-left: 0.5rem; }
+.progress { min-height: 1.8rem; width: 100%; } .order { width: 9rem; margin-bottom: 0.4rem; }
 .value-bar, .board, .actions, .values, .tree, .saved { width: 100%; }
 .controls { gap: 0.15rem; } .settings { gap: 0.5rem; align-items: center; width: 100%; }
 .settings .q-select { min-width: 8.5rem; flex: 1; } .seconds { width: 8rem; } .switches { gap: 0.75rem; }
@@ -30,10 +39,12 @@ body { background: var(--paper); color: var(--ink); }
 .actions .proven { font-weight: 700; color: var(--good); }
 .actions .visits { width: 40%; }
 .actions .visits i { display: block; height: 0.6rem; background: var(--mark); opacity: 0.5; }
+.values p { margin: 0.6rem 0 0; font-size: 0.85rem; opacity: 0.8; }
 .values svg, .curves svg { width: 100%; height: auto; }
 .runs { width: 100%; } .run { align-items: center; padding: 0.2rem 0.5rem; gap: 0.9rem; }
 .run:nth-child(odd) { background: var(--soft); } .run .game { flex: 1; overflow-wrap: anywhere; }
-.run a, .nicegui-link { color: var(--mark); } .about { gap: 0; } .small { font-size: 0.85rem; opacity: 0.85; }
+.run a, .nicegui-link { color: var(--mark); } .about { width: 100%; } .about p { margin: 0; }
+.small { font-size: 0.85rem; opacity: 0.85; }
 .curves figure { margin: 0; } .picture { max-width: 50rem; } .self-play { max-width: 30rem; width: 100%; }
 .curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; width: 100%; }
 .import { max-width: 12rem; } .list { gap: 0; }

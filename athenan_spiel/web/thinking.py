@@ -67,8 +67,7 @@ class Thinking:
     @property
     def scale(self) -> float:
         """The size of the large values of its search."""
-        search = self._bot.agent.search if isinstance(self._bot, AthenanBot) else None
-        return float(getattr(getattr(search, "outcome", None), "scale", 1.0))
+        return scale_of(self._bot.agent) if isinstance(self._bot, AthenanBot) else 1.0
 
     @property
     def is_over(self) -> bool:
@@ -129,9 +128,23 @@ class Thinking:
         self._looked = now
         if (free := free_memory()) is not None and free < FREE_BYTES:
             self._short_of_memory.set()
-        root = agent.tree.table.get(agent.tree.key(self._state))
-        if root is not None:
-            self.seen = make_result(root, self._rng, Used(0, 0, 0), now - self._began)
+        self.seen = look_at(agent, self._state, self._rng, now - self._began) or self.seen
+
+
+def scale_of(agent: Agent) -> float:
+    """The size of the large values of an agent's search."""
+    return float(getattr(agent.search.outcome, "scale", 1.0))
+
+
+def look_at(agent: Agent, state: pyspiel.State, rng: random.Random, seconds: float) -> SearchResult | None:
+    """What an agent's tree says of a state now, while another thread may grow it; None where it holds nothing of it.
+
+    Args:
+        rng: breaks ties.
+        seconds: that were thought about it.
+    """
+    root = agent.tree.table.get(agent.tree.key(state))
+    return None if root is None else make_result(root, rng, Used(0, 0, 0), seconds)
 
 
 class _ClockThatEnds:

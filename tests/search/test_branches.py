@@ -57,6 +57,17 @@ def test_what_is_proven_comes_before_all_else() -> None:
     assert (first.completion, first.name) == (1, "x(0,2)")
 
 
+def test_by_proof_all_that_is_proven_comes_first_and_lost_ones_last_of_it() -> None:
+    state = GAME.new_initial_state()
+    for action in (0, 3, 1, 4, 8):
+        state.apply_action(action)
+    node = ath.think(ath.UBFM(GAME), state, ath.Budget(iterations=3), UniformRandomEvaluator(1)).node
+    proofs = [child.completion for child in branch_of(node, state, by="proof").children]
+    known = [proof for proof in proofs if proof is not None]
+    assert known == sorted(known), "player 1 moves, so his wins are the best"
+    assert proofs == known + [None] * (len(proofs) - len(known))
+
+
 def test_depth_width_and_number_are_bounds() -> None:
     node = root_after(3000)
     whole = [*below(branch_of(node, START))]

@@ -62,7 +62,7 @@ def main() -> None:
     from agents import parse_word
     from athenan_spiel.web.opponents import Opponents
     from athenan_spiel.web.pages import add_pages
-    from athenan_spiel.web.server import TICK_SECONDS
+    from athenan_spiel.web.server import RUN, TICK_SECONDS
     from athenan_spiel.web.site import Site
     from athenan_spiel.web.visits import Visits
     from ludii_bridge import connection
@@ -78,7 +78,7 @@ def main() -> None:
     app.timer(TICK_SECONDS, visits.tick)
     app.on_shutdown(visits.close)
     app.on_startup(lambda: tell(addresses))
-    ui.run(host="127.0.0.1", port=int(sys.argv[1]), reload=False, show=False, show_welcome_message=False)
+    ui.run(host="127.0.0.1", port=int(sys.argv[1]), reload=False, show=False, **RUN)
 
 
 main()

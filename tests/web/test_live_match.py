@@ -9,14 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import athenan_spiel as ath
-from agents import parse_word
+from agents import AgentWord, parse_word
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.web.live_match import LiveMatch
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import TableError
 
-PATIENCE = 20.0
+PATIENCE = 60.0
+PONDERS = AgentWord("ponderer", "alphabeta", {"seconds": 0.05, "ponder": True})
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def workers() -> Iterator[ThreadPoolExecutor]:
 def match_at(
     workers: ThreadPoolExecutor, game: str = "tic_tac_toe", seats: tuple[str, ...] = (YOU, "quick"), count: int = 2
 ) -> LiveMatch:
-    words = [parse_word("alphabeta@20i"), parse_word("random")]
+    words = [parse_word("alphabeta@20i"), parse_word("random"), parse_word("runs/nothing"), PONDERS]
     seats = tuple({"quick": "alphabeta@20i"}.get(name, name) for name in seats)
     match = LiveMatch(ath.load_game(game).new_initial_state(), Opponents(words), seats, 0.05, Places(count), workers)
     match.come()
@@ -162,7 +163,6 @@ def test_who_does_not_show_its_thoughts_cannot_analyse(workers: ThreadPoolExecut
 
 def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
-    match._opponents = Opponents([parse_word("runs/nothing")])
     match.sit(("runs/nothing", YOU))
     wait(match, lambda: match.error is not None)
     assert "cannot play here" in str(match.error)
@@ -181,3 +181,67 @@ def test_a_saved_match_is_shown_from_its_beginning(workers: ThreadPoolExecutor) 
 def test_times_out_of_bounds_are_refused(seconds: object) -> None:
     with pytest.raises(ath.BudgetError, match="seconds a move"):
         require_seconds(seconds)
+
+
+def test_what_is_waited_for_says_how_long_it_takes(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "connect_four", seats=("alphabeta", YOU))
+    assert match.progress is not None
+    assert (match.progress.what, match.progress.left) == ("alphabeta is being loaded", None)
+    match.think_for(30)
+    wait(match, lambda: match.is_thinking)
+    progress = match.progress
+    assert progress is not None
+    assert progress.share is not None
+    assert progress.left is not None
+    assert 0 <= progress.share < 1
+    assert progress.left == pytest.approx(30 * (1 - progress.share))
+    match.leave()
+    match.sit((YOU, "alphabeta"))
+    assert match.progress is None
+    wait(match, lambda: not match._ending)
+
+
+def test_who_is_limited_otherwise_does_not_say_how_long_it_takes() -> None:
+    found = Opponents([parse_word("alphabeta@20i"), parse_word("alphabeta@3s")])
+    assert [found.find(name).limit(1.5) for name in ("alphabeta@20i", "alphabeta@3s", "alphabeta")] == [None, 3.0, 1.5]
+
+
+def test_an_agent_ponders_while_a_person_thinks_and_shows_it(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "breakthrough", seats=(YOU, "alphabeta"))
+    match.ponder(True)
+    match.play(match.table.state.legal_actions()[0])
+    wait(match, lambda: match.is_yours and match.is_pondering)
+    wait(match, lambda: match.mind is not None and match.mind.line == match.line)
+    assert match.mind is not None
+    assert "pondering" in match.mind.by
+    first = match.mind.result
+    wait(match, lambda: match.mind is not None and match.mind.result is not first)
+    match.take_back()
+    assert not match.is_pondering
+    match.play(match.table.state.legal_actions()[1])
+    wait(match, lambda: match.is_yours and match.is_pondering)
+    match.ponder(False)
+    assert not match.is_pondering
+
+
+def test_nobody_ponders_once_the_visitor_has_left_or_where_no_place_is_free(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "breakthrough", seats=(YOU, "alphabeta"), count=1)
+    match.ponder(True)
+    match.play(match.table.state.legal_actions()[0])
+    wait(match, lambda: match.is_yours and match.is_pondering)
+    match.leave()
+    assert not match.is_pondering
+    match.come()
+    match.play(match.table.state.legal_actions()[0])
+    wait(match, lambda: match.is_yours and match.is_pondering)
+    match._places.leave(match)
+    assert match._places.take(workers)
+    match.tick()
+    assert not match.is_pondering
+
+
+def test_an_agents_word_may_say_that_it_ponders(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "breakthrough", seats=(YOU, PONDERS.text))
+    match.play(match.table.state.legal_actions()[0])
+    wait(match, lambda: match.is_yours and match.is_pondering)
+    match.leave()
