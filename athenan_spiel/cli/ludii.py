@@ -12,6 +12,7 @@ import tyro
 from athenan_spiel.cli.console import print_json
 from athenan_spiel.cli.exit_codes import DONE, MISSING
 from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, nearest
 
 ACTIONS = ("show", "install", "sweep")
@@ -54,12 +55,14 @@ def run(words: Sequence[str]) -> int:
 
     if arguments.action == "install":
         try:
-            jar = install(arguments.file, sha256=arguments.sha256)
+            with Waiting("installing Ludii's jar", quiet=arguments.json):
+                jar = install(arguments.file, sha256=arguments.sha256)
         except LudiiError as error:
             raise ConfigError(str(error)) from error
         if not arguments.json:
             print(f"Ludii {jar.version} is installed at {jar.path}; its licence is {LICENCE}.")
-    findings = report()
+    with Waiting("looking for Java and Ludii", quiet=arguments.json):
+        findings = report()
     if arguments.json:
         print_json([dataclasses.asdict(finding) for finding in findings])
     else:

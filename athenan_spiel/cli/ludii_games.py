@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, say
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def show(text: str, *, json: bool) -> None:
     from ludii_bridge.verdicts import read
 
     swept = {verdict.name: verdict for verdict in read()}
-    catalogue = games_here()
-    names = all_names()
+    with Waiting("asking Ludii for its games", quiet=json):
+        catalogue = games_here()
+        names = all_names()
     wanted = plain(text)
     matching = [name for name in names if wanted in plain(name)]
     exact = next((name for name in matching if plain(name) == wanted), None)
@@ -85,7 +87,8 @@ def _show_one(name: str, swept: Verdict | None, catalogue: Catalogue | None, oth
 
     found, missing = None, ""
     try:
-        found = details(name)
+        with Waiting("playing random matches, to see what the game is like", quiet=json):
+            found = details(name)
     except LudiiError as error:
         missing = str(error)
     folder = catalogue.folder(name) if catalogue else None

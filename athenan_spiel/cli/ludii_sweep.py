@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ import tyro
 
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -69,15 +72,30 @@ def run(words: Sequence[str]) -> int:
     rows = Path(arguments.file)
     done = {verdict.name for verdict in verdicts.read(rows)}
     verdicts.begin(rows)
-    found = connect().catalogue.names("" if arguments.all else "lud/board/")
+    with Waiting("asking Ludii for its games"):
+        found = connect().catalogue.names("" if arguments.all else "lud/board/")
     names = [name for name in found if arguments.only.lower() in name.lower() and name not in done]
     limits = arguments.matches, arguments.length, arguments.seconds, arguments.processes
-    for count, verdict in enumerate(sweep(names, held_to_laws, *limits), start=1):
+    began, swept = time.monotonic(), iter(sweep(names, held_to_laws, *limits))
+    for count in itertools.count(1):
+        with Waiting(_left(min(count, len(names)), len(names), time.monotonic() - began)):
+            verdict = next(swept, None)
+        if verdict is None:
+            break
         verdicts.append(verdict, rows)
         print(f"{count}/{len(names)} {verdict.name}: {verdict.reason or 'supported'}", flush=True)
     if arguments.page is not None:
         Path(arguments.page).write_text(verdicts.page(verdicts.read(rows)), encoding="utf-8")
     return DONE
+
+
+def _left(number: int, total: int, seconds: float) -> str:
+    """Which game is tried, and how long the rest takes at the pace of those before it."""
+    text = f"game {number:,} of {total:,}"
+    if number == 1:
+        return text
+    minutes = round(seconds / (number - 1) * (total - number + 1) / 60)
+    return f"{text}, about {minutes // 60}:{minutes % 60:02} h left"
 
 
 def held_to_laws(game: pyspiel.Game, rng: random.Random, left: Callable[[], float]) -> Match:

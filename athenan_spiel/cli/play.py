@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from athenan_spiel.cli.console import output, progress, say
+from athenan_spiel.cli.console import output, progress
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
+from athenan_spiel.cli.web import serve_pages
 from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -138,7 +139,6 @@ def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]
     """Serve a page with the match; the agent takes its time from the page, unless its word says it."""
     from agents import parse_word
     from athenan_spiel.web.opponents import YOU
-    from athenan_spiel.web.server import serve
     from athenan_spiel.web.site import Offer, Site
 
     word = parse_word(arguments.agent).allowing(allowed(arguments.allow_code))
@@ -147,7 +147,7 @@ def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]
     seats = [YOU if player in people else word.text for player in range(start.num_players())]
     words = [word, *(parse_word(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
     offer = Offer(start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds)
-    serve(Site(offer=offer), arguments.host, arguments.port, opens=arguments.open, tell=say)
+    serve_pages(Site(offer=offer), arguments.host, arguments.port, opens=arguments.open)
 
 
 def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:

@@ -16,6 +16,7 @@ from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.config.search import ProverName
 from athenan_spiel.errors import ConfigError
 
@@ -83,7 +84,7 @@ def run(words: Sequence[str]) -> int:
     game = load_game(arguments.game)
     state = position(game, arguments.moves)
     evaluator, outcome = _judges(game, arguments)
-    view = _View(state)
+    view = _View(state, seconds)
     try:
         with view:
             proof = solve(
@@ -136,19 +137,19 @@ def _judges(
 
 
 class _View:
-    """What is known so far, as a line on standard error if that is a terminal."""
+    """What is known so far and the time left, as a line on standard error if that is a terminal."""
 
-    def __init__(self, state: pyspiel.State) -> None:
+    def __init__(self, state: pyspiel.State, seconds: float | None) -> None:
         self.proof: Proof | None = None
         self._state = state
         self._shown = 0.0
-        self._status = progress().status("searching")
+        self._waiting = Waiting("searching", seconds)
 
     def __enter__(self) -> None:
-        self._status.start()
+        self._waiting.__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        self._status.stop()
+        self._waiting.__exit__(None, None, None)
 
     def show(self, proof: Proof) -> None:
         """Keep `proof`, and show it unless the last one was shown a moment ago."""
@@ -157,7 +158,7 @@ class _View:
         if now - self._shown >= REDRAW_SECONDS:
             self._shown = now
             line = " ".join(_moves(self._state, proof.line[:SHOWN]))
-            self._status.update(f"{_cost(proof)}; value {_signed(proof.value)}, line {line}")
+            self._waiting.update(f"{_cost(proof)}; value {_signed(proof.value)}, line {line}")
 
 
 def _report(game: pyspiel.Game, state: pyspiel.State, proof: Proof, as_json: bool) -> None:

@@ -7,12 +7,13 @@ not continue the last one, as for any other match.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
 from agents import AthenanBot, HumanBot
 from agents.human import Command
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.games.marks import mark_of
 from athenan_spiel.games.moves import move_names
 from athenan_spiel.play.match import MatchResult, play_match
@@ -58,9 +59,12 @@ class TerminalMatch:
         self._people = people
         self._advise = advise
         self._adviser: Agent | None = None
-        self._tell = tell
-        self._human = HumanBot(
-            tell=tell,
+        self._tell = self._say
+        self._told = tell
+        self._waiting: Waiting | None = None
+        self._human = _Person(
+            self._wait_for_answer,
+            tell=self._say,
             width=width,
             prompt=self._prompt,
             commands=[
@@ -78,6 +82,7 @@ class TerminalMatch:
             AthenanError, LudiiError: the agent failed.
         """
         self._tell(self._introduction())
+        self._wait_for(self._start)
         agent = self._human if self._agent is None else self._agent
         players = [self._human if player in self._people else agent for player in self._players]
         opening = tuple(self._start.history())
@@ -86,6 +91,8 @@ class TerminalMatch:
                 return play_match(self._game, players, opening=opening)
             except _TakenBackError as taken:
                 opening = taken.history
+            finally:
+                self._wait_no_more()
 
     def ending(self, result: MatchResult) -> str:
         """The last position, and who has won."""
@@ -128,7 +135,28 @@ class TerminalMatch:
         you = f"player {person}" if mark is None else f"{mark}, player {person}"
         return f"You are {you}; {'you begin' if mover == person else 'the agent begins'}. {help_}"
 
+    def _say(self, text: str) -> None:
+        self._wait_no_more()
+        self._told(text)
+
+    def _wait_for_answer(self, state: pyspiel.State, action: int) -> None:
+        """The agent is to answer a person's action, which may take long."""
+        self._wait_for(state.child(action))
+
+    def _wait_for(self, state: pyspiel.State) -> None:
+        """Show that the agent thinks, if it is to move."""
+        self._wait_no_more()
+        if not state.is_terminal() and state.current_player() not in self._people:
+            self._waiting = Waiting("the agent thinks", _seconds_of(self._agent))
+            self._waiting.__enter__()
+
+    def _wait_no_more(self) -> None:
+        if self._waiting is not None:
+            self._waiting.__exit__(None, None, None)
+            self._waiting = None
+
     def _prompt(self, player: int) -> str:
+        self._wait_no_more()
         return "Your move: " if len(self._people) == 1 else f"Move of {self._named(player)}: "
 
     def _remark(self, state: pyspiel.State, action: int) -> str | None:
@@ -143,7 +171,8 @@ class TerminalMatch:
         if self._adviser is None:
             self._adviser = self._advise()
         player = state.current_player()
-        action = self._adviser.step(state)
+        with Waiting("thinking about a hint", self._adviser.budget.seconds):
+            action = self._adviser.step(state)
         if isinstance(self._agent, AthenanBot):
             self._agent.agent.resume_pondering()  # the adviser has ended it, as they have one evaluator
         result = self._adviser.result
@@ -166,6 +195,25 @@ class TerminalMatch:
             return "there is no move of yours to take back"
         self._tell(f"taken back: {', '.join(move_names(self._game.new_initial_state(), history)[last:])}")
         raise _TakenBackError(history[:last])
+
+
+class _Person(HumanBot):
+    """A person at the terminal; what follows a move is told before the next one is thought about."""
+
+    def __init__(self, after: Callable[[pyspiel.State, int], None], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._after = after
+
+    def step(self, state: pyspiel.State) -> int:
+        """The action that the person types."""
+        action = super().step(state)
+        self._after(state, action)
+        return action
+
+
+def _seconds_of(bot: pyspiel.Bot | None) -> float | None:
+    """The seconds that an agent of ours thinks about a move at most."""
+    return bot.budget.seconds if isinstance(bot, AthenanBot) else None
 
 
 def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game) -> str:

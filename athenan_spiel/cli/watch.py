@@ -9,11 +9,10 @@ from typing import Annotated
 
 import tyro
 
-from athenan_spiel.cli.console import say
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.web import Address
+from athenan_spiel.cli.web import Address, serve_pages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +32,8 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan watch` with these words; returns the exit code."""
     arguments = parse(WatchArguments, words, "athenan watch")
     from athenan_spiel.training.run_folder import RunFolder
-    from athenan_spiel.web.server import require_web, serve
     from athenan_spiel.web.site import Site
 
     RunFolder(arguments.folder).require_run()
-    require_web()
-    serve(Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open, tell=say)
+    serve_pages(Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open)
     return DONE

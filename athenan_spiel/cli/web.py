@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -13,7 +14,11 @@ from athenan_spiel.cli.console import say
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    from athenan_spiel.web.site import Site
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +54,22 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError(
             f"expected a folder of runs, got {shown(str(arguments.folder))}: train one, or name its folder"
         )
-    from athenan_spiel.web.server import require_web, serve
     from athenan_spiel.web.site import Site
 
-    require_web()
-    serve(Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open, tell=say)
+    serve_pages(Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open)
     return DONE
+
+
+def serve_pages(site: Site, host: str, port: int, *, opens: bool) -> None:
+    """Serve pages until Ctrl-C, and say where they are.
+
+    Raises:
+        ConfigError: NiceGUI is missing, or the address cannot be listened at.
+    """
+    from athenan_spiel.web.server import require_free, require_web, serve
+
+    require_web()
+    require_free(host, port)
+    with Waiting("starting the pages"):
+        importlib.import_module("athenan_spiel.web.pages")  # which takes a while
+    serve(site, host, port, opens=opens, tell=say)

@@ -19,6 +19,8 @@ YOU = "you"
 MATCHES = {
     "connect_four": ("connect_four", (YOU, "quick"), None),
     "another": ("connect_four", (YOU, "quick"), None),
+    "analysed": ("connect_four", (YOU, "alphabeta"), None),
+    "slow": ("breakthrough", (YOU, "alphabeta"), None),
     "hex": ("hex(board_size=4)", (YOU, "random"), None),
     "othello": ("othello", (YOU, "random"), 12),
     "amazons": ("amazons", (YOU, "random"), 12),
@@ -73,7 +75,8 @@ def main() -> None:
     addresses = {}
     for name, (game, seats, left) in MATCHES.items():
         sitting = ["alphabeta@3i" if seat == "quick" else seat for seat in seats]
-        addresses[name] = "/match/" + visits.open(start_of(game, left), Opponents(words), sitting, 0.1)
+        seconds = 60.0 if name == "slow" else 0.1
+        addresses[name] = "/match/" + visits.open(start_of(game, left), Opponents(words), sitting, seconds)
     add_pages(Site(), visits)
     app.timer(TICK_SECONDS, visits.tick)
     app.on_shutdown(visits.close)

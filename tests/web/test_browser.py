@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import select
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,36 +11,21 @@ from typing import Any
 
 import pytest
 from installed import CHROMIUM
+from serving import PATIENCE, serving
 
 pytestmark = pytest.mark.browser
 
 HERE = Path(__file__).parent
-PATIENCE = 120
-"""Seconds; what takes longer hangs."""
+CONNECTION = ("WebSocket", "socket.io", "ERR_CONNECTION", "ERR_NETWORK")
+"""Words of what a browser says of a lost connection."""
 CAN = ".board .site.can"
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[dict[str, str]]:
     """The addresses of the matches of `pages_server.py`."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    words = [sys.executable, str(HERE / "pages_server.py"), str(port)]
-    # NiceGUI would look for a test of its own kind.
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    with subprocess.Popen(words, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            assert process.stdout is not None
-            said, line = [], ""
-            while not line.startswith("{"):
-                assert select.select([process.stdout], [], [], PATIENCE)[0], said
-                line = process.stdout.readline()
-                said.append(line)
-                assert line, said
-            yield {name: f"http://127.0.0.1:{port}{path}" for name, path in json.loads(line).items()}
-        finally:
-            process.kill()
+    with serving(lambda port: [sys.executable, str(HERE / "pages_server.py"), str(port)], "{") as (port, line, _):
+        yield {name: f"http://127.0.0.1:{port}{path}" for name, path in json.loads(line).items()}
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +47,14 @@ class Visitor:
         self.page.set_default_timeout(1000 * PATIENCE)
         self.faults: list[str] = []
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        self.page.on("console", self._heard)
         self.page.goto(address)
         self.wait_for_turn()
+
+    def _heard(self, said: Any) -> None:
+        """Note errors; a connection that a busy machine has lost is made anew."""
+        if said.type == "error" and not any(word in said.text for word in CONNECTION):
+            self.faults.append(said.text)
 
     @property
     def status(self) -> str:
@@ -155,6 +141,16 @@ def test_a_game_without_a_picture_is_text_and_typed(visit: Any) -> None:
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 2')")
 
 
+def test_what_is_waited_for_is_a_bar_with_the_time_left(visit: Any) -> None:
+    visitor = visit("slow")
+    bar = visitor.page.locator(".wait[role=progressbar]")
+    visitor.page.get_by_label("Type a move").fill("a7a6")
+    visitor.page.get_by_label("Type a move").press("Enter")
+    visitor.page.wait_for_function("() => / s left/.test((document.querySelector('.wait') || {}).innerText || '')")
+    assert bar.get_attribute("aria-label") == "alphabeta thinks"
+    assert 0 <= int(bar.get_attribute("aria-valuenow")) <= 100
+
+
 def test_two_agents_play_while_somebody_looks(visit: Any) -> None:
     visitor = visit("agents")
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Finished')")
@@ -175,6 +171,43 @@ def test_moves_are_taken_back_and_who_comes_back_finds_the_match(visit: Any) -> 
     visitor.page.get_by_text("Values", exact=True).click()
     visitor.page.get_by_text("Expected line", exact=True).click()
     visitor.page.wait_for_function("text => document.querySelector('.board').innerHTML.length <= text", arg=len(empty))
+
+
+def test_what_grows_while_it_is_looked_at_can_be_pressed_and_stays_unfolded(visit: Any) -> None:
+    """The board, the table and the tree are drawn anew a few times a second here; elements that stay are the same."""
+    visitor = visit("analysed")
+    page = visitor.page
+    page.get_by_text("Search tree", exact=True).click()
+    page.get_by_text("Analyse", exact=True).click()
+    page.locator(".tree details details").first.wait_for()
+    path = page.evaluate(
+        """() => {
+            window.kept = [document.querySelector('.board .site.can'), document.querySelector('.actions button')];
+            const branch = document.querySelector('.tree details details');
+            branch.querySelector('summary').click();
+            return branch.dataset.path;
+        }"""
+    )
+    visits = ".tree details > summary .visits"
+    before = page.locator(visits).first.inner_text()
+    page.wait_for_function(
+        """([visits, before]) => document.querySelector(visits).innerText !== before
+            || !document.querySelector('.wait')""",
+        arg=[visits, before],
+    )
+    is_open = "path => [...document.querySelectorAll('.tree details')].find((x) => x.dataset.path === path)?.open"
+    assert page.evaluate(is_open, path) in (True, None)
+    assert page.evaluate("() => window.kept.every((x) => x.isConnected)")
+    page.locator(".actions button").first.click()
+    page.wait_for_function("() => /for the player to move/.test(document.querySelector('.reason').innerText)")
+    page.get_by_label("Unfold by").click()
+    page.get_by_role("option", name="visits").click()
+    counts = """() => [...document.querySelectorAll('.tree .athenan-tree > ul > li > details > ul > li')]
+        .map((row) => row.querySelector('.visits')).filter((x) => x)
+        .map((x) => Number(x.innerText.replace(/\\D/g, '')))"""
+    in_order = "x.length > 2 && x.every((n, i) => !i || n <= x[i - 1])"
+    page.wait_for_function(f"() => {{ const x = ({counts})(); return {in_order}; }}")
+    visitor.press(CAN, 0)
 
 
 def test_two_visitors_of_one_address_have_one_match_and_others_have_theirs(visit: Any) -> None:

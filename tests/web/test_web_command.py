@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from serving import PATIENCE, serving
 
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120
-"""Seconds; what takes longer hangs."""
 
 
 class Pages:
     """`athenan web FOLDER`, and what it answers."""
 
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            self.port = int(listener.getsockname()[1])
-        own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "athenan_spiel", "web", str(folder), "--port", str(self.port)],
-            env={**own, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        end = time.monotonic() + PATIENCE
-        while not self._listens():
-            assert self.process.poll() is None, self.process.communicate()[0]
-            assert time.monotonic() < end
-            time.sleep(0.1)
-
-    def _listens(self) -> bool:
-        with socket.socket() as asking:
-            return asking.connect_ex(("127.0.0.1", self.port)) == 0
+    def __init__(self, port: int, line: str, process: subprocess.Popen[str]) -> None:
+        self.port, self.line, self.process = port, line, process
 
     def ask(self, path: str, **headers: str) -> tuple[int, str, str]:
         """Status, text, and where it leads."""
@@ -62,10 +39,9 @@ def pages(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("web")
     shutil.copytree(tiny_run, folder / "one")
     shutil.copytree(tiny_run, folder / "other")
-    found = Pages(folder)
-    yield found
-    found.process.kill()
-    found.process.communicate()
+    command = [sys.executable, "-m", "athenan_spiel", "web", str(folder), "--port"]
+    with serving(lambda port: [*command, str(port)], "open http", PYTHONPATH=str(ROOT)) as server:
+        yield Pages(*server)
 
 
 def test_runs_are_listed_shown_and_compared(pages: Pages) -> None:
@@ -109,5 +85,5 @@ def test_ctrl_c_ends_it(pages: Pages) -> None:
     pages.process.send_signal(signal.SIGINT)
     said, _ = pages.process.communicate(timeout=PATIENCE)
     assert pages.process.returncode == 0, said
-    assert said.startswith(f"open http://127.0.0.1:{pages.port}/ in a browser; Ctrl-C ends it\n")
+    assert pages.line == f"open http://127.0.0.1:{pages.port}/ in a browser; Ctrl-C ends it\n"
     assert "Traceback" not in said
