@@ -40,7 +40,7 @@ COLOURS = {
     "white": "#ffffff",
 }
 """As pyte calls them."""
-COMMAND = "athenan train connect_four --time 2m --evaluation.opponents mcts:20 --evaluation.every-seconds 30"
+COMMAND = "athenan train connect_four --time 90s"
 SMALLEST = "athenan train tic_tac_toe --matches 2 --matches-at-once 2 --workers 0"
 
 

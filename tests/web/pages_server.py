@@ -1,6 +1,7 @@
 """A server of matches for the tests in a browser, in a process of its own; it prints their addresses as JSON.
 
-`python pages_server.py PORT` serves `MATCHES`; the games of Ludii are those of the tests' own transport.
+`python pages_server.py PORT` serves `MATCHES`; the games of Ludii are those of the tests' own transport. With the word
+`ludii` after it, it serves `OF_LUDII`, which takes Java and the jar.
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ MATCHES = {
     "agents": ("tic_tac_toe", ("random", "quick"), None),
 }
 """By name: the game, who plays, and how many plies before the end of a random match it begins; None: at the start."""
+OF_LUDII = {
+    "surakarta": ("ludii(game=Surakarta)", (YOU, "random"), 12),
+    "mancala": ("ludii(game=Kalah)", (YOU, "quick"), 12),
+    "hexagons": ("ludii(game=Hex,options=Board Size/5x5)", (YOU, "random"), None),
+}
+"""Of Ludii itself, likewise."""
 
 
 def start_of(name: str, left: int | None) -> pyspiel.State:
@@ -69,11 +76,13 @@ def main() -> None:
     from athenan_spiel.web.visits import Visits
     from ludii_bridge import connection
 
-    connection.use(ludii_fake.FakeTransport())
+    matches = MATCHES if len(sys.argv) < 3 else OF_LUDII
+    if matches is MATCHES:
+        connection.use(ludii_fake.FakeTransport())
     visits = Visits()
     words = [parse_word("alphabeta@3i"), parse_word("random")]
     addresses = {}
-    for name, (game, seats, left) in MATCHES.items():
+    for name, (game, seats, left) in matches.items():
         sitting = ["alphabeta@3i" if seat == "quick" else seat for seat in seats]
         seconds = 60.0 if name == "slow" else 0.1
         addresses[name] = "/match/" + visits.open(start_of(game, left), Opponents(words), sitting, seconds)

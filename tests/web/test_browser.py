@@ -13,6 +13,8 @@ import pytest
 from installed import CHROMIUM
 from serving import PATIENCE, serving
 
+from ludii_bridge import LudiiError, installation
+
 pytestmark = pytest.mark.browser
 
 HERE = Path(__file__).parent
@@ -25,6 +27,19 @@ CAN = ".board .site.can"
 def server() -> Iterator[dict[str, str]]:
     """The addresses of the matches of `pages_server.py`."""
     with serving(lambda port: [sys.executable, str(HERE / "pages_server.py"), str(port)], "{") as (port, line, _):
+        yield {name: f"http://127.0.0.1:{port}{path}" for name, path in json.loads(line).items()}
+
+
+@pytest.fixture(scope="module")
+def ludii_server() -> Iterator[dict[str, str]]:
+    """The addresses of matches of Ludii itself."""
+    try:
+        installation.find_jar()
+        installation.find_java()
+    except LudiiError as error:
+        pytest.skip(f"needs Java and Ludii: {error}")
+    command = [sys.executable, str(HERE / "pages_server.py")]
+    with serving(lambda port: [*command, str(port), "ludii"], "{") as (port, line, _):
         yield {name: f"http://127.0.0.1:{port}{path}" for name, path in json.loads(line).items()}
 
 
@@ -108,18 +123,34 @@ def visit(server: dict[str, str], browser: Any) -> Iterator[Any]:
         visitor.leave()
 
 
-@pytest.mark.parametrize("name", ["connect_four", "hex", "othello", "amazons", "ludii"])
-def test_a_match_is_played_to_its_end_by_hand(name: str, visit: Any) -> None:
-    """Othello and Amazons begin late, as their matches are long."""
-    visitor, rng = visit(name), random.Random(3)
+def play_to_the_end(visitor: Visitor) -> None:
+    """Press whatever can be pressed until the match is over."""
+    rng = random.Random(3)
     for _ in range(200):
         if "your turn" not in visitor.status:
             break
         visitor.move(rng)
     assert visitor.status.startswith("Finished")
+
+
+@pytest.mark.parametrize("name", ["connect_four", "hex", "othello", "amazons", "ludii"])
+def test_a_match_is_played_to_its_end_by_hand(name: str, visit: Any) -> None:
+    """Othello and Amazons begin late, as their matches are long."""
+    visitor = visit(name)
+    play_to_the_end(visitor)
     visitor.page.get_by_text("Finished matches").click()
     visitor.page.get_by_role("button", name="1. you - ").click()
     visitor.page.wait_for_function("() => !document.querySelector('.status').innerText.startsWith('Finished')")
+
+
+@pytest.mark.slow("starts Java, which takes ten seconds or more")
+@pytest.mark.parametrize("name", ["surakarta", "mancala", "hexagons"])
+def test_a_match_of_ludiis_own_games_is_played_to_its_end(
+    name: str, ludii_server: dict[str, str], browser: Any
+) -> None:
+    visitor = Visitor(browser, ludii_server[name])
+    play_to_the_end(visitor)
+    visitor.leave()
 
 
 def test_a_match_of_chess_ends_in_mate(visit: Any) -> None:
