@@ -40,7 +40,7 @@ COLOURS = {
     "white": "#ffffff",
 }
 """As pyte calls them."""
-COMMAND = "athenan train connect_four --time 90s"
+COMMAND = "athenan train connect_four --time 60s"
 SMALLEST = "athenan train tic_tac_toe --matches 2 --matches-at-once 2 --workers 0"
 
 
@@ -48,8 +48,8 @@ def main() -> None:
     """Record, and say where the picture is."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--command", default=COMMAND, help="what is recorded")
-    parser.add_argument("--faster", type=float, default=10.0, help="how much faster the picture runs")
-    parser.add_argument("--every", type=float, default=2.0, help="seconds between two frames")
+    parser.add_argument("--faster", type=float, default=6.0, help="how much faster the picture runs")
+    parser.add_argument("--every", type=float, default=1.5, help="seconds between two frames")
     parser.add_argument("--out", type=Path, default=HERE / "training.gif", help="the picture")
     parser.add_argument("--dry-run", action="store_true", help="a second of a tiny training, into a temporary file")
     arguments = parser.parse_args()
