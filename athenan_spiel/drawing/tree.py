@@ -26,7 +26,9 @@ TREE_STYLE = """
 .athenan-tree ul { list-style: none; margin: 0; padding: 0 0 0 1.1em }
 .athenan-tree > ul { padding: 0 0 0 .3em }
 .athenan-tree li { margin: 0 }
-.athenan-tree summary { cursor: pointer; white-space: nowrap; list-style-position: outside; margin-left: 1.1em }
+.athenan-tree summary { cursor: pointer; white-space: nowrap; list-style: disclosure-closed outside;
+margin-left: 1.1em }
+.athenan-tree details[open] > summary { list-style-type: disclosure-open }
 .athenan-tree .leaf, .athenan-tree .more { white-space: nowrap; margin-left: 1.1em }
 .athenan-tree .name { display: inline-block; min-width: 4.5em; font-weight: 600 }
 .athenan-bar { display: inline-block; position: relative; width: 5em; height: .7em; margin: 0 .5em;

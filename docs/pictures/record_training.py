@@ -40,7 +40,7 @@ COLOURS = {
     "white": "#ffffff",
 }
 """As pyte calls them."""
-COMMAND = "athenan train connect_four --time 60s"
+COMMAND = "athenan train connect_four --time 60s --workers 0"
 SMALLEST = "athenan train tic_tac_toe --matches 2 --matches-at-once 2 --workers 0"
 
 
