@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from athenan_spiel.cli.bench_tables import heading, tables_of
-from athenan_spiel.cli.console import output, print_json, progress
+from athenan_spiel.cli.console import output, print_json
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.cli.workers import parse_workers
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
@@ -74,7 +74,7 @@ def run(words: Sequence[str]) -> int:
 
     kind_called(config.outcome)  # a wrong name is told before Java starts
     game = load_game(arguments.game)
-    with _View(quiet=arguments.json) as view:
+    with _View(seconds, quiet=arguments.json) as view:
         from athenan_spiel.measuring import bench
         from athenan_spiel.training.means import worker_count
 
@@ -102,32 +102,33 @@ def _seconds(arguments: BenchArguments, words: Sequence[str]) -> float:
 
 
 class _View:
-    """Prints the tables of each part as soon as it is measured; at a terminal, what is measured next stands below."""
+    """Prints the tables of each part as soon as it is measured; at a terminal, what is measured next stands below, with
+    the time left."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, seconds: float, *, quiet: bool) -> None:
         self._quiet = quiet
         self._shown: set[Part] = set()
         self._output = output()
-        self._status = progress(quiet=quiet or not sys.stderr.isatty()).status("starting")
+        self._waiting = Waiting("starting", seconds, quiet=quiet)
 
     def __enter__(self) -> _View:
-        self._status.start()
+        self._waiting.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._status.stop()
+        self._waiting.stop()
 
     def show(self, report: Report, what: str) -> None:
         """Print what is new, and say what comes next."""
         self.print_new(report)
-        self._status.update(what)
+        self._waiting.update(what)
 
     def print_new(self, report: Report) -> None:
         """Print the parts that were not printed yet."""
         new = [part for part in PARTS if getattr(report, part) is not None and part not in self._shown]
         if self._quiet or not new:
             return
-        self._status.stop()
+        self._waiting.stop()
         if not self._shown:
             self._output.print(heading(report))
         for part in new:
@@ -135,4 +136,4 @@ class _View:
                 self._output.print()
                 self._output.print(table)
         self._shown.update(new)
-        self._status.start()
+        self._waiting.start()

@@ -146,10 +146,10 @@ class _View:
         self._waiting = Waiting("searching", seconds)
 
     def __enter__(self) -> None:
-        self._waiting.__enter__()
+        self._waiting.start()
 
     def __exit__(self, *exception: object) -> None:
-        self._waiting.__exit__(None, None, None)
+        self._waiting.stop()
 
     def show(self, proof: Proof) -> None:
         """Keep `proof`, and show it unless the last one was shown a moment ago."""

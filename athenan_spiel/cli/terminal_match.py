@@ -148,11 +148,11 @@ class TerminalMatch:
         self._wait_no_more()
         if not state.is_terminal() and state.current_player() not in self._people:
             self._waiting = Waiting("the agent thinks", _seconds_of(self._agent))
-            self._waiting.__enter__()
+            self._waiting.start()
 
     def _wait_no_more(self) -> None:
         if self._waiting is not None:
-            self._waiting.__exit__(None, None, None)
+            self._waiting.stop()
             self._waiting = None
 
     def _prompt(self, player: int) -> str:
