@@ -25,6 +25,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 HERE = Path(__file__).resolve().parent
 COLUMNS, ROWS = 96, 22
+QUIET = 0.02
+"""Seconds without a letter, after which what was being written is whole."""
 SIZE = 14
 """Pixels of a line of text."""
 PAPER, INK = "#1c1b19", "#e9e5de"
@@ -40,7 +42,7 @@ COLOURS = {
     "white": "#ffffff",
 }
 """As pyte calls them."""
-COMMAND = "athenan train connect_four --time 60s --workers 0"
+COMMAND = "athenan train connect_four --time 3m --workers 0"
 SMALLEST = "athenan train tic_tac_toe --matches 2 --matches-at-once 2 --workers 0"
 
 
@@ -48,8 +50,8 @@ def main() -> None:
     """Record, and say where the picture is."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--command", default=COMMAND, help="what is recorded")
-    parser.add_argument("--faster", type=float, default=6.0, help="how much faster the picture runs")
-    parser.add_argument("--every", type=float, default=1.5, help="seconds between two frames")
+    parser.add_argument("--faster", type=float, default=16.0, help="how much faster the picture runs")
+    parser.add_argument("--every", type=float, default=4.0, help="seconds between two frames")
     parser.add_argument("--out", type=Path, default=HERE / "training.gif", help="the picture")
     parser.add_argument("--dry-run", action="store_true", help="a second of a tiny training, into a temporary file")
     arguments = parser.parse_args()
@@ -91,7 +93,8 @@ def record(command: str, folder: str, every: float) -> list[list[list[tuple[str,
                 content = b""
             ended = not content
             stream.feed(content)
-        if ended or time.monotonic() >= due:
+        is_whole = ended or not select.select([ours], [], [], QUIET)[0]
+        if ended or (is_whole and time.monotonic() >= due):
             due += every
             screens.append(_cells(screen))
     os.close(ours)
