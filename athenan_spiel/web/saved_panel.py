@@ -55,8 +55,12 @@ class SavedPanel:
 
     async def _bring(self, event: events.UploadEventArguments) -> None:
         content = await event.file.read()
-        self._tried(lambda: ui.notify(f"{self._visit.bring(content)} matches brought", type="positive"))
+        self._tried(lambda: ui.notify(_brought(self._visit.bring(content)), type="positive"))
         event.sender.reset()  # type: ignore[attr-defined]
+
+
+def _brought(count: int) -> str:
+    return "1 match brought" if count == 1 else f"{count} matches brought"
 
 
 def _title(number: int, saved: SavedMatch) -> str:

@@ -187,6 +187,23 @@ def test_two_agents_play_while_somebody_looks(visit: Any) -> None:
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Finished')")
 
 
+def test_finished_matches_are_exported_and_imported_and_a_damaged_file_is_told(visit: Any, tmp_path: Path) -> None:
+    page = visit("agents").page
+    page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Finished')")
+    page.get_by_text("Finished matches").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    file = tmp_path / "matches.jsonl"
+    download.value.save_as(file)
+    assert json.loads(file.read_text().splitlines()[0])["game"] == "tic_tac_toe()"
+    chooser = page.locator(".import input[type=file]")
+    chooser.set_input_files(file)
+    page.get_by_text("1 match brought").wait_for()
+    file.write_text("{")
+    chooser.set_input_files(file)
+    page.get_by_text("line 1").wait_for()
+
+
 def test_moves_are_taken_back_and_who_comes_back_finds_the_match(visit: Any) -> None:
     visitor = visit("another")
     empty = visitor.board
