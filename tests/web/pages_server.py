@@ -1,12 +1,13 @@
 """A server of matches for the tests in a browser, in a process of its own; it prints their addresses as JSON.
 
 `python pages_server.py PORT` serves `MATCHES`; the games of Ludii are those of the tests' own transport. With the word
-`ludii` after it, it serves `OF_LUDII`, which takes Java and the jar.
+`ludii` after it, it serves `OF_LUDII`, which takes Java and the jar. The variable RUNS names a folder of runs.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -86,7 +87,8 @@ def main() -> None:
         sitting = ["alphabeta@3i" if seat == "quick" else seat for seat in seats]
         seconds = 60.0 if name == "slow" else 0.1
         addresses[name] = "/match/" + visits.open(start_of(game, left), Opponents(words), sitting, seconds)
-    add_pages(Site(), visits)
+    runs = os.environ.get("RUNS")
+    add_pages(Site(runs=None if runs is None else Path(runs)), visits)
     app.timer(TICK_SECONDS, visits.tick)
     app.on_shutdown(visits.close)
     app.on_startup(lambda: tell(addresses))

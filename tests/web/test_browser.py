@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,9 +25,19 @@ CAN = ".board .site.can"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[dict[str, str]]:
+def runs(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of two runs."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in ("one", "other"):
+        shutil.copytree(tiny_run, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(runs: Path) -> Iterator[dict[str, str]]:
     """The addresses of the matches of `pages_server.py`."""
-    with serving(lambda port: [sys.executable, str(HERE / "pages_server.py"), str(port)], "{") as (port, line, _):
+    command = [sys.executable, str(HERE / "pages_server.py")]
+    with serving(lambda port: [*command, str(port)], "{", RUNS=str(runs)) as (port, line, _):
         yield {name: f"http://127.0.0.1:{port}{path}" for name, path in json.loads(line).items()}
 
 
@@ -300,6 +311,27 @@ def test_what_can_be_pressed_is_named_for_who_does_not_see_it(visit: Any) -> Non
             || x.closest('[aria-label]'))).map((x) => x.outerHTML.slice(0, 200))"""
     assert visitor.page.evaluate(unnamed) == []
     assert visitor.page.locator('[role="status"]').count() >= 1
+
+
+def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, browser: Any) -> None:
+    """What its `metrics.jsonl` tells next is on the page a moment later, the last match of self-play, too."""
+    page = browser.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
+    page.goto(server["hex"].split("/match/")[0] + "/run/one")
+    page.locator(".curves svg").first.wait_for()
+    page.get_by_text("its matches were played").wait_for()
+    news: list[dict[str, Any]] = [
+        {"event": "run_started", "matches": 2, "seconds": 1.0, "game": "tic_tac_toe()", "network": "a network"},
+        {"event": "match_finished", "matches": 1234, "length": 5, "actions": [4, 0, 8, 2, 6]},
+        {"event": "round_finished", "matches": 1234, "seconds": 9.0, "evaluations": 100},
+    ]
+    with (runs / "one" / "metrics.jsonl").open("a") as file:
+        file.writelines(json.dumps(record) + "\n" for record in news)
+    page.get_by_text("1,234 matches in 9 s; goes on").wait_for()
+    page.get_by_text("0 matches left").wait_for()
+    stones = "[...document.querySelectorAll('.self-play .site')].filter((x) => !/: empty$/.test(x.ariaLabel))"
+    page.wait_for_function(f"() => {stones}.length === 5")
+    page.close()
 
 
 def test_an_unknown_match_is_told(server: dict[str, str], browser: Any) -> None:
