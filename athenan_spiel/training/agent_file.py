@@ -23,7 +23,7 @@ import safetensors.torch
 import torch
 
 import athenan_spiel
-from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.config import EngineConfig, Precision, TrainingConfig
 from athenan_spiel.errors import AgentError, CheckpointError, ConfigError, shown
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.files import opened, parse_json
@@ -187,7 +187,7 @@ def _header(path: Path, told: Mapping[str, Any]) -> AgentHeader:
 def _shared(config: TrainingConfig) -> dict[str, Any]:
     """The settings that are shared. The engine is one that any machine has, in float32 if it was in the training."""
     name = config.engine.name if config.engine.name in ("torch", "openvino") else "auto"
-    precision = "float32" if config.engine.precision == "float32" else "auto"
+    precision: Precision = "float32" if config.engine.precision == "float32" else "auto"
     engine = EngineConfig(name=name, precision=precision)
     table = config_to_dict(dataclasses.replace(config, engine=engine))
     return {key: value for key, value in table.items() if key not in MACHINE}
