@@ -94,9 +94,9 @@ def export_onnx(
 ) -> Path:
     """Write the network of a run, or of an agent's file, as ONNX, for other programs and languages.
 
-    Its input is `observations`, float32 [N, *shape] as `Encoder` makes them; its outputs are `values`, float32 [N] for
-    the first player, and where there is a policy `logits`, float32 [N, A]. What the planes mean, and how large values
-    are, stands in the model's metadata and in its text. Convolutions are plain ones, in float32.
+    Its input is `observations`, float32 `[N, *shape]` as `Encoder` makes them; its outputs are `values`, float32 [N]
+    for the first player, and where there is a policy `logits`, float32 [N, A]. What the planes mean, and how large
+    values are, stands in the model's metadata and in its text. Convolutions are plain ones, in float32.
 
     Args:
         agent: the folder of the run, or of one of its checkpoints, or the file of an agent.
