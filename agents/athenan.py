@@ -23,7 +23,7 @@ class AthenanParameters(ThinkingParameters):
     """What `load_bot("athenan", ...)` takes."""
 
     checkpoint: str
-    """The folder of a run, or of one of its checkpoints."""
+    """The folder of a run, or of one of its checkpoints, or the file of an agent."""
     matches: int | None = None
     """Which checkpoint of the run: the one after this number of matches; none: the newest."""
     best: bool = False
@@ -183,7 +183,8 @@ def _rules(game: pyspiel.Game) -> tuple[str, dict[str, object]]:
 ATHENAN = AgentKind(
     name="athenan",
     example="runs/bt6@0.5s",
-    about="a run's newest checkpoint; runs/bt6#576, runs/bt6#best: another one; runs/bt6:alphabeta@200i: a search",
+    about="a run's newest checkpoint, or an agent's file; runs/bt6#576, runs/bt6#best: another one; "
+    "runs/bt6:alphabeta@200i: a search",
     load=load_athenan,
     parse=parse_run_word,
     limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),

@@ -1,5 +1,8 @@
 """The words of runs without their limits: `runs/bt6`, `runs/bt6#576`, `runs/bt6#best`, `runs/bt6:mcts(0.5)`,
-`runs/bt6:ponder=true`, `runs/bt6:mcts;ponder=true`."""
+`runs/bt6:ponder=true`, `runs/bt6:mcts;ponder=true`.
+
+Where a run's folder may stand, an agent's file may, too: `bt6.safetensors`, `bt6.safetensors:mcts(0.5)`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _PONDER = re.compile(r"(?:(?P<search>[^;=]+);)?ponder=(?P<ponder>true|false)")
 
 
 def names_run(name: str) -> bool:
-    """Whether a word without its limit names a run: a folder that is there, or whatever has a slash."""
+    """Whether a word without its limit names a run: a folder or a file that is there, or whatever has a slash."""
     folder, colon, search = name.rpartition(":")
     return _is_path(name) or (bool(colon) and "/" not in search and _is_path(folder))
 
@@ -34,7 +37,7 @@ def parse_run_word(text: str, limit: Limit) -> Mapping[str, object]:
     Raises:
         AgentError: what follows a # is no checkpoint, or what follows a colon no search and no `ponder=true`.
     """
-    if os.path.isdir(text) or not _SEARCH.search(text):
+    if os.path.exists(text) or not _SEARCH.search(text):
         return {**_checkpoint(text), **limit.params}
     folder, _, said = text.rpartition(":")
     match = _PONDER.fullmatch(said)
@@ -57,11 +60,15 @@ def parse_run(text: str) -> tuple[str, Which]:
     """The folder that `text` says, and which checkpoint in it if that follows: `runs/bt6#576`, `runs/bt6#best`.
 
     Raises:
-        AgentError: what follows is neither a number nor `best`.
+        AgentError: what follows is neither a number nor `best`, or follows a file, which holds one agent.
     """
     folder, sign, which = text.rpartition("#")
-    if not sign or "/" in which or os.path.isdir(text):
+    if not sign or "/" in which or os.path.exists(text):
         return text, None
+    if os.path.isfile(folder):
+        raise AgentError(
+            f"a file holds one agent and no checkpoints, got {shown(text)}: leave {shown('#' + which)} out"
+        )
     if which == "best":
         return folder, "best"
     if not _NUMBER.fullmatch(which):
@@ -80,6 +87,6 @@ def _checkpoint(name: str) -> dict[str, object]:
 
 
 def _is_path(name: str) -> bool:
-    """A folder that is there, or whatever has a slash, but for other programs' words such as `gtp:/usr/bin/x`."""
+    """What is there, or whatever has a slash, but for other programs' words such as `gtp:/usr/bin/x`."""
     folder = name.rpartition("#")[0]
-    return os.path.isdir(name) or os.path.isdir(folder) or ("/" in name and not re.match(r"[\w-]+:", name))
+    return os.path.exists(name) or os.path.exists(folder) or ("/" in name and not re.match(r"[\w-]+:", name))

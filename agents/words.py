@@ -7,6 +7,7 @@
 | `runs/bt6#576`, `runs/bt6#best` | the checkpoint of that run after 576 matches, or its best network by rating |
 | `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, by this search (`search.algorithms`) |
 | `runs/bt6:ponder=true`, `runs/bt6:ubfm;ponder=true@1s` | the same, thinking on while a person or an engine does |
+| `bt6.safetensors`, `bt6.safetensors:mcts(0.5)@1s` | the agent of a file that `athenan export` has written, likewise |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
 | `runs/bt6@5000e`, `runs/bt6@60s/match` | 5000 states valued a move, or a match clock of 60 seconds |
 | `runs/bt6@5m+2s` | a match clock of 5 minutes, and 2 seconds more after each own move |
@@ -22,8 +23,8 @@
 | `human` | a person at the terminal |
 
 A word that begins with a kind's name, alone or before a colon, a bracket or an `@`, is of that kind. Any other with a
-slash, or that is the name of a folder here, is a run, or one of its checkpoints (`runs/bt6/checkpoints/000576`); so a
-folder called `random` is `./random`. A number is written in the digits 0 to 9.
+slash, or that is the name of a folder or a file here, is a run, one of its checkpoints (`runs/bt6/checkpoints/000576`),
+or an agent's file; so a folder called `random` is `./random`. A number is written in the digits 0 to 9.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class AgentWord:
         return str(self.params.get("command", self.text)) if self.kind.command else None
 
     def learned_game(self) -> str | None:
-        """The string of the game that a run's checkpoint has learned; None for an agent that is no run.
+        """The string of the game that a run or an agent's file has learned; None for an agent that is neither.
 
         Raises:
             CheckpointError: there is no such checkpoint, or it cannot be used.
@@ -98,9 +99,13 @@ class AgentWord:
             return None
         from athenan_spiel.training.loading import game_of  # torch comes with it
 
+        return game_of(str(self.params["checkpoint"]), self.which)
+
+    @property
+    def which(self) -> Which:
+        """The checkpoint of a run that is named; None for the newest."""
         matches = self.params.get("matches")
-        which: Which = "best" if self.params.get("best") else matches if isinstance(matches, int) else None
-        return game_of(str(self.params["checkpoint"]), which)
+        return "best" if self.params.get("best") else matches if isinstance(matches, int) else None
 
     def allowing(self, code: Sequence[str]) -> AgentWord:
         """The same agent, for which outcomes "module:name" of one's own, as `code` names them, may be imported."""
@@ -113,7 +118,7 @@ class AgentWord:
 
 
 def parse_word(text: str) -> AgentWord:
-    """What `text` says. A run's folder is not looked into yet, nor is an engine begun.
+    """What `text` says. A run's folder or a file is not looked into yet, nor is an engine begun.
 
     Args:
         text: an agent's word, such as "runs/bt6@0.5s" or "mcts:1000".
@@ -127,7 +132,7 @@ def parse_word(text: str) -> AgentWord:
     name = beginning[0] if beginning else ""
     if (kind := known_kind(name)) is not None and (word := _word_of(kind, text)) is not None:
         return word
-    if os.path.isdir(text):
+    if os.path.exists(text):
         return AgentWord(text, ATHENAN.name, {"checkpoint": text})
     if names_run(text.rpartition("@")[0] if "@" in text else text):
         body, limit = split_limit(text, text)

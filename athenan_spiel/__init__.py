@@ -81,7 +81,7 @@ if TYPE_CHECKING:
         think,
     )
     from athenan_spiel.solving.solver import Proof, ProofBounds, solve
-    from athenan_spiel.training import Run, load_agent, preset, resume, train
+    from athenan_spiel.training import Run, export_agent, export_onnx, load_agent, preset, resume, train
     from athenan_spiel.training.listeners import LinePrinter, ProgressBar
 
 __version__ = "0.1.0"
@@ -142,6 +142,8 @@ __all__ = [
     "WarmUpConfig",
     "WorkersConfig",
     "check_game",
+    "export_agent",
+    "export_onnx",
     "gain",
     "load_agent",
     "load_game",
@@ -181,7 +183,7 @@ _FETCHED = {
         "think",
     ],
     "solving": ["Proof", "ProofBounds", "solve"],
-    "training": ["Run", "load_agent", "preset", "resume", "train"],
+    "training": ["Run", "export_agent", "export_onnx", "load_agent", "preset", "resume", "train"],
     "training.listeners": ["LinePrinter", "ProgressBar"],
 }
 _HOME = {name: module for module, names in _FETCHED.items() for name in names}

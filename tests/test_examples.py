@@ -45,6 +45,7 @@ SMALLEST = {
     "benchmarks/startup.py": ["--runs", "1"],
     "benchmarks/strength.py": ["--dry-run"],
     "benchmarks/transpositions.py": ["--games", "tic_tac_toe"],
+    "benchmarks/zoo.py": ["--dry-run"],
     "benchmarks/workers.py": ["tic_tac_toe", "--workers", "0", "1", "--seconds", "8", "--pairs", "1"],
 }
 

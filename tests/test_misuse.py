@@ -43,6 +43,8 @@ RECORDS = {"Evaluation", "MatchResult", "Proof", "Run", "SearchResult", "Series"
 NO_ARGUMENTS = {"supported_games"}
 CALLED_BY_IPYTHON = {"load_ipython_extension", "unload_ipython_extension"}
 """With its own shell."""
+OF_A_RUN = {"load_agent": "folder", "resume": "folder", "export_agent": "run", "export_onnx": "agent"}
+"""What needs a run, and by which argument."""
 
 
 @pytest.fixture
@@ -58,8 +60,8 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_what_makes_no_sense_is_an_error_of_one_line(called: str, argument: str, nowhere: Path, tiny_run: Path) -> None:
     function, right, wrong = CALLS[called]
-    if called in ("load_agent", "resume") and argument != "folder":
-        right = {**right, "folder": tiny_run}
+    if called in OF_A_RUN and argument != OF_A_RUN[called]:
+        right = {**right, OF_A_RUN[called]: tiny_run}
     before = sorted(tiny_run.rglob("*"))
     answers = {name: answer_to(function, {**right, argument: value}) for name, value in wrong[argument].items()}
     assert {name: answer for name, answer in answers.items() if answer is not None} == {}
@@ -82,9 +84,7 @@ def answer_to(function: Callable[..., Any], arguments: Mapping[str, Any]) -> str
     return None if message and "\n" not in message and len(message) < 1500 else f"says {message!r}"
 
 
-@pytest.mark.parametrize(
-    "called", [name for name in CALLS if name not in ("train", "load_agent", "resume", "Agent.evaluator")]
-)
+@pytest.mark.parametrize("called", [name for name in CALLS if name not in ("train", *OF_A_RUN, "Agent.evaluator")])
 def test_the_right_arguments_are_right(called: str, nowhere: Path) -> None:
     function, right, _ = CALLS[called]
     if right:

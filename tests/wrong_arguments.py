@@ -86,6 +86,8 @@ NO_FOLDER = NOTHING_AT_ALL | {
     "nowhere": "no/such/run",
     "file": __file__,
 }
+NO_FILE = NO_FOLDER | {"nowhere": "no/such/folder/file", "a folder": "/"}
+"""Where a new file is wanted."""
 
 
 def zeros(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
@@ -342,6 +344,26 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
             "engine": NO_OBJECT,
             "search": NO_OBJECT | {"misspelt": "ufbm"},
             "outcome": NO_OBJECT,
+        },
+    ),
+    "export_agent": (
+        ath.export_agent,
+        {"run": "run", "file": "agent.safetensors"},
+        {
+            "run": NO_FOLDER | {"None": None},
+            "file": NO_FILE,
+            "checkpoint": NO_OBJECT | {"negative": -1, "true": True, "of no match": 10**9},
+            "overwrite": NO_OBJECT | {"None": None, "one": 1},
+        },
+    ),
+    "export_onnx": (
+        ath.export_onnx,
+        {"agent": "run", "file": "network.onnx"},
+        {
+            "agent": NO_FOLDER | {"None": None},
+            "file": NO_FILE | {"None": None},
+            "checkpoint": NO_OBJECT | {"negative": -1, "true": True, "of no match": 10**9},
+            "overwrite": NO_OBJECT | {"None": None, "one": 1},
         },
     ),
     "resume": (

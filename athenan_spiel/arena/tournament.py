@@ -20,7 +20,6 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from agents import AgentWord, parse_word, require_programs
 from athenan_spiel.arena.contestant import Contestant
@@ -92,15 +91,14 @@ class Entrants:
         Raises:
             CheckpointError: there is none.
         """
-        from athenan_spiel.training.checkpoints import read_header  # torch comes with it
-        from athenan_spiel.training.loading import checkpoint_path
+        from athenan_spiel.training.loading import header_of  # torch comes with it
 
         found = {}
         for name, word in self.words.items():
             if word.bot == "athenan":
                 with naming(name):
-                    path = checkpoint_path(str(word.params["checkpoint"]), _which(word))
-                    found[name] = f"after {read_header(path).counters.matches} matches"
+                    header = header_of(str(word.params["checkpoint"]), word.which)
+                    found[name] = f"after {header.counters.matches} matches"
         return found
 
     def loaded(self) -> dict[tuple[str, str], Contestant]:
@@ -126,12 +124,6 @@ def _word(name: str, text: str) -> AgentWord:
     if word.is_human:
         raise ConfigError.at("agents", f"must play by themselves, got {shown(text)}: use `athenan play`")
     return word
-
-
-def _which(word: AgentWord) -> int | Literal["best"] | None:
-    """Which checkpoint of a run a word names; none: the newest."""
-    matches = word.params.get("matches")
-    return "best" if word.params.get("best") else matches if isinstance(matches, int) else None
 
 
 @contextlib.contextmanager

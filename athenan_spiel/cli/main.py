@@ -17,6 +17,7 @@ from athenan_spiel.system.stopping import StopRequests
 COMMANDS = {
     "train": "train an agent on a game, into a run folder",
     "resume": "go on with a run exactly where it stopped",
+    "export": "write a run's agent to one file that can be shared, or its network as ONNX",
     "eval": "let an agent play matches against others, and count",
     "tournament": "let many agents meet, and rate them",
     "replay": "show a match that was saved",

@@ -42,6 +42,7 @@ OPTIONAL = {
     "ray": ("ray", "2.60.0", "trainings on a cluster"),
     "nicegui": ("web", "3.18.0", "pages in a browser"),
     "matplotlib": ("experiment", "3.11.2", "plots of experiments and tournaments"),
+    "onnx": ("onnx", "1.23.2", "networks written for other programs"),
 }
 """Packages of extras: the extra, the version that the tests were run with, and what it is for."""
 SHARED = Path("/dev/shm")

@@ -7,7 +7,7 @@
 - `session`: the loop of a run, with its `clock`, `limits`, `warming`, `rounds`, `saving` and `set_backs`; `loop`:
   `train` and `resume`; `stopping`: how it is asked to stop;
 - `events`, `broadcast`, `listeners`: what it tells, and to whom; `evaluation`: its matches against MCTS;
-- `loading`: the trained agent.
+- `loading`: the trained agent; `agent_file`, `exporting`: the same as one file, to be shared.
 
 Importing the package alone loads nothing heavy: each name is imported when it is first asked for.
 """
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from athenan_spiel.training.events import Event, Listener
+    from athenan_spiel.training.exporting import export_agent, export_onnx
     from athenan_spiel.training.loading import load_agent
     from athenan_spiel.training.loop import resume, train
     from athenan_spiel.training.presets import PRESETS, preset
@@ -30,6 +31,8 @@ __all__ = [
     "Event",
     "Listener",
     "Run",
+    "export_agent",
+    "export_onnx",
     "load_agent",
     "preset",
     "resume",
@@ -43,6 +46,8 @@ _MODULES = {
     "Event": "events",
     "Listener": "events",
     "Run": "session",
+    "export_agent": "exporting",
+    "export_onnx": "exporting",
     "load_agent": "loading",
     "preset": "presets",
     "resume": "loop",

@@ -269,7 +269,7 @@ def _read_state(path: Path) -> dict[str, Any]:
             path=path,
         )
     found = state.pop(CHECKSUM, None)
-    if (version >= 3 or found is not None) and found != _checksum(state):
+    if (version >= 3 or found is not None) and found != checksum(state):
         raise damaged(path, f"{STATE} does not match its own checksum; a bit of it may have changed")
     return state
 
@@ -301,7 +301,7 @@ def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
         {
             "format": FORMAT,
             "version": VERSION,
-            "libraries": _library_versions(),
+            "libraries": library_versions(),
             "game": header.game,
             "config": config_to_dict(header.config),
             "outcome": header.outcome,
@@ -315,14 +315,16 @@ def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
 def signed(state: Mapping[str, Any]) -> bytes:
     """The text of a `state.json` that holds `state` and its checksum."""
     rest = {name: value for name, value in state.items() if name != CHECKSUM}
-    return json.dumps(rest | {CHECKSUM: _checksum(rest)}, indent=1).encode()
+    return json.dumps(rest | {CHECKSUM: checksum(rest)}, indent=1).encode()
 
 
-def _checksum(state: Mapping[str, Any]) -> str:
+def checksum(state: Mapping[str, Any]) -> str:
+    """The checksum of an object that holds none."""
     return hashlib.sha256(json.dumps(state, indent=1).encode()).hexdigest()
 
 
-def _library_versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
+    """The versions of this library, and of those that what it writes depends on."""
     others = {name: metadata.version(name) for name in ("torch", "open_spiel", "numpy", "safetensors")}
     return {"athenan_spiel": athenan_spiel.__version__, "python": platform.python_version(), **others}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import pyspiel
+import torch
 
 from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.config import EngineConfig, SearchConfig, TrainingConfig
@@ -22,6 +23,7 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match_clock import require_times
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.algorithms import DEFAULT, parse_search
+from athenan_spiel.training.agent_file import AgentHeader, read_agent_file, read_agent_header
 from athenan_spiel.training.best import BEST
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
 from athenan_spiel.training.limits import fraction_done
@@ -31,13 +33,15 @@ from athenan_spiel.training.run_folder import RunFolder
 
 SECONDS = 1.0
 """Search time per move where nothing is said of it."""
+Which = int | Literal["best"] | None
+"""A checkpoint of a run: after how many matches, or the best network by rating; None is the newest."""
 _log = logging.getLogger(__name__)
 
 
 def load_agent(
     folder: str | os.PathLike[str],
     *,
-    checkpoint: int | Literal["best"] | None = None,
+    checkpoint: Which = None,
     seconds: float | None = None,
     budget: Budget | None = None,
     match_seconds: float | None = None,
@@ -48,14 +52,17 @@ def load_agent(
     outcome: Given = None,
     ponder: bool = False,
 ) -> Agent:
-    """A search over a checkpoint of a run, by default the newest; by default UBFM over several lines (`ubfm_k`), and
-    where the run's own search needs a policy that one, with its settings and without noise.
+    """A search over a checkpoint of a run, by default the newest, or over an agent's file (`export_agent`).
+
+    By default it is UBFM over several lines (`ubfm_k`), and where the run's own search needs a policy that one, with
+    its settings and without noise; a file says itself which of them.
 
     A run may go on training meanwhile; the agent keeps the weights it was loaded with.
 
     Args:
-        folder: of the run, or of one checkpoint.
-        checkpoint: after how many matches it was written, or "best", the run's best network; none: the newest.
+        folder: of the run, or of one checkpoint, or the file of an agent.
+        checkpoint: after how many matches it was written, or "best", the run's best network; none: the newest. A file
+            has one alone.
         seconds: search time per move; one second where neither this nor what follows is given.
         budget: in place of `seconds`.
         match_seconds, match_increment: a match clock, the search time in seconds of all moves of a match, and what
@@ -76,7 +83,7 @@ def load_agent(
     Raises:
         AgentError: there is no such search, or it needs a policy that the network does not have; the seed is no
             whole number, or `ponder` neither True nor False.
-        CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer.
+        CheckpointError: the folder is none of these, or the checkpoint is missing, damaged, foreign or newer.
         BudgetError: `seconds` or `match_seconds` is not more than zero, `match_increment` is less than zero or alone,
             or `budget` is none.
         ConfigError: the engine does not suit this machine, or the network its memory; `engine` is none; `outcome` is
@@ -92,9 +99,8 @@ def load_agent(
     require_kind("ponder", ponder, bool, AgentError)
     if search is not None:
         parse_search(search)  # before the checkpoint is read
-    path = checkpoint_path(folder, checkpoint)
-    header, weights = read_header(path), read_weights(path)
-    word = parse_search(usual_search(header.config) if search is None else search)
+    _, header, weights = read_agent(folder, checkpoint)
+    word = parse_search(said_search(header) if search is None else search)
     game = load_game(header.game)
     worth = _outcome(header, game, outcome)
     made = make_search(game, suited_search(word.config, header), worth)
@@ -141,6 +147,11 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
     return search
 
 
+def said_search(header: Header) -> str:
+    """What an agent with this header thinks with where nothing is said of it; a file says so itself."""
+    return header.search if isinstance(header, AgentHeader) else usual_search(header.config)
+
+
 def usual_search(config: TrainingConfig) -> str:
     """What an agent of a run with these settings thinks with where nothing is said of it."""
     return config.search.algorithm if config.search.algorithm in POLICY_ASKERS else DEFAULT
@@ -158,24 +169,65 @@ def _outcome(header: Header, game: pyspiel.Game, given: Given) -> Outcome:
     return outcome
 
 
-def checkpoint_path(folder: str | os.PathLike[str], checkpoint: int | Literal["best"] | None = None) -> Path:
-    """The checkpoint that `load_agent` takes.
+def read_agent(
+    folder: str | os.PathLike[str], checkpoint: Which = None
+) -> tuple[Path, Header, dict[str, torch.Tensor]]:
+    """The checkpoint or the file that `load_agent` takes, its header and its weights.
 
     Raises:
-        CheckpointError: the folder is neither a run nor a checkpoint, or has no such checkpoint.
+        CheckpointError: as `load_agent`.
+    """
+    path = agent_path(folder, checkpoint)
+    if path.is_file():
+        return path, *read_agent_file(path)
+    while True:
+        try:
+            return path, read_header(path), read_weights(path)
+        except CheckpointError:
+            before, path = path, agent_path(folder, checkpoint)
+            if path == before:  # else the run went on meanwhile, and removed what it keeps no longer
+                raise
+
+
+def header_of(folder: str | os.PathLike[str], checkpoint: Which = None) -> Header:
+    """What the checkpoint or the file that `load_agent` takes says of itself.
+
+    Raises:
+        CheckpointError: as `agent_path`, or it is damaged, foreign or newer.
+    """
+    path = agent_path(folder, checkpoint)
+    return read_agent_header(path) if path.is_file() else read_header(path)
+
+
+def agent_path(folder: str | os.PathLike[str], checkpoint: Which = None) -> Path:
+    """The checkpoint or the file that `load_agent` takes.
+
+    Raises:
+        CheckpointError: the folder is neither a run nor a checkpoint nor an agent's file, or has no such checkpoint.
     """
     path = given_folder(folder)
     if checkpoint is not None and not (isinstance(checkpoint, str) and checkpoint == BEST):
         require_whole("checkpoint", checkpoint, CheckpointError)
+    if path.is_file():
+        if checkpoint is not None:
+            raise CheckpointError(
+                f"{str(path)!r} is the file of one agent and has no checkpoints, got {shown(checkpoint)}: leave it out",
+                path=path,
+            )
+        return path
     if checkpoint is None and (path / STATE).is_file():
         return path
+    if not os.path.lexists(path):
+        raise CheckpointError(
+            f"expected the folder of a run, got {str(path)!r}, which is no folder, nor the file of an agent", path=path
+        )
     return RunFolder(path).require_run().checkpoint(checkpoint)
 
 
-def game_of(folder: str | os.PathLike[str], checkpoint: int | Literal["best"] | None = None) -> str:
-    """The string of the game that a run, or a checkpoint of one, has learned.
+def game_of(folder: str | os.PathLike[str], checkpoint: Which = None) -> str:
+    """The string of the game that a run, a checkpoint of one, or the agent of a file has learned.
 
     Raises:
-        CheckpointError: as `checkpoint_path`, or the checkpoint is damaged, foreign or newer.
+        CheckpointError: as `header_of`.
     """
-    return read_header(checkpoint_path(folder, checkpoint)).game
+    return header_of(folder, checkpoint).game

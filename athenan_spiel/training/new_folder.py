@@ -12,8 +12,8 @@ RUNS = Path("runs")
 """In the current folder: where runs go that are not told where."""
 
 
-def given_folder(folder: str | os.PathLike[str]) -> Path:
-    """The path that the caller means, of a folder that need not exist.
+def given_folder(folder: str | os.PathLike[str], what: str = "a run's folder") -> Path:
+    """The path that the caller means, of a folder, or of `what` else, that need not exist.
 
     Raises:
         CheckpointError: it can be no path: it is no text, or one that no file could be called by.
@@ -24,7 +24,7 @@ def given_folder(folder: str | os.PathLike[str]) -> Path:
             os.lstat(path)
     except (TypeError, ValueError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else "that is no path"
-        raise CheckpointError(f"expected the path of a run's folder, got {shown(folder)}: {reason}") from None
+        raise CheckpointError(f"expected the path of {what}, got {shown(folder)}: {reason}") from None
     return path
 
 

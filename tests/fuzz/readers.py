@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import struct
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from agent_files import joined, parts, sample_agent, with_header
 from contents import signed
 from training_runs import TINY
 
@@ -22,6 +24,7 @@ from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.games.spec import read_spec
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.files import parse_json, parse_toml
+from athenan_spiel.training.agent_file import KEY, read_agent_file, read_agent_header
 from athenan_spiel.training.archives import read_arrays
 from athenan_spiel.training.checkpoints import FORMAT, STATE, VERSION, read_header
 from athenan_spiel.training.settings_file import config_to_dict, settings_from_toml, settings_to_toml
@@ -50,6 +53,30 @@ def _state(text: str) -> object:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / STATE).write_text(text, encoding="utf-8", errors="surrogatepass")
         return read_header(Path(folder))
+
+
+def _agent(data: bytes) -> object:
+    """Read an agent's file, as it is, and with the checksums of what it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "agent"
+        path.write_bytes(data)
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError, struct.error):
+            path.write_bytes(joined(*parts(data)))
+        return read_agent_file(path)
+
+
+def _agent_header(text: str) -> object:
+    """Read the header of an agent's file that tells `text`, with the checksum of what it says."""
+    told: object = None
+    with contextlib.suppress(ValueError, RecursionError):  # then it is read as it is
+        told = json.loads(text)
+    if isinstance(told, dict):
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
+            text = json.dumps(signed({**told, "checksum": ""}))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "agent"
+        path.write_bytes(with_header({"__metadata__": {KEY: text}}, b""))
+        return read_agent_header(path)
 
 
 def _lines(text: str) -> object:
@@ -108,6 +135,7 @@ TEXTS: dict[str, Reader] = {
     "toml": Reader(parse_toml, ValueError, (_SETTINGS, _EXPERIMENT)),
     "keys": Reader(_lines, (), (_SETTINGS, _EXPERIMENT)),
     "state": Reader(_state, CheckpointError, (json.dumps(_STATE),)),
+    "agent's header": Reader(_agent_header, CheckpointError, (json.dumps(parts(sample_agent(TINY))[0]),)),
 }
 """Readers of text."""
 BYTES: dict[str, Reader] = {
@@ -116,5 +144,6 @@ BYTES: dict[str, Reader] = {
         (ValueError, OSError),
         (_archive(a=np.zeros((2, 3), np.float32), b=np.arange(4)), _archive()),
     ),
+    "agent": Reader(_agent, CheckpointError, (sample_agent(TINY),)),
 }
 """Readers of bytes."""

@@ -220,3 +220,17 @@ def test_training_gives_a_long_game_a_nearer_limit_of_moves(
     monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: fitting.Measured(9.0, 4.0, slow=True))
     short = ath.train(TIC_TAC_TOE, TINY, tmp_path / "short", fit=fitting.FITTED)
     assert "max_length" not in short.game
+
+
+def test_an_agent_of_one_can_be_shared_as_a_file(fake: FakeTransport, tmp_path: Path) -> None:
+    run = ath.train(ath.load_game(TIC_TAC_TOE), dataclasses.replace(TINY, matches=2), tmp_path / "run")
+    file = ath.export_agent(run.folder, tmp_path / "agent.safetensors")
+    budget = ath.Budget(iterations=6)
+    ours, theirs = (ath.load_agent(agent, budget=budget, seed=3) for agent in (file, run.folder))
+    state = ours.game.new_initial_state()
+    assert str(ours.game) == str(theirs.game) == TIC_TAC_TOE
+    while not state.is_terminal():
+        action = ours.step(state)
+        assert action == theirs.step(state)
+        assert np.array_equal(ours.result.values, theirs.result.values)
+        state.apply_action(action)

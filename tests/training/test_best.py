@@ -13,7 +13,7 @@ from run_folders import newest, two_checkpoints
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training.best import BEST, RECORD, REPLACED, best_network, replace_best
 from athenan_spiel.training.checkpoints import OPTIMIZER, REPLAY, read_header, read_weights
-from athenan_spiel.training.loading import checkpoint_path, game_of
+from athenan_spiel.training.loading import agent_path, game_of
 from athenan_spiel.training.run_folder import RunFolder
 
 
@@ -37,7 +37,7 @@ def matches_of(path: Path) -> int:
 
 def test_the_best_network_is_named(folder: RunFolder) -> None:
     best = replace_best(folder.path, network(folder, 4), b'{"points": 0.5}')
-    assert best == folder.path / BEST == checkpoint_path(folder.path, "best") == checkpoint_path(best)
+    assert best == folder.path / BEST == agent_path(folder.path, "best") == agent_path(best)
     assert sorted(path.name for path in best.iterdir()) == [RECORD, "state.json", "weights.safetensors"]
     assert matches_of(best) == 4
     assert game_of(folder.path, "best") == "tic_tac_toe()"
@@ -50,9 +50,9 @@ def test_the_best_network_is_named(folder: RunFolder) -> None:
 
 def test_a_run_without_a_best_network_says_so(folder: RunFolder) -> None:
     with pytest.raises(CheckpointError, match=r"has no best network: .*evaluation.every_matches.*newest checkpoint"):
-        checkpoint_path(folder.path, "best")
+        agent_path(folder.path, "best")
     with pytest.raises(CheckpointError, match="checkpoint must be a whole number, got 'worst'"):
-        checkpoint_path(folder.path, "worst")  # type: ignore[arg-type]
+        agent_path(folder.path, "worst")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("step", range(10))
@@ -94,7 +94,7 @@ def test_a_kill_at_any_step_leaves_a_whole_one(folder: RunFolder, monkeypatch: p
 def test_between_the_two_renames_the_old_one_is_found(folder: RunFolder) -> None:
     best = replace_best(folder.path, network(folder, 4), b"{}")
     best.rename(folder.path / REPLACED)
-    assert matches_of(checkpoint_path(folder.path, "best")) == 4
+    assert matches_of(agent_path(folder.path, "best")) == 4
     with folder.locked():
         assert matches_of(best) == 4
         assert not (folder.path / REPLACED).exists()
@@ -105,7 +105,7 @@ def test_a_link_in_its_place_is_not_followed(folder: RunFolder, tmp_path: Path) 
     shutil.copytree(folder.checkpoint(4), elsewhere)
     (folder.path / BEST).symlink_to(elsewhere)
     with pytest.raises(CheckpointError, match="has no best network"):
-        checkpoint_path(folder.path, "best")
+        agent_path(folder.path, "best")
     with pytest.raises(CheckpointError, match=r"best: it is a link"), folder.locked():
         pass
     with pytest.raises(OSError, match="it is a link"):

@@ -28,7 +28,7 @@ WARNED = "is code that a file names, and that alone imports nothing"
 
 @pytest.fixture(scope="module")
 def downloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a run of Tic-Tac-Toe, and the module that its outcome is said to be in."""
+    """A folder with a run of Tic-Tac-Toe, its agent's file, and the module that its outcome is said to be in."""
     folder = tmp_path_factory.mktemp("downloads")
     (folder / "trap.py").write_text(TRAP)
     sys.path.insert(0, str(folder))
@@ -37,7 +37,8 @@ def downloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     finally:
         sys.path.remove(str(folder))
         sys.modules.pop("trap")
-    for name in ("jpype", "matplotlib", "onnxruntime", "sitecustomize"):
+    ath.export_agent(folder / "run", folder / "agent")
+    for name in ("jpype", "matplotlib", "onnx", "onnxruntime", "sitecustomize"):
         (folder / f"{name}.py").write_text(TRAP)
     (folder / "experiment.toml").write_text(TINY_EXPERIMENT.replace("[training]", '[training]\noutcome = "trap:worth"'))
     return folder
@@ -90,6 +91,8 @@ def test_what_needs_the_code_is_refused_and_imports_nothing(folder: Path, words:
     "words",
     [
         ["eval", "run@1i", "--against", "random", "--matches", "2"],
+        ["eval", "agent@1i", "--against", "random", "--matches", "2"],
+        ["export", "run", "--file", "again", "--overwrite"],
         ["play", "run", "--seconds", "0.01"],
         ["solve", "tic_tac_toe", "--run", "run", "--iterations", "10"],
         ["ludii"],
@@ -107,6 +110,7 @@ def test_what_can_do_without_the_code_does(folder: Path, words: list[str]) -> No
     [
         ["resume", "run", "--matches", "1", "--allow-code", "trap:worth"],
         ["eval", "run@1i", "--against", "random", "--matches", "2", "--allow-code", "trap:worth"],
+        ["eval", "agent@1i", "--against", "random", "--matches", "2", "--allow-code", "trap:worth"],
         ["play", "run", "--seconds", "0.01", "--allow-code", "trap:worth"],
         ["solve", "tic_tac_toe", "--run", "run", "--iterations", "10", "--allow-code", "trap:worth"],
         ["train", "tic_tac_toe", "--folder", "another", "--matches", "1", "--outcome", "trap:worth"],
