@@ -21,9 +21,9 @@ import pyspiel
 
 from agents import AthenanBot
 from athenan_spiel.play.match import Forfeit, MatchResult
-from athenan_spiel.search.result import SearchResult
 from athenan_spiel.web.bench import Bench
-from athenan_spiel.web.mind import Judgement, of_state
+from athenan_spiel.web.mind import Judgement
+from athenan_spiel.web.notes import Mind, Notes
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import Table, TableError
@@ -46,25 +46,6 @@ class Progress:
     what: str
     share: float | None = None
     left: float | None = None
-
-
-@dataclass(frozen=True)
-class Mind:
-    """What was found of a position.
-
-    Attributes:
-        line: the actions that led there since the start of the game.
-        state: the position.
-        by: the name of who has thought.
-        result: what was found.
-        scale: the size of large values.
-    """
-
-    line: tuple[int, ...]
-    state: pyspiel.State
-    by: str
-    result: SearchResult
-    scale: float
 
 
 class LiveMatch:
@@ -108,10 +89,7 @@ class LiveMatch:
         self._is_advice = False
         self._thought: tuple[int, ...] = ()
         self._thinker = ""
-        self._judged: dict[tuple[int, ...], Judgement] = {}
-        self._mind: Mind | None = None
-        self._spent: dict[tuple[int, ...], float] = {}
-        self._forfeits: dict[tuple[int, ...], Forfeit] = {}
+        self._notes = Notes()
         self._advised: set[tuple[int, ...]] = set()
         self._is_left = True
         self.analyses = False
@@ -131,13 +109,12 @@ class LiveMatch:
     @property
     def mind(self) -> Mind | None:
         """What was found last, of this position or of one before it on its line; None where nothing was."""
-        mind = self._mind
-        return None if mind is None or self.line[: len(mind.line)] != mind.line else mind
+        return self._notes.mind(self.line)
 
     @property
     def forfeit(self) -> Forfeit | None:
         """Who has given this match up, or failed in it."""
-        return self._forfeits.get(self.line)
+        return self._notes.forfeits.get(self.line)
 
     @property
     def is_over(self) -> bool:
@@ -201,8 +178,7 @@ class LiveMatch:
     def values(self) -> list[Judgement | None]:
         """What was thought of the position after each number of moves from the start, those ahead included."""
         line = tuple(self._start.history()) + self.table.moves + self.table.ahead
-        begun = len(self._start.history())
-        known: list[Judgement | None] = [self._judged.get(line[:ply]) for ply in range(begun, len(line) + 1)]
+        known = self._notes.judgements(line, len(self._start.history()))
         if not self.table.ahead and self.table.is_over:
             gain = float(self.table.state.returns()[0])
             known[-1] = Judgement(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
@@ -304,7 +280,7 @@ class LiveMatch:
             raise TableError("only who is to move can resign, in a game for two")
         self._stop()
         self.table.ahead = ()
-        self._forfeits[self.line] = Forfeit(self._mover, f"{YOU} resigned", resigned=True)
+        self._notes.forfeits[self.line] = Forfeit(self._mover, f"{YOU} resigned", resigned=True)
         self._changed()
 
     def result(self) -> MatchResult:
@@ -315,30 +291,7 @@ class LiveMatch:
         """
         if not self.is_over:
             raise TableError("the match is not over: play it to its end, or resign")
-        state, line = self.game.new_initial_state(), self.line
-        opening = len(self._start.history())
-        movers, times = [], []
-        for ply, action in enumerate(line):
-            if ply >= opening:
-                movers.append(int(state.current_player()))
-                times.append(self._spent.get(line[:ply], 0.0))
-            state.apply_action(action)
-        players = range(len(self.seats))
-        forfeit = self.forfeit
-        won = [float(x) for x in state.returns()]
-        returns = won if forfeit is None else [-1.0 if i == forfeit.player_id else 1.0 for i in players]
-        seconds = tuple(sum(t for m, t in zip(movers, times, strict=True) if m == i) for i in players)
-        return MatchResult(
-            history=line,
-            opening_plies=opening,
-            returns=tuple(returns),
-            seconds=seconds,
-            forfeit=forfeit,
-            movers=tuple(movers),
-            move_seconds=tuple(times),
-            evaluations=tuple(0 for _ in players),
-            questions=tuple(0 for _ in players),
-        )
+        return self._notes.result(self.table.state, len(self._start.history()))
 
     def load(self, actions: Sequence[int]) -> None:
         """Show a match of the same game from its beginning, to look through it; an agent moves only where it ends."""
@@ -374,9 +327,8 @@ class LiveMatch:
         thinking = self._thinking
         assert thinking is not None
         seen = thinking.seen
-        if seen is not None and (self._mind is None or self._mind.result is not seen):
-            self._mind = Mind(self._thought, self.table.state.clone(), self._thinker, seen, thinking.scale)
-            self._judged[self._thought] = of_state(seen, len(self.seats))
+        if seen is not None and not self._notes.knows(seen):
+            self._notes.note(Mind(self._thought, self.table.state.clone(), self._thinker, seen, thinking.scale))
             self.version += 1
         if self._is_advice:
             is_spent = thinking.seconds >= ADVICE_SECONDS or (thinking.seen is not None and thinking.seen.is_resolved)
@@ -388,10 +340,10 @@ class LiveMatch:
         self._stop()
         if thinking.error is not None:
             mover = self._mover
-            self._forfeits[self.line] = Forfeit(mover, f"{self.seats[mover]} failed: {_first_line(thinking.error)}")
-            self.error = self._forfeits[self.line].reason
+            self.error = f"{self.seats[mover]} failed: {_first_line(thinking.error)}"
+            self._notes.forfeits[self.line] = Forfeit(mover, self.error)
         elif thinking.action is not None:
-            self._spent[self._thought] = thinking.seconds
+            self._notes.spent[self._thought] = thinking.seconds
             self.table.play(thinking.action)
         self._changed()
 
@@ -430,8 +382,7 @@ class LiveMatch:
             seen = look_at(bot.agent, self.table.state, random.Random(0), 0.0)
             if seen is not None:
                 by, scale = f"{self._adviser()}, pondering,", scale_of(bot.agent)
-                self._mind = Mind(self.line, self.table.state.clone(), by, seen, scale)
-                self._judged[self.line] = of_state(seen, len(self.seats))
+                self._notes.note(Mind(self.line, self.table.state.clone(), by, seen, scale))
                 self.version += 1
         return True
 

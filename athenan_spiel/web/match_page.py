@@ -13,8 +13,9 @@ from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.marks import mark_of
 from athenan_spiel.web import mind
 from athenan_spiel.web.live import Live, bar_html
-from athenan_spiel.web.live_match import Mind, Progress
+from athenan_spiel.web.live_match import Progress
 from athenan_spiel.web.mind_panel import MindPanel
+from athenan_spiel.web.notes import Mind
 from athenan_spiel.web.opponents import LEAST_SECONDS, MOST_SECONDS, YOU
 from athenan_spiel.web.saved_panel import SavedPanel
 from athenan_spiel.web.visits import Visit

@@ -12,7 +12,8 @@ from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.web import mind
 from athenan_spiel.web.live import Live
-from athenan_spiel.web.live_match import LiveMatch, Mind
+from athenan_spiel.web.live_match import LiveMatch
+from athenan_spiel.web.notes import Mind
 
 SHOWN_ACTIONS = 12
 """Rows of the table of actions."""

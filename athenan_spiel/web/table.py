@@ -128,7 +128,7 @@ class Table:
         return None
 
     def play(self, action: int) -> None:
-        """Play a legal action.
+        """Play a legal action; moves that lay ahead are forgotten, as who plays goes on from there.
 
         Raises:
             TableError: it is none, or the match is over.
@@ -137,10 +137,9 @@ class Table:
             raise TableError("the match is over: take a move back, or begin another one")
         if action not in self.state.legal_actions():
             raise TableError(f"expected a legal move, got {shown(action)}")
-        rest = self.ahead[1:] if self.ahead[:1] == (action,) else ()
         self.state.apply_action(action)
         self._changed()
-        self.ahead = rest
+        self.ahead = ()
 
     def take_back(self, people: Iterable[int] = (0, 1)) -> int:
         """Take back the last move of one of these players and all that followed; the number of moves taken back.

@@ -85,16 +85,17 @@ def test_a_pass_has_no_place() -> None:
     assert [option.name for option in table.named()] == ["B PASS"]
 
 
-def test_moves_are_taken_back_and_played_again() -> None:
+def test_moves_are_taken_back_and_shown_again() -> None:
     table = table_of("tic_tac_toe")
     for action in (4, 0, 8):
         table.play(action)
     assert table.take_back({1}) == 2
     assert (table.moves, table.ahead) == ((4,), (0, 8))
+    table.show(2)
+    assert (table.moves, table.ahead) == ((4, 0), (8,))
+    table.take_back({1})
     table.play(0)
-    assert table.ahead == (8,)
-    table.play(1)
-    assert table.ahead == ()
+    assert (table.moves, table.ahead) == ((4, 0), ()), "who plays goes on from there, by the same move, too"
     with pytest.raises(TableError, match="no move to take back"):
         table_of("tic_tac_toe").take_back()
 
