@@ -7,6 +7,7 @@ that a kill has cut is.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -45,6 +46,7 @@ class RunCurves:
         strength: points against each opponent, with the ends of their intervals.
         actions: of the last match of self-play, where they are told.
         ended: why the last session ended; None while it goes on, as far as is told.
+        told_at: when the run last told something, in seconds since 1970; a run that was killed tells nothing more.
     """
 
     path: Path
@@ -60,6 +62,7 @@ class RunCurves:
     strength: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
     actions: tuple[int, ...] = ()
     ended: str | None = None
+    told_at: float = 0.0
     _offset: int = 0
     _waiting: list[tuple[list[Point], float]] = field(default_factory=list)
 
@@ -77,6 +80,7 @@ class RunCurves:
 
     def _records(self) -> Iterator[Mapping[str, Any]]:
         with opened(self.path / METRICS, MOST_BYTES) as file:
+            self.told_at = os.fstat(file.fileno()).st_mtime
             if file.seek(0, 2) < self._offset:  # the run was set back: what it tells from there on is told again
                 self._begin_anew()
             file.seek(self._offset)
@@ -92,6 +96,7 @@ class RunCurves:
 
     def _begin_anew(self) -> None:
         empty = RunCurves(self.path)
+        empty.told_at = self.told_at
         for each in fields(self):
             setattr(self, each.name, getattr(empty, each.name))
 

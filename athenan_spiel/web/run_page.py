@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -29,6 +30,8 @@ ENDINGS = {
 """Why a run does not go on."""
 LOOK_SECONDS = 2.0
 """Between two looks at what the run tells."""
+SILENT_SECONDS = 120.0
+"""After which a run that tells nothing is said to be silent."""
 
 
 class RunPage:
@@ -58,13 +61,12 @@ class RunPage:
                 problems.append(f"{name}: what it tells cannot be read: {error.strerror}")
         self._problem.text = "; ".join(problems)
         self._problem.visible = bool(problems)
-        if not news and self._is_drawn:
-            return
-        self._is_drawn = True
-        self._draw()
+        self._about.set_content("".join(self._said(name, run) for name, run in self._runs.items()))
+        if news or not self._is_drawn:
+            self._is_drawn = True
+            self._draw()
 
     def _draw(self) -> None:
-        self._about.set_content("".join(self._said(name, run) for name, run in self._runs.items()))
         self._curves.set_content("".join(f"<figure>{picture}</figure>" for picture in pictures(self._runs)))
         if self._self_play is not None:
             (run,) = self._runs.values()
@@ -72,10 +74,8 @@ class RunPage:
 
     def _said(self, name: str, run: RunCurves) -> str:
         """What is known of a run, and how much of it is still to come."""
-        if run.ended is None:
-            state = "goes on" if self._entries[name].problem is None else "its settings cannot be read"
-        else:
-            state = ENDINGS.get(run.ended, f"ended ({run.ended})")
+        unread = run.ended is None and self._entries[name].problem is not None
+        state = "its settings cannot be read" if unread else going_on(run, time.time())
         text = f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.seconds)}; {state}"
         parts = [f"<p>{escape(text)}</p>"]
         if run.ended is None and (progress := _progress(self._entries[name].path, run)):
@@ -83,6 +83,16 @@ class RunPage:
         if self._self_play is not None:
             parts.append(f'<p class="small">{escape("; ".join(filter(None, [run.network, run.choice])))}</p>')
         return "".join(parts)
+
+
+def going_on(run: RunCurves, now: float) -> str:
+    """Whether a run goes on, in words, as it is `now`, in seconds since 1970."""
+    if run.ended is not None:
+        return ENDINGS.get(run.ended, f"ended ({run.ended})")
+    silent = now - run.told_at
+    if silent < SILENT_SECONDS:
+        return "goes on"
+    return f"has told nothing for {time_text(silent)}: it may have been killed, and `athenan resume` goes on with it"
 
 
 def _progress(path: Path, run: RunCurves) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,18 @@ def test_a_run_that_goes_on_says_what_is_left_of_it(tiny_run: Path, tmp_path: Pa
     assert "0 matches left" in text
     assert 'aria-valuenow="100"' in text
     assert run_page._progress(tmp_path, run) == "", "where the settings cannot be read"
+
+
+def test_a_run_that_tells_nothing_more_is_said_to_be_silent(tiny_run: Path) -> None:
+    run = RunCurves(tiny_run)
+    run.look()
+    run.ended = None
+    assert time.time() - 86400 < run.told_at <= time.time()
+    assert run_page.going_on(run, run.told_at + 1) == "goes on"
+    silent = run_page.going_on(run, run.told_at + 3900)
+    assert silent.startswith("has told nothing for 1 h 05 min: it may have been killed")
+    run.ended = "stopped"
+    assert run_page.going_on(run, run.told_at + 3900) == "stopped"
 
 
 @pytest.mark.parametrize(("parameters", "title"), [({"game": "Surakarta"}, "Surakarta"), ({}, "Connect Four")])
