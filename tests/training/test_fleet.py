@@ -87,6 +87,22 @@ def test_weights_come_through_as_they_are() -> None:
         board.close()
 
 
+def test_what_a_second_ctrl_c_broke_off_is_closed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = Board.new(1, {"a": torch.zeros(3)})
+
+    def broken_off() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(board._memory, "unlink", broken_off)
+        with pytest.raises(KeyboardInterrupt):
+            board.close()
+    board.close()
+    with pytest.raises(OSError, match="No such file"):
+        Board(board.plan)
+    board.close()  # and where all was done
+
+
 def test_who_was_overtaken_reads_again() -> None:
     """A writer and a reader that never wait for each other: no copy is half of one version and half of another."""
     size = 300_000

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from athenan_spiel.training.fleet.shared import attached, shared_memory
+from athenan_spiel.training.fleet.shared import attached, let_go, shared_memory
 from athenan_spiel.training.model import Weights
 
 _ALIGNED = 64
@@ -172,11 +172,13 @@ class Board:
                     return version, self._tensors(copy)
 
     def close(self) -> None:
-        """Let go of the memory; who made the board drops it for all."""
-        del self._learner, self._learned, self._actors, self._marks, self._weights
-        self._memory.close()
-        if self._is_own:
-            self._memory.unlink()
+        """Let go of the memory; who made the board drops it for all.
+
+        It may be called again, as where a Ctrl-C broke it off.
+        """
+        for view in ("_learner", "_learned", "_actors", "_marks", "_weights"):
+            self.__dict__.pop(view, None)
+        let_go(self._memory, drop=self._is_own)
 
     def _tensors(self, copy: NDArray[np.uint8]) -> dict[str, torch.Tensor]:
         found, start = {}, 0

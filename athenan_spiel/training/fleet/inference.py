@@ -28,7 +28,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Kind, Outcome, outcome_from_parameters
 from athenan_spiel.training.fleet.board import ActorState, Board, BoardPlan
-from athenan_spiel.training.fleet.shared import attached, shared_memory
+from athenan_spiel.training.fleet.shared import attached, let_go, shared_memory
 from athenan_spiel.training.means import PLACES, ROWS, desk_bytes
 from athenan_spiel.training.model import load_weights, make_model
 
@@ -91,11 +91,13 @@ class Desk:
         return shared_memory(desk_bytes(actors, shape, width))
 
     def close(self) -> None:
-        """Let go of the memory; who made it drops it for all."""
-        del self.questions, self.answers, self.marks
-        self._memory.close()
-        if self._is_own:
-            self._memory.unlink()
+        """Let go of the memory; who made it drops it for all.
+
+        It may be called again, as where a Ctrl-C broke it off.
+        """
+        for view in ("questions", "answers", "marks"):
+            self.__dict__.pop(view, None)
+        let_go(self._memory, drop=self._is_own)
 
 
 class ServerGoneError(EvaluatorError):

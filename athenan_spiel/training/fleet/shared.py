@@ -87,3 +87,11 @@ def _untracked() -> Iterator[None]:
         yield
     finally:
         resource_tracker.register = register
+
+
+def let_go(memory: SharedMemory, *, drop: bool) -> None:
+    """Let go of a block of shared memory, with `drop` for all processes; nothing happens where that is done already."""
+    memory.close()
+    if drop:
+        with contextlib.suppress(FileNotFoundError):
+            memory.unlink()
