@@ -32,6 +32,7 @@ body { background: var(--paper); color: var(--ink); }
 .settings .q-select { min-width: 8.5rem; flex: 1; } .seconds { width: 8rem; } .switches { gap: 0.35rem; }
 .named { gap: 0.35rem; margin-top: 0.35rem; }
 .nicegui-markdown :is(h1, h2, h3) { font-weight: 600; line-height: 1.4; margin: 1rem 0 0.4rem; }
+.nicegui-markdown { max-width: 100%; overflow-x: auto; }
 .nicegui-markdown h1 { font-size: 1.3rem; } .nicegui-markdown :is(h2, h3) { font-size: 1.1rem; }
 .typed { max-width: 16rem; }
 .summary { font-size: 0.9rem; overflow-wrap: anywhere; } .reason { font-size: 0.9rem; font-style: italic; }
