@@ -45,10 +45,10 @@ class Entry:
 
 
 ENTRIES = {
-    "connect_four": Entry("connect_four", "8m"),
-    "hex7": Entry("hex(board_size=7)", "16m"),
-    "breakthrough6": Entry("breakthrough(rows=6,columns=6)", "8m"),
-    "squava": Entry("ludii(game=Squava)", "8m", ("mcts:100", "random")),
+    "connect_four": Entry("connect_four", "30m"),
+    "hex7": Entry("hex(board_size=7)", "10m"),
+    "breakthrough": Entry("breakthrough", "10m"),
+    "squava": Entry("ludii(game=Squava)", "10m", ("mcts:100", "random")),
 }
 DRY = {"tic_tac_toe": Entry("tic_tac_toe", "1s", ("mcts:1", "random"))}
 
