@@ -2,9 +2,11 @@
 
 For each game, within one run: the states that the search of several matches at once gets valued per second; what
 the same engine values alone, on batches of the very sizes the search asked; their ratio; and the time outside the
-network per valued state (search, encoding, storing), measured with an engine that answers at once.
+network per valued state (search, encoding, storing), measured with an engine that answers at once. Of that time it
+says what encoding takes, and storing, each the difference to a search that leaves it out; and what OpenSpiel takes for
+making a child and for writing an observation, of one state again and again.
 
-    python benchmarks/selfplay.py            # Hex 11 x 11, Breakthrough, Connect Four; about two minutes
+    python benchmarks/selfplay.py            # Hex 11 x 11, Breakthrough, Connect Four; about two and a half minutes
     python benchmarks/selfplay.py --seconds 1 --games "hex(board_size=7)"
 """
 
@@ -13,10 +15,13 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Sequence
+import timeit
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyspiel
+from numpy.typing import NDArray
+from open_spiel.python.observation import make_observation
 
 import athenan_spiel as ath
 from athenan_spiel.config import EngineConfig, NetworkConfig
@@ -31,6 +36,7 @@ from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.play.self_play import Round
 from athenan_spiel.search.choice import completed, ordinal, uniform_exploitation
+from athenan_spiel.search.tree import Store
 
 GAMES = ("hex(board_size=11)", "breakthrough", "connect_four")
 
@@ -48,7 +54,42 @@ class Watched(NetworkEvaluator):
         return super().submit(states)
 
 
-def search_speed(game: pyspiel.Game, evaluator: NetworkEvaluator, matches: int, seconds: float) -> float:
+class Blind(Encoder):
+    """An encoder that writes nothing."""
+
+    def encode(self, states: Sequence[pyspiel.State], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """The rows as they are."""
+        return super().encode(states) if out is None else out
+
+
+class Nowhere:
+    """A store that counts what it is to keep."""
+
+    leaves = False
+
+    def __init__(self, _encoder: Encoder) -> None:
+        self._count = 0
+
+    def append(self, state: pyspiel.State) -> int:
+        """The index that `state` would have."""
+        self._count += 1
+        return self._count - 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def kept(self, indices: Sequence[int]) -> Nowhere:
+        """The trees here have no bound, so nobody asks."""
+        raise NotImplementedError
+
+
+def search_speed(
+    game: pyspiel.Game,
+    evaluator: NetworkEvaluator,
+    matches: int,
+    seconds: float,
+    store: Callable[[Encoder], Store] = ObservationStore,
+) -> float:
     """States valued per second over rounds of `matches` matches, 20 iterations a move, for about `seconds`."""
     search = ath.Descent(game, outcome=make_outcome("additive_depth", game, random.Random(0)))
     decision = completed(ordinal(uniform_exploitation))
@@ -66,7 +107,7 @@ def search_speed(game: pyspiel.Game, evaluator: NetworkEvaluator, matches: int, 
                 decision,
                 budget,
                 seeds,
-                new_store=lambda seed: ObservationStore(evaluator.encoder),
+                new_store=lambda seed: store(evaluator.encoder),
             )
             while play.advance() and time.perf_counter() - start < seconds:
                 pass
@@ -85,6 +126,30 @@ def engine_speed(engine: Engine, encoder: Encoder, sizes: list[int], seconds: fl
     return done / (time.perf_counter() - start)
 
 
+def time_outside(game: pyspiel.Game, matches: int, seconds: float) -> tuple[float, float, float]:
+    """Microseconds a state outside the network: in all, of encoding, of storing."""
+
+    def per_state(encoder: Encoder, store: Callable[[Encoder], Store] = ObservationStore) -> float:
+        return 1e6 / search_speed(game, NetworkEvaluator(encoder, InstantEngine()), matches, seconds, store)
+
+    encoder = Encoder(game)
+    whole = per_state(encoder)
+    return whole, whole - per_state(Blind(game)), whole - per_state(encoder, Nowhere)
+
+
+def openspiel_times(game: pyspiel.Game, calls: int = 20_000, plies: int = 4) -> tuple[float, float]:
+    """Microseconds that OpenSpiel takes to make a child, and to write an observation, of a state after some plies."""
+    state = game.new_initial_state()
+    for _ in range(plies):
+        state.apply_action(state.legal_actions()[0])
+    action, observation = state.legal_actions()[0], make_observation(game)._observation
+
+    def once(call: Callable[[], object]) -> float:
+        return 1e6 * min(timeit.repeat(call, number=calls, repeat=5)) / calls
+
+    return once(lambda: state.child(action)), once(lambda: observation.set_from(state, 0))
+
+
 def main() -> None:
     """Print one line a game."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -93,7 +158,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=12.0, help="length of each measurement (default 12)")
     parser.add_argument("--threads", type=int, default=None, help="threads of the engine (default: its own)")
     arguments = parser.parse_args()
-    print(f"{'game':22} {'engine':20} {'batch':>6} {'search/s':>9} {'alone/s':>9} {'ratio':>6} {'outside, us':>12}")
+    print(f"{'game':22} {'engine':20} {'batch':>6} {'search/s':>9} {'alone/s':>9} {'ratio':>6}", end="")
+    print(f" {'outside, us':>12} {'encoding':>9} {'storing':>8} {'child':>6} {'observation':>12}")
     for name in arguments.games:
         game = ath.load_game(name)
         encoder = Encoder(game)
@@ -102,12 +168,11 @@ def main() -> None:
         evaluator = Watched(encoder, engine)
         search = search_speed(game, evaluator, arguments.matches, arguments.seconds)
         alone = engine_speed(engine, encoder, evaluator.sizes, arguments.seconds / 2)
-        instant = NetworkEvaluator(encoder, InstantEngine())
-        outside = 1e6 / search_speed(game, instant, arguments.matches, arguments.seconds / 2)
+        outside, encoding, storing = time_outside(game, arguments.matches, arguments.seconds / 2)
+        child, observation = openspiel_times(game)
         batch = np.mean(evaluator.sizes)
-        print(
-            f"{name:22} {engine.name:20} {batch:6.0f} {search:9.0f} {alone:9.0f} {search / alone:6.2f} {outside:12.2f}"
-        )
+        print(f"{name:22} {engine.name:20} {batch:6.0f} {search:9.0f} {alone:9.0f} {search / alone:6.2f}", end="")
+        print(f" {outside:12.2f} {encoding:9.2f} {storing:8.2f} {child:6.2f} {observation:12.2f}", flush=True)
 
 
 if __name__ == "__main__":

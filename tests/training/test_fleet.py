@@ -33,6 +33,7 @@ from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.actor import MatchRecord
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished
 from athenan_spiel.training.fleet.board import ActorState, Board
+from athenan_spiel.training.fleet.inference import Desk, DeskPlan
 from athenan_spiel.training.fleet.matches import Failed, Played
 from athenan_spiel.training.fleet.pipes import Receiver, Sender, taken
 from athenan_spiel.training.fleet.playing import ActorTask, play_on
@@ -87,20 +88,34 @@ def test_weights_come_through_as_they_are() -> None:
         board.close()
 
 
-def test_what_a_second_ctrl_c_broke_off_is_closed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def new_board() -> tuple[Board, Callable[[], object]]:
     board = Board.new(1, {"a": torch.zeros(3)})
+    return board, lambda: Board(board.plan)
+
+
+def new_desk() -> tuple[Desk, Callable[[], object]]:
+    memory = Desk.memory(1, (2,), 1)
+    plan = DeskPlan(memory.name, 1, (2,), 1, "", b"")
+    return Desk(plan, memory), lambda: Desk(plan)
+
+
+@pytest.mark.parametrize("new", [new_board, new_desk])
+def test_what_a_second_ctrl_c_broke_off_is_closed_again(
+    new: Callable[[], tuple[Board | Desk, Callable[[], object]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, found_by_others = new()
 
     def broken_off() -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(board._memory, "unlink", broken_off)
+        patched.setattr(shared._memory, "unlink", broken_off)
         with pytest.raises(KeyboardInterrupt):
-            board.close()
-    board.close()
+            shared.close()
+    shared.close()
     with pytest.raises(OSError, match="No such file"):
-        Board(board.plan)
-    board.close()  # and where all was done
+        found_by_others()
+    shared.close()  # and where all was done
 
 
 def test_who_was_overtaken_reads_again() -> None:
