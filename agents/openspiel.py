@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from agents.limits import Limit
 from agents.parameters import read_parameters
 from athenan_spiel.errors import AgentError, SearchError, nearest, shown
 from athenan_spiel.games import load_game, require_open_state
+from athenan_spiel.games.loading import silent_stderr
+from athenan_spiel.system.files import DEEPEST
 
 _WORD = re.compile(r"(?P<name>\w+)(?:\((?P<parameters>.*)\))?", re.ASCII | re.DOTALL)
 
@@ -160,14 +163,20 @@ def _read(parameters: str) -> dict[str, object]:
     Raises:
         AgentError: they are not written as OpenSpiel writes parameters.
     """
-    depths = [parameters[: i + 1].count("(") - parameters[: i + 1].count(")") for i in range(len(parameters))]
-    parts = [part for part in parameters.split(",") if part]
-    if any(depth < 0 for depth in depths) or (depths and depths[-1]) or any("=" not in part for part in parts[:1]):
+    depths = list(itertools.accumulate({"(": 1, ")": -1}.get(sign, 0) for sign in parameters))
+    if max(depths, default=0) > DEEPEST:  # OpenSpiel's reader recurses
+        raise AgentError(f"expected parameters with at most {DEEPEST} nested brackets, got {shown(parameters)}")
+    first = next(filter(None, parameters.split(",")), "=")
+    try:
+        if min(depths, default=0) < 0 or depths[-1:] not in ([], [0]) or "=" not in first:
+            raise ValueError
+        with silent_stderr():
+            read: dict[str, object] = dict(pyspiel.game_parameters_from_string(f"x({parameters})"))
+    except (ValueError, pyspiel.SpielError):
         raise AgentError(
             "expected parameters as OpenSpiel writes them, such as pyspiel:fixed_action_preference(actions=0:1:2); "
             f"got {shown(parameters)}"
-        )
-    read: dict[str, object] = dict(pyspiel.game_parameters_from_string(f"x({parameters})"))
+        ) from None
     del read["name"]
     return read
 

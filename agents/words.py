@@ -49,6 +49,8 @@ from athenan_spiel.errors import LONGEST_NAME, AgentError, shown
 
 _BEGINNING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?=[:(@]|$)")
 """The name of a kind, at the beginning of a word."""
+LONGEST_WORD = 10_000
+"""Maximum length of an agent's word, in characters."""
 LONGEST_PROGRAM = 400
 """Characters of a command that a message repeats."""
 
@@ -128,6 +130,8 @@ def parse_word(text: str) -> AgentWord:
         BudgetError: the thinking time is zero.
     """
     require_kind("an agent's word", text, str, AgentError)
+    if len(text) > LONGEST_WORD:
+        raise AgentError(f"expected an agent of at most {LONGEST_WORD:,} characters, got {len(text):,}: {shown(text)}")
     beginning = _BEGINNING.match(text)
     name = beginning[0] if beginning else ""
     if (kind := known_kind(name)) is not None and (word := _word_of(kind, text)) is not None:

@@ -58,7 +58,7 @@ def load_game(spec: str) -> pyspiel.Game:
         _require_none(read.name, type_conditions(kind, (kind.min_num_players, kind.max_num_players)))
     if fault := parameter_fault(read):
         raise UnsupportedGameError(f"{shown(spec)} cannot be played: {fault}")
-    with _silence():
+    with silent_stderr():
         try:
             game = pyspiel.load_game(spec)
             _require_none(spec, unmet_conditions(game))
@@ -111,7 +111,7 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def silent_stderr() -> Iterator[None]:
     """Drop what the process writes to file descriptor 2, C++ included; one thread at a time."""
     with _silencing:
         if sys.stderr is not None:  # as it is where the shell has closed it

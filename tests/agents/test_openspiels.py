@@ -66,6 +66,13 @@ def test_words(text: str, params: dict[str, object]) -> None:
         ("pyspiel:uniform_random(x)", "expected parameters as OpenSpiel writes them"),
         ("pyspiel:uniform_random(x=1))", "expected parameters as OpenSpiel writes them"),
         ("pyspiel:uniform_random(x=(1)", "expected parameters as OpenSpiel writes them"),
+        ("pyspiel:uniform_random(x=1.2.3)", "expected parameters as OpenSpiel writes them"),
+        ("pyspiel:uniform_random(x=99999999999999999999)", "expected parameters as OpenSpiel writes them"),
+        ("pyspiel:uniform_random(x=-)", "expected parameters as OpenSpiel writes them"),
+        (
+            f"pyspiel:uniform_random({'x=y(' * 51}{')' * 51})",
+            "expected parameters with at most 50 nested brackets, got 'x=y(x=y(",
+        ),
     ],
 )
 def test_words_that_are_not_understood(text: str, said: str) -> None:
