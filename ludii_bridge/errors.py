@@ -12,6 +12,8 @@ _CLOSE = 0.6
 _CLOSE_WORD = 0.88
 """And that of a word of it."""
 _MOST_WITH_THE_WORD = 12
+_LONGEST_NAME = 200
+"""Maximum length of a name for which similar names are searched, in characters. Ludii's longest has 65."""
 
 
 class LudiiError(RuntimeError):
@@ -41,6 +43,8 @@ class LudiiError(RuntimeError):
 
 def nearest(got: str, known: Iterable[str]) -> str:
     """The words ": did you mean 'x'?" if one of the `known` names is near to what came, else nothing."""
+    if len(got) > _LONGEST_NAME:
+        return ""
     names = {name.lower(): name for name in known}
     near = difflib.get_close_matches(got.lower(), list(names), n=1)
     return f": did you mean {names[near[0]]!r}?" if near else ""
@@ -51,6 +55,8 @@ def alike(got: str, known: Iterable[str]) -> str:
 
     Names with what came among their words come first (Draughts: English Draughts, ...), else the three nearest.
     """
+    if len(got) > _LONGEST_NAME:
+        return ""
     wanted = got.casefold()
     with_word, near = [], []
     for name in known:

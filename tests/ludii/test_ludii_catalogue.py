@@ -37,6 +37,7 @@ DRAUGHTS = [f"lud/board/war/{name}.lud" for name in ("English Draughts", "Draugh
         ("English Draugts", ": did you mean 'English Draughts'?"),
         ("Hexx", ": did you mean 'Hex' or 'Chex'?"),
         ("Dots", "; `athenan games --ludii` lists them"),
+        ("Draughts" * 30, "; `athenan games --ludii` lists them"),
     ],
 )
 def test_a_wrong_name_suggests_those_with_that_word_or_the_nearest(name: str, hint: str) -> None:
