@@ -127,8 +127,12 @@ class Standings:
         self._points: dict[tuple[str, str, str], dict[tuple[int, int], float]] = defaultdict(dict)
         self._effort: dict[tuple[str, str], Effort] = defaultdict(Effort)
         self._lost_otherwise: dict[tuple[str, str, bool], int] = defaultdict(int)
+        self._keys: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
         for match in matches:
             self._add(match)
+        for key in self._points:
+            for agent in key[1:]:
+                self._keys.setdefault((key[0], agent), []).append(key)
         at = itertools.product(tournament.games, tournament.pairs())
         self.pairs = [self._pair(game, *pair) for game, pair in at if (game, *pair) in self._points]
         self.agents = [result for game in tournament.games for result in self._agents(game)]
@@ -197,12 +201,11 @@ class Standings:
     def _clusters(self, game: str, agent: str) -> dict[str, dict[int, list[float]]]:
         """An agent's points in the matches of each opening, by opponent and number."""
         found: dict[str, dict[int, list[float]]] = {}
-        for key in self._points:
-            if key[0] == game and agent in key[1:]:
-                other = key[2] if key[1] == agent else key[1]
-                openings = self._by_opening(key)
-                mine = key[1] == agent
-                found[other] = {n: [p if mine else 1 - p for p in points] for n, points in openings.items()}
+        for key in self._keys.get((game, agent), []):
+            other = key[2] if key[1] == agent else key[1]
+            openings = self._by_opening(key)
+            mine = key[1] == agent
+            found[other] = {n: [p if mine else 1 - p for p in points] for n, points in openings.items()}
         return found
 
     def _agents(self, game: str) -> list[AgentResult]:
@@ -213,7 +216,7 @@ class Standings:
             if key[0] == game
             for points in self._by_opening(key).values()
         ]
-        names = [name for name in self.tournament.words if any(name in (m.a, m.b) for m in meetings)]
+        names = [name for name in self.tournament.words if (game, name) in self._keys]
         if not names:
             return []
         anchor = self.tournament.anchor if self.tournament.anchor in names else None

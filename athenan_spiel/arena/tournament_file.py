@@ -20,6 +20,7 @@ elo1 = 50
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def named(words: Sequence[str]) -> dict[str, str]:
     Raises:
         ConfigError: one is named twice.
     """
-    if twice := next((word for i, word in enumerate(words) if word in words[:i]), None):
+    if twice := next((word for word, count in Counter(words).items() if count > 1), None):
         raise ConfigError.at("agents", f"must differ, got {shown(twice)} twice: in a file [agents] can name them apart")
     return {word: word for word in words}
 

@@ -127,7 +127,7 @@ class Tournament:
 
     def __post_init__(self) -> None:
         names = [*self.agents, *self.pool]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        if twice := next((name for name in self.agents if name in self.pool), None):
             raise ConfigError.at("pool", f"must hold other agents than agents, got {shown(twice)} in both")
         if len(self.agents) < (1 if self.pool else 2):
             raise ConfigError.at("agents", f"must be at least two, or one and a pool, got {shown(list(self.agents))}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 
 import pytest
@@ -121,6 +123,15 @@ def test_there_are_not_too_many() -> None:
     agents = {str(i): "random" for i in range(MOST_AGENTS + 1)}
     with pytest.raises(ConfigError, match="must be at most 1,000"):
         Tournament(name="x", games=("hex",), agents=agents, matches=2)
+
+
+def test_many_agents_are_refused_in_linear_time() -> None:
+    words = [f"uct:{n}" for n in range(1, 20_001)]
+    text = f'name = "many"\ngame = "tic_tac_toe"\nagents = {json.dumps(words, separators=(",", ":"))}\n'
+    start = time.process_time()
+    with pytest.raises(ConfigError, match=f"must be at most {MOST_AGENTS:,} with the pool, got 20,000"):
+        tournament_of(text, "many.toml")
+    assert time.process_time() - start < 2.0  # 15 s where each name is compared with all others
 
 
 def test_a_file_is_read_and_names_openings_beside_it(tmp_path: Path) -> None:
