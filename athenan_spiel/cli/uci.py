@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -67,11 +67,16 @@ def run(words: Sequence[str]) -> int:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
 
-    UciServer(bot.agent, f"athenan {word.text}", say).run(_lines())
+    UciServer(bot.agent, f"athenan {word.text}", say).run(_lines(say))
     return DONE
 
 
-def _lines() -> Iterator[str]:
-    """What comes in, as it comes."""
+def _lines(say: Callable[[str], None]) -> Iterator[str]:
+    """Yields the lines that come in. A line that is too long is reported and skipped whole."""
     while line := sys.stdin.readline(LONGEST_LINE):
-        yield line
+        if len(line) < LONGEST_LINE or line.endswith("\n"):
+            yield line
+            continue
+        while line and not line.endswith("\n"):
+            line = sys.stdin.readline(LONGEST_LINE)
+        say(f"info string a line of {LONGEST_LINE:,} characters or more is ignored")

@@ -73,15 +73,21 @@ class ActionMind:
     judgement: Judgement
 
 
-def ordered(state: pyspiel.State, judged: Iterable[tuple[int, Judgement]]) -> list[ActionMind]:
-    """The actions of a state with their names, the mover's best first: by what is proven, by value, by visits."""
+def ordered(
+    state: pyspiel.State, judged: Iterable[tuple[int, Judgement]], first: int | None = None
+) -> list[ActionMind]:
+    """Returns the actions of a state with their names.
+
+    They are ordered from the mover's best to its worst: by what is proven, then by value, then by visits. The action
+    `first`, if there is one, comes before all others: it is the one to play.
+    """
     mover = state.current_player()
     sign = 1 if mover == 0 else -1
     minds = [ActionMind(action, state.action_to_string(mover, action), judgement) for action, judgement in judged]
 
-    def worth(mind: ActionMind) -> tuple[int, float, int]:
+    def worth(mind: ActionMind) -> tuple[bool, int, float, int]:
         judgement = mind.judgement
-        return sign * (judgement.completion or 0), sign * judgement.value, judgement.visits
+        return mind.action == first, sign * (judgement.completion or 0), sign * judgement.value, judgement.visits
 
     return sorted(minds, key=worth, reverse=True)
 
@@ -95,10 +101,10 @@ def worths(
     pressed: int = 0,
     reader: int | None = None,
 ) -> dict[int, Worth]:
-    """What is written on the sites of actions: of those with the same site the best.
+    """What is written on the sites of actions: of those with the same site the first.
 
     Args:
-        minds: the mover's best first.
+        minds: as `ordered` returns them.
         sites: that each action names, by its number; actions that are not there are left out.
         scale: the size of large values.
         mover: whose best is green.

@@ -28,7 +28,7 @@ class Thought(Picture):
     Attributes:
         state: which nobody changes any more.
         whole: what is thought of the state itself.
-        minds: of its actions, the mover's best first.
+        minds: of its actions, the one to play first, then the mover's best first.
         line: the principal variation.
         effort: what was used for it, in words.
         root: the tree.

@@ -11,6 +11,7 @@ import copy
 import numbers
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -176,18 +177,32 @@ class Agent:
         twin.restart()
         return twin
 
-    def think(self, state: pyspiel.State) -> SearchResult:
+    def think(self, state: pyspiel.State, *, root_actions: Sequence[int] | None = None) -> SearchResult:
         """Search from `state` until the budget is spent, on top of what this match's tree already holds.
 
+        Args:
+            root_actions: legal actions to which the search is restricted, as for `think` of this package.
+
+        Returns:
+            What was found. Its `action` is the one that the agent's decision selects, as `step` would play it.
+
         Raises:
-            SearchError: `state` is terminal, or none of the agent's game.
+            SearchError: `state` is terminal, or none of the agent's game; `root_actions` is empty or has an action that
+                is not legal.
             EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; so it may
                 have done while pondering.
         """
         with without_garbage_collection():
-            return answered(self._thought(state, None), self.evaluator)
+            return answered(self.thought(state, root_actions=root_actions), self.evaluator)
 
-    def _thought(self, state: pyspiel.State, clock: Clock | None) -> Questions[SearchResult]:
+    def thought(
+        self, state: pyspiel.State, clock: Clock | None = None, *, root_actions: Sequence[int] | None = None
+    ) -> Questions[SearchResult]:
+        """`think` for a driver that answers the questions itself.
+
+        Args:
+            clock: by which the budget's seconds count; the machine's by default.
+        """
         require_open_state(self.game, state)
         clock = clock or time.perf_counter
         start = clock() if self._clock is not None else 0.0
@@ -195,7 +210,12 @@ class Agent:
         if not self._continues(state):
             self.restart()
         budget = self.budget if self._clock is None else _within(self.budget, self._clock.allot(state))
-        result = yield from thought(self.search, self.tree, state, budget, self.rng, clock, punctual=True)
+        result = yield from thought(
+            *(self.search, self.tree, state, budget, self.rng, clock),
+            punctual=True,
+            decision=self._decision_for(state),
+            root_actions=root_actions,
+        )
         # A clone: callers, C++ ones too, go on to play in the state that they have passed.
         self._last = state.clone()
         self._action = None
@@ -220,8 +240,7 @@ class Agent:
         """`step` for a driver that answers the questions itself; see `player.AskingPlayer`."""
         require_open_state(self.game, state)
         if self._action is None or not self._is_last(state):
-            node = (yield from self._thought(state, clock)).node
-            self._action = int(node.actions[self._decided(node)])
+            self._action = (yield from self.thought(state, clock)).action
             if self.ponders:
                 self._ponder_after(state, self._action)
         return self._action
@@ -235,7 +254,10 @@ class Agent:
             self._ponderer.begin(Ponderable(self.search, self.tree, after, self.evaluator, rng))
 
     def think_again(self) -> None:
-        """Asked about the same state once more, think, on top of what the tree holds, and do not answer as before."""
+        """Asked about the same state once more, think, on top of what the tree holds, and do not answer as before.
+
+        In a proven state there is nothing to think about: the answer is the same.
+        """
         self._action = None
 
     def policy(self, state: pyspiel.State, temperature: float | None = None) -> list[tuple[int, float]]:
@@ -287,16 +309,34 @@ class Agent:
         vars(self).update(state, game=load_game(state["game"]), _ponderer=Ponderer())
         self.restart()
 
-    def _decided(self, node: Node) -> int:
-        """The index of the action that the decision takes.
+    def decided(self, node: Node, rng: random.Random) -> int:
+        """Returns the index of the action that the agent's decision selects.
+
+        Args:
+            rng: breaks ties.
 
         Raises:
             AgentError: it is none.
         """
-        index: object = self.decision(node, self.rng)
+        index: object = self.decision(node, rng)
         if not isinstance(index, numbers.Integral) or not 0 <= int(index) < len(node.actions):
             raise AgentError(f"a decision must be the index of one of {len(node.actions)} actions, got {shown(index)}")
         return int(index)
+
+    def _decision_for(self, state: pyspiel.State) -> Decision:
+        """Returns the decision for a search of `state`.
+
+        A search of the last state, where that is proven, finds nothing new. The action selected then is kept, so that
+        the one that was reported is the one that is played.
+        """
+        known = self.result
+        if known is None or known.root_actions is not None or not (known.is_resolved and self._is_last(state)):
+            return self.decided
+
+        def kept(node: Node, rng: random.Random) -> int:
+            return known.actions.tolist().index(known.action) if node is known.node else self.decided(node, rng)
+
+        return kept
 
     def _is_last(self, state: pyspiel.State) -> bool:
         return self._last is not None and state.history() == self._last.history() and str(state) == str(self._last)

@@ -1,8 +1,9 @@
 """What a search knows of a position, as a line that front ends read: the form of Leela Zero's `lz-analyze`.
 
-For each move `info move D4 visits 120 winrate 6123 value 0.2246 proven no order 0 pv D4 C3`, the best first. All is
-seen by the player to move. `winrate` is 10,000 times the share of the points that the value stands for, `value` is in
-units of the run's outcome, and `proven` is `win`, `draw`, `loss` or `no`.
+For each move `info move D4 visits 120 winrate 6123 value 0.2246 proven no order 0 pv D4 C3`. Order 0 is the move that
+the agent's decision selects. The others follow by (completion, value, visits), the best first. All is seen by the
+player to move. `winrate` is 10,000 times the share of the points that the value stands for, `value` is in units of the
+run's outcome, and `proven` is `win`, `draw`, `loss` or `no`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def analysis(vertices: Vertices, state: pyspiel.State, result: SearchResult, sca
     def worth(i: int) -> tuple[int, float, int]:
         return sign * int(result.completions[i]), sign * float(result.values[i]), int(result.visits[i])
 
-    order = sorted(range(len(result.actions)), key=worth, reverse=True)
+    actions = result.actions.tolist()
+    order = sorted(range(len(actions)), key=lambda i: (actions[i] == result.action, *worth(i)), reverse=True)
     return " ".join(
         _info(vertices, state, result, i, rank, worth(i), scale) for rank, i in enumerate(order[: max(1, most)])
     )

@@ -31,7 +31,7 @@ class Go:
     Attributes:
         numbers: those that are given, by their words.
         infinite: think until `stop`; so `ponder` is understood, too.
-        only: the moves that may be chosen from; any where there are none.
+        only: the moves to which the search is restricted, in the order given; any where there are none.
     """
 
     numbers: dict[str, int]
@@ -48,7 +48,21 @@ class Go:
         }
         only = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else []
         ends = [i for i, word in enumerate(only) if word in (*_NUMBERS, "infinite", "ponder")]
-        return cls(numbers, "infinite" in words or "ponder" in words, tuple(only[: ends[0]] if ends else only))
+        moves = dict.fromkeys(only[: ends[0]] if ends else only)
+        return cls(numbers, "infinite" in words or "ponder" in words, tuple(moves))
+
+    @property
+    def depth(self) -> int | None:
+        """Greatest depth in moves: `depth N`, or the 2N - 1 moves of `mate N`, whichever is less; None without both."""
+        depths = [self.numbers["depth"]] if "depth" in self.numbers else []
+        if "mate" in self.numbers:
+            depths.append(2 * self.numbers["mate"] - 1)
+        return max(1, min(depths)) if depths else None
+
+    @property
+    def limited(self) -> bool:
+        """Whether a limit in time or nodes is given, or `infinite`."""
+        return self.infinite or any(word in self.numbers for word in ("movetime", "nodes", "wtime", "btime"))
 
     def budget(self, usual: Budget, *, white: bool, parts: int = 1) -> Budget:
         """How long to think about each of the actions of a turn. It has a limit in seconds, so it can be stopped.
@@ -71,6 +85,14 @@ class Go:
             share = min(left / moves + 0.8 * more, left - 1000 * MARGIN) / 1000
             return Budget(seconds=max(SHORTEST, share / parts))
         return replace(usual, seconds=LONGEST if usual.seconds is None else usual.seconds)
+
+
+def end_words(gain: float) -> str:
+    """The `score` of a finished match, by the gain of the side to move: `mate 0` is a loss and `cp 0` a draw.
+
+    UCI has no word for a side to move that has won, as in Antichess. That is `mate 1`: a win, and no move is left.
+    """
+    return "score cp 0" if gain == 0 else f"score mate {int(gain > 0)}"
 
 
 def score_words(value: float, completion: int, turns: int, *, resolved: bool, scale: float = 1.0) -> str:

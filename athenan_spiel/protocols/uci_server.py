@@ -4,9 +4,10 @@ Its promises:
 
 1. `isready` and `stop` are answered at once, whatever the agent is doing: it thinks in a thread of its own.
 2. Each `go` is answered by one `bestmove`, a legal move of the position; `(none)` where the match has ended, and
-   `0000`, with the reason as `info string`, where the agent has failed.
-3. What it is told and cannot do is said as `info string`, and changes nothing. Words that it does not know are passed
-   over.
+   `0000`, with the reason as `info string`, where the agent has failed or the last `position` was refused.
+3. The move is selected once. The last `info` before a legal `bestmove` has that move first in its `pv`, and its score.
+4. Everything it is told and cannot do is reported by one `info string`. Unknown words before a command are ignored, as
+   UCI asks.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.protocols.uci_go import Go
 from athenan_spiel.protocols.uci_moves.table import uci_game
-from athenan_spiel.protocols.uci_thinking import Thinking
+from athenan_spiel.protocols.uci_thinking import NO_POSITION, Thinking
 
 _CHESS_FEN = re.compile(r"[1-8pnbrqkPNBRQK/]{15,71} [wb] (-|[KQkq]{1,4}) (-|[a-h][36]) [0-9]{1,4} [1-9][0-9]{0,4}")
+_FEN_DEFAULTS = ["0", "1"]
+"""Half-moves since a capture or a pawn's move, and the number of the move, where a FEN has four fields."""
+_OPTION = re.compile(r"name (?P<name>.+?)(?: value(?: (?P<value>.*))?)?", re.ASCII)
 
 
 class UciServer:
@@ -44,8 +48,9 @@ class UciServer:
         self._name = name
         self._say = say
         self._uci = uci_game(agent.game)
-        self._state = agent.game.new_initial_state()
-        self._white = int(self._state.current_player())
+        self._state: pyspiel.State | None = agent.game.new_initial_state()
+        """None once a position was refused."""
+        self._white = int(agent.game.new_initial_state().current_player())
         self._thinking: Thinking | None = None
 
     def run(self, lines: Iterable[str]) -> None:
@@ -71,10 +76,9 @@ class UciServer:
             "ponderhit": self._stop,
             "d": self._show,
         }
-        while words and words[0] not in answers:
-            words = words[1:]
-        if words:
-            answers[words[0]](words[1:])
+        start = next((i for i, word in enumerate(words) if word in answers), None)
+        if start is not None:
+            answers[words[start]](words[start + 1 :])
 
     def _introduce(self, words: list[str]) -> None:
         self._say(f"id name {self._name}")
@@ -89,14 +93,18 @@ class UciServer:
         self._state = self._agent.game.new_initial_state()
 
     def _set(self, words: list[str]) -> None:
-        text = " ".join(words)
-        name, _, value = text.removeprefix("name ").partition(" value ")
-        if name.lower() == "uci_variant" and value != self._uci.variant:
+        option = _OPTION.fullmatch(" ".join(words))
+        if option is None:
+            self._say(f"info string expected setoption name NAME value VALUE, got {shown(' '.join(words))}")
+        elif option["name"].lower() != "uci_variant":
+            self._say(f"info string expected an option of this engine, UCI_Variant, got {shown(option['name'])}")
+        elif (value := option["value"] or "").lower() != self._uci.variant.lower():
             self._say(f"info string expected the variant {self._uci.variant}, got {shown(value)}: it stays as it was")
 
     def _place(self, words: list[str]) -> None:
-        """`startpos` or `fen FEN`, and the moves after it; where one is none, nothing changes."""
+        """`startpos` or `fen FEN`, and the moves after it. Where it is refused, there is no position until the next."""
         self._stop()
+        self._state = None
         where, moves = words, []
         if "moves" in words:
             cut = words.index("moves")
@@ -107,7 +115,7 @@ class UciServer:
                 for action in self._uci.read(state, move):
                     state.apply_action(action)
         except ProgramError as error:
-            self._say(f"info string {error}: the position stays as it was")
+            self._say(f"info string {error}: the position is refused")
             return
         self._state = state
 
@@ -118,6 +126,8 @@ class UciServer:
             ProgramError: OpenSpiel cannot begin there.
         """
         game = self._agent.game
+        if words[:1] == ["fen"] and len(words) == 5:
+            words = [*words, *_FEN_DEFAULTS]
         fen = " ".join(words[1:])
         if words[:1] == ["startpos"] or (words[:1] == ["fen"] and self._is_usual(words[1:])):
             return game.new_initial_state()
@@ -138,11 +148,12 @@ class UciServer:
 
     def _go(self, words: list[str]) -> None:
         self._stop()
-        self._thinking = Thinking(self._agent, self._uci, self._state.clone(), Go.read(words), self._white, self._say)
+        state = None if self._state is None else self._state.clone()
+        self._thinking = Thinking(self._agent, self._uci, state, Go.read(words), self._white, self._say)
         self._thinking.start()
 
     def _show(self, words: list[str]) -> None:
-        for line in str(self._state).splitlines():
+        for line in (NO_POSITION if self._state is None else str(self._state)).splitlines():
             self._say(f"info string {line}")
 
     def _stop(self, words: Sequence[str] = ()) -> None:

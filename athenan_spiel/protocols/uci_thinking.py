@@ -1,7 +1,7 @@
 """A turn that an agent of ours is asked for by UCI: thought about in a thread, told of as it goes, and stopped.
 
 A search that is told to stop ends with its iteration. One whose iteration is long is given up soon after, and the move
-is then what its tree holds for best.
+is then selected from what its tree holds.
 """
 
 from __future__ import annotations
@@ -14,21 +14,28 @@ from collections.abc import Callable, Sequence
 
 import pyspiel
 
+from athenan_spiel.config.search import DEEPEST
+from athenan_spiel.config.settings import LONGEST
+from athenan_spiel.errors import ProgramError, shown
 from athenan_spiel.evaluators.base import Evaluation, checked
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.protocols.uci_go import Go, score_words
+from athenan_spiel.protocols.uci_go import Go, end_words, score_words
 from athenan_spiel.protocols.uci_moves.base import Turn, UciGame
-from athenan_spiel.search.choice import completed_best_action
+from athenan_spiel.search.base import Search
+from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.walk import Questions, principal_variation
+from athenan_spiel.search.result import SearchResult, Used, make_result
 
 TOLD_EVERY = 1.0
 """Seconds between two lines about a search that goes on."""
 PATIENCE = 0.1
 """Seconds after its time that an iteration may take to come to its end."""
+FIRST_PATIENCE = 1.0
+"""Seconds after its time that the first iteration may take, without which nothing is known of any move."""
 LONGEST_LINE = 40
 """Moves of a principal variation that are told."""
+NO_POSITION = "no position, as the last one was refused: send position"
 
 
 class Thinking(threading.Thread):
@@ -39,14 +46,14 @@ class Thinking(threading.Thread):
     Args:
         agent: who thinks.
         uci: how its game is written.
-        state: in which a turn begins.
-        go: for how long.
+        state: in which a turn begins; None where there is no position.
+        go: for how long, and about which moves.
         white: the side that begins, UCI's White.
         say: writes a line.
     """
 
     def __init__(
-        self, agent: Agent, uci: UciGame, state: pyspiel.State, go: Go, white: int, say: Callable[[str], None]
+        self, agent: Agent, uci: UciGame, state: pyspiel.State | None, go: Go, white: int, say: Callable[[str], None]
     ) -> None:
         super().__init__(daemon=True)
         self._agent = agent
@@ -59,6 +66,7 @@ class Thinking(threading.Thread):
         self._start = time.perf_counter()
         self._told = self._start
         self._evaluations = 0
+        self._rng = random.Random(0)
 
     def stop(self) -> None:
         """Come to an end with the search as it is."""
@@ -68,109 +76,180 @@ class Thinking(threading.Thread):
         """Think, wait for `stop` where it was asked to, and say what was found."""
         move = "0000"
         try:
-            if self._state.is_terminal():
-                self._say("info depth 0 score cp 0")
+            if self._state is None:
+                self._say(f"info string {NO_POSITION}")
+            elif self._state.is_terminal():
+                self._say(f"info depth 0 {end_words(self._state.returns()[self._side_at_end(self._state)])}")
                 move = "(none)"
             else:
-                move = self._uci.write(self._state, self._turn())
+                move = self._uci.write(self._state, self._turn(self._state))
         except Exception as error:  # the other side is to hear of it, and nobody else can
             self._say(f"info string {type(error).__name__}: {' '.join(str(error).split())}"[:500])
         if self._go.infinite:
             self._stopped.wait()
         self._say(f"bestmove {move}")
 
-    def _turn(self) -> Turn:
+    def _side_at_end(self, state: pyspiel.State) -> int:
+        """The player who would be to move in a terminal state: the one who has not moved last."""
+        moves = state.full_history()
+        if moves:
+            return 1 - int(moves[-1].player)
+        return self._white if str(state).split()[1] == "w" else 1 - self._white  # a FEN of Chess
+
+    def _turn(self, start: pyspiel.State) -> Turn:
         """The actions of the turn, each thought about where the one before has led."""
-        state, turn = self._state.clone(), Turn()
-        turns = self._uci.turns(state).items() if self._go.only else ()
-        only = [actions for move, actions in turns if move in self._go.only]
-        usual = self._agent.budget
+        only = self._only(start)
+        agent, length = self._agent, self._uci.turn_length
+        usual, search = agent.budget, agent.search
+        self._explain_depth()
+        state, turn = start.clone(), Turn()
+        result: SearchResult | None = None
         try:
-            while len(turn) < self._uci.turn_length:
-                parts = self._uci.turn_length - len(turn)
-                self._agent.budget = self._go.budget(usual, white=mover_of(state) == self._white, parts=parts)
-                allowed = {actions[len(turn)] for actions in only if actions[: len(turn)] == turn}
-                action = self._action(state, turn, allowed)
+            while len(turn) < length:
+                agent.search = self._limited(search, length - len(turn))
+                agent.budget = self._budget(usual, state, length - len(turn), is_limited=agent.search is not search)
+                allowed = sorted({actions[len(turn)] for actions in only if actions[: len(turn)] == turn})
+                result = self._searched(start, turn, allowed)
+                if result is None:  # it was stopped before it had seen anything
+                    action = int(agent.rng.choice(allowed or state.legal_actions()))
+                else:
+                    action = result.action
+                    self._tell(result, start, turn, ends=len(turn) == length - 1)
                 state.apply_action(action)
                 turn = (*turn, action)
         finally:
-            self._agent.budget = usual
+            agent.budget, agent.search = usual, search
+        if result is None:
+            self._say("info string stopped before anything was found: the move is random")
+            self._say(f"info depth 0 score cp 0 {self._effort()} pv {self._uci.write(start, turn)}")
         return turn
 
-    def _action(self, state: pyspiel.State, done: Turn, only: set[int]) -> int:
-        """The action that is chosen in `state`, to which `done` of the turn has led; one of `only` if there are any."""
-        agent = self._agent
-        agent.think_again()
-        action = self._driven(agent.thinks(state, self._clock), state, done)
-        node = self._node(state)
-        if node is None:  # it was stopped before it had seen anything
-            return int(agent.rng.choice(sorted(only) or state.legal_actions()))
-        self._tell(node, state, done)
-        if action is None:
-            action = node.actions[agent.decision(node, agent.rng)]
-        if not only or action in only:
-            return int(action)
-        sign = 1 if mover_of(state) == 0 else -1
-        ranked = [
-            (sign * completion, sign * value, int(other))
-            for completion, value, other in zip(node.completions, node.values, node.actions, strict=True)
-            if int(other) in only
-        ]
-        return max(ranked)[2]
+    def _only(self, start: pyspiel.State) -> list[Turn]:
+        """The turns of `searchmoves`; empty where all may be searched.
+
+        Raises:
+            ProgramError: none of the moves is legal.
+        """
+        if not self._go.only:
+            return []
+        turns = self._uci.turns(start)
+        wrong = [move for move in self._go.only if move not in turns]
+        if wrong:
+            more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            self._say(f"info string expected legal moves after searchmoves, got {shown(wrong[0])}{more}")
+        if len(wrong) == len(self._go.only):
+            raise ProgramError("searchmoves has no legal move: leave it out to search all")
+        return [turns[move] for move in self._go.only if move in turns]
+
+    def _explain_depth(self) -> None:
+        """Say what `depth` and `mate` come to in a search that has no limit of depth."""
+        search, name = self._agent.search, type(self._agent.search).__name__
+        if search.to_depth(1) is not None:
+            return
+        reasons = {
+            "depth": f"{name} follows lines of different lengths",
+            "mate": f"{name} {'ends once the position is proven' if search.completion else 'proves no mate'}",
+        }
+        holds = "the other limits hold" if self._go.limited else "the agent's own limit holds"
+        for word in reasons.keys() & self._go.numbers.keys():
+            self._say(f"info string {word} {self._go.numbers[word]} is no limit here, as {reasons[word]}: {holds}")
+
+    def _limited(self, search: Search, parts: int) -> Search:
+        """The search by which an action is chosen, with so many of the turn still to be chosen."""
+        if self._go.depth is None:
+            return search
+        later = (self._go.depth - 1) * self._uci.turn_length
+        return search.to_depth(min(DEEPEST, parts + later)) or search
+
+    def _budget(self, usual: Budget, state: pyspiel.State, parts: int, *, is_limited: bool) -> Budget:
+        """How long to think about an action."""
+        if self._stopped.is_set():  # between two actions of a turn
+            return Budget(iterations=1, seconds=LONGEST)
+        if is_limited and not self._go.limited:
+            return Budget(seconds=LONGEST)
+        return self._go.budget(usual, white=mover_of(state) == self._white, parts=parts)
 
     def _clock(self) -> float:
         """The machine's, until it is time to stop."""
         return math.inf if self._stopped.is_set() else time.perf_counter()
 
-    def _node(self, state: pyspiel.State) -> Node | None:
-        """What the tree holds of a state."""
-        tree = self._agent.tree
-        node: Node | None = tree.table.get(tree.key(state))
-        return node
+    def _searched(self, start: pyspiel.State, done: Turn, allowed: Sequence[int]) -> SearchResult | None:
+        """What the search finds of the state to which `done` of the turn has led.
 
-    def _driven(self, questions: Questions[int], state: pyspiel.State, done: Turn) -> int | None:
-        """The action that the search returns, which is told of from time to time; None where it was given up."""
-        seconds = self._agent.budget.seconds
+        The result is told of from time to time. An iteration that takes too long is given up. None where nothing was
+        found until then.
+
+        Args:
+            allowed: actions to which the search is restricted; empty for all.
+        """
+        agent, root_actions = self._agent, allowed or None
+        state = start.clone()
+        for action in done:
+            state.apply_action(action)
+        seconds = agent.budget.seconds
         assert seconds is not None
         until = time.perf_counter() + seconds + PATIENCE
+        questions = agent.thought(state, self._clock, root_actions=root_actions)
         try:
             question = next(questions)
             while True:
-                answer = checked(self._agent.evaluator(question), question) if question else Evaluation([])
+                answer = checked(agent.evaluator(question), question) if question else Evaluation([])
                 self._evaluations += len(question)
-                now = time.perf_counter()
+                question = questions.send(answer)
+                now, root = time.perf_counter(), agent.tree.search_root
                 if self._stopped.is_set():
                     until = min(until, now + PATIENCE)
+                elif root is None and now <= until + FIRST_PATIENCE:
+                    continue
                 if now > until:
                     questions.close()
-                    return None
-                if now - self._told >= TOLD_EVERY and (node := self._node(state)) is not None:
-                    self._tell(node, state, done)
-                question = questions.send(answer)
+                    return None if root is None else self._found(root, state, root_actions, agent.rng)
+                if root is not None and now - self._told >= TOLD_EVERY:
+                    self._tell(self._found(root, state, root_actions, self._rng), start, done)
         except StopIteration as end:
-            action: int = end.value
-            return action
+            result: SearchResult = end.value
+            return result
 
-    def _tell(self, node: Node, state: pyspiel.State, done: Turn) -> None:
-        """Say what is known of `state`."""
+    def _found(
+        self, root: Node, state: pyspiel.State, root_actions: Sequence[int] | None, rng: random.Random
+    ) -> SearchResult:
+        """What the search has found so far."""
+        used, seconds = Used(0, self._evaluations, 0), time.perf_counter() - self._start
+        return make_result(root, rng, used, seconds, state, decision=self._agent.decided, root_actions=root_actions)
+
+    def _tell(self, result: SearchResult, start: pyspiel.State, done: Turn, *, ends: bool = False) -> None:
+        """Say what is known of the action that `result` selects after `done` of the turn.
+
+        Args:
+            ends: the move is chosen with it.
+        """
         self._told = time.perf_counter()
-        line = principal_variation(node, completed_best_action(node, random.Random(0)))
-        moves = self._moves([*done, *line])
-        sign = 1 if mover_of(state) == 0 else -1
+        i = result.actions.tolist().index(result.action)
+        line = [*done, *result.principal_variation]
+        length = self._uci.turn_length
+        turns = math.ceil(len(line) / length)
+        sign = 1 if result.node.kind.won == 1 else -1
+        resolved, completion = bool(result.resolved[i]), sign * int(result.completions[i])
         scale = getattr(self._agent.search.outcome, "scale", 1.0)
-        score = score_words(sign * node.value, sign * node.completion, len(moves), resolved=node.resolved, scale=scale)
-        seconds = max(1e-3, self._told - self._start)
-        self._say(
-            f"info depth {len(line)} {score} nodes {self._evaluations} time {round(1000 * seconds)} "
-            f"nps {round(self._evaluations / seconds)}" + (f" pv {' '.join(moves)}" if moves else "")
-        )
+        score = score_words(sign * float(result.values[i]), completion, turns, resolved=resolved, scale=scale)
+        wanted = self._go.numbers.get("mate")
+        if ends and wanted is not None and not (completion > 0 and math.ceil(turns / 2) <= wanted):
+            self._say(f"info string no mate in {wanted} found")
+        searched = self._agent.search.depth_of(result.node)
+        depth = turns if searched is None else math.ceil((len(done) + searched) / length)
+        moves = self._moves(start, line)
+        self._say(f"info depth {depth} {score} {self._effort()}" + (f" pv {' '.join(moves)}" if moves else ""))
 
-    def _moves(self, actions: Sequence[int]) -> list[str]:
+    def _effort(self) -> str:
+        seconds = max(1e-3, time.perf_counter() - self._start)
+        return f"nodes {self._evaluations} time {round(1000 * seconds)} nps {round(self._evaluations / seconds)}"
+
+    def _moves(self, start: pyspiel.State, actions: Sequence[int]) -> list[str]:
         """The whole turns of a line from the state in which this one began."""
-        state, length = self._state.clone(), self._uci.turn_length
+        state, length = start.clone(), self._uci.turn_length
         moves: list[str] = []
-        for start in range(0, min(len(actions), LONGEST_LINE * length) - length + 1, length):
-            turn = actions[start : start + length]
+        for first in range(0, min(len(actions), LONGEST_LINE * length) - length + 1, length):
+            turn = actions[first : first + length]
             moves.append(self._uci.write(state, turn))
             for action in turn:
                 state.apply_action(action)

@@ -23,10 +23,11 @@ from a root, then 2, and so on. Its promises:
 
 from __future__ import annotations
 
+import copy
 import math
 import random
-from collections.abc import Mapping
-from typing import Unpack, cast
+from collections.abc import Mapping, Sequence
+from typing import Self, Unpack, cast
 
 import pyspiel
 
@@ -80,8 +81,23 @@ class AlphaBeta(MinimaxSearch):
             return node.settled or node.iterated >= self.depth
         return node.completion != 0 or (node.resolved and node.unresolved == 0)
 
+    def depth_of(self, root: Node) -> int:
+        """As `Search.depth_of`: the depth of the search that the values of `root` come from."""
+        return cast(AlphaBetaNode, root).depth
+
+    def to_depth(self, depth: int) -> Self:
+        """As `Search.to_depth`."""
+        other = copy.copy(self)
+        other.depth = depth
+        return other
+
     def iteration(
-        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+        self,
+        tree: Tree,
+        state: pyspiel.State,
+        rng: random.Random,
+        root: Node | None = None,
+        root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
         """One search to a depth that is one greater than that of the last iteration from `state`.
 
@@ -89,7 +105,9 @@ class AlphaBeta(MinimaxSearch):
         a lesser one the actions' values would not tell which of them has that pair.
         """
         grown = cast(AlphaBetaTree, tree)
-        if root is None:
+        if root is None and root_actions is not None:
+            root = yield from expand(grown, None, state, root_actions)
+        elif root is None:
             key = tree.key(state)
             root = tree.table.get(key) or (yield from expand(grown, key, state))
         node = cast(AlphaBetaNode, root)

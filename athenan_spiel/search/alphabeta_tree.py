@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self, cast
 
 import pyspiel
@@ -127,9 +127,8 @@ class AlphaBetaTree(MinimaxTree):
 
     node_type = AlphaBetaNode
 
-    def add(
+    def make(
         self,
-        key: Hashable,
         state: pyspiel.State,
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
@@ -137,8 +136,8 @@ class AlphaBetaTree(MinimaxTree):
         estimates: list[float],
         proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> AlphaBetaNode:
-        """As `MinimaxTree.add`; what is terminal is final."""
-        node = cast(AlphaBetaNode, super().add(key, state, actions, children, ended, estimates, proofs))
+        """As `MinimaxTree.make`; what is terminal is final."""
+        node = cast(AlphaBetaNode, super().make(state, actions, children, ended, estimates, proofs))
         if len(estimates) < len(children):
             node.final = bytearray(ended)
             if node.resolved or all(node.final):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, TypedDict
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, TypedDict
 
 import pyspiel
 
@@ -151,8 +151,34 @@ class Search(ABC):
         """
         return None
 
+    def depth_of(self, root: Node) -> int | None:
+        """Returns the depth, in actions, to which `root` was searched.
+
+        None for a search whose lines end at different depths.
+        """
+        return None
+
+    def to_depth(self, depth: int) -> Self | None:
+        """Returns this search with another greatest depth, in actions from the root.
+
+        None for a search that has no limit of depth.
+        """
+        return None
+
     @abstractmethod
     def iteration(
-        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+        self,
+        tree: Tree,
+        state: pyspiel.State,
+        rng: random.Random,
+        root: Node | None = None,
+        root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
-        """One iteration from `state`: yields batches of states to be valued, returns the node of `state`."""
+        """One iteration from `state`: yields batches of states to be valued, returns the node of `state`.
+
+        Args:
+            root: the node that the last iteration returned. None in the first iteration: the node is then looked up in
+                the tree, or made.
+            root_actions: some of the legal actions, in their order, to which the root is restricted. A first iteration
+                makes a restricted root, which `Tree` describes; later iterations go by `root`.
+        """

@@ -50,12 +50,17 @@ def best_action(node: Node, rng: random.Random) -> int:
     return _draw(_narrow(range(len(node.values)), node.values.__getitem__, best), rng)
 
 
-def completed_best_action(node: Node, rng: random.Random) -> int:
-    """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
+def best_candidates(node: Node) -> Sequence[int]:
+    """Returns the actions that tie for best by (c(s, a), v(s, a), n(s, a))."""
     best = node.kind.best
     candidates = _narrow(range(len(node.values)), node.completions.__getitem__, best)
     candidates = _narrow(candidates, node.values.__getitem__, best)
-    return _draw(_narrow(candidates, node.count, max), rng)
+    return _narrow(candidates, node.count, max)
+
+
+def completed_best_action(node: Node, rng: random.Random) -> int:
+    """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
+    return _draw(best_candidates(node), rng)
 
 
 def completed_best_action_dual(node: Node, rng: random.Random) -> int:
@@ -73,15 +78,32 @@ def completed_best_action_dual(node: Node, rng: random.Random) -> int:
     return _draw(_narrow(candidates, node.count, min), rng)
 
 
+def _most_visited_candidates(node: Node, candidates: Sequence[int]) -> Sequence[int]:
+    return _narrow(_narrow(candidates, node.count, max), node.values.__getitem__, node.kind.best)
+
+
 def most_visited(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
     """The rule of the most visited, then the mover's best by v(s, a), then at random."""
-    candidates = _narrow(candidates, node.count, max)
-    return _draw(_narrow(candidates, node.values.__getitem__, node.kind.best), rng)
+    return _draw(_most_visited_candidates(node, candidates), rng)
+
+
+def safest_candidates(node: Node) -> Sequence[int]:
+    """Returns the actions that tie for best by (c(s, a), n(s, a), v(s, a))."""
+    candidates = _narrow(range(len(node.values)), node.completions.__getitem__, node.kind.best)
+    return _most_visited_candidates(node, candidates)
 
 
 def safest_action(node: Node, rng: random.Random) -> int:
     """Algorithm 13: the mover's best by c(s, a), then the most visited, then by v(s, a), then at random."""
-    return most_visited(node, _narrow(range(len(node.values)), node.completions.__getitem__, node.kind.best), rng)
+    return _draw(safest_candidates(node), rng)
+
+
+def draw_preferring(selected: int, candidates: Sequence[int], rng: random.Random) -> int:
+    """Returns `selected` if it is a candidate, else a random candidate.
+
+    A second rule that ties between the action already selected and others so reports the same action.
+    """
+    return selected if selected in candidates else _draw(candidates, rng)
 
 
 def securest_action(node: Node, rng: random.Random) -> int:

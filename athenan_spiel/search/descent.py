@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
 from typing import Unpack, cast
 
 import pyspiel
@@ -23,7 +24,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Enough, Questions, Walk
+from athenan_spiel.search.walk import Enough, Questions, Walk, expand
 
 
 class Descent(MinimaxSearch):
@@ -55,11 +56,19 @@ class Descent(MinimaxSearch):
         self.longest = longest
 
     def iteration(
-        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+        self,
+        tree: Tree,
+        state: pyspiel.State,
+        rng: random.Random,
+        root: Node | None = None,
+        root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
         """One `descent_iteration`: expand state after state along the best line, until a terminal or resolved one."""
-        walk = Walk(cast(MinimaxTree, tree), self.select, state, rng, root)
-        for _ in itertools.count() if self.longest is None else range(self.longest):
+        grown, expanded = cast(MinimaxTree, tree), 0
+        if root is None and root_actions is not None:
+            root, expanded = (yield from expand(grown, None, state, root_actions)), 1
+        walk = Walk(grown, self.select, state, rng, root)
+        for _ in itertools.count() if self.longest is None else range(expanded, self.longest):
             if not walk.reaches_leaf():
                 break
             try:

@@ -15,8 +15,9 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 
 import pyspiel
 
@@ -26,6 +27,7 @@ from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError, shown
 from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
 from athenan_spiel.games import require_open_state
 from athenan_spiel.search.base import Search
+from athenan_spiel.search.choice import Decision, best
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.result import SearchResult, Used, make_result
 from athenan_spiel.search.tree import Tree
@@ -97,6 +99,7 @@ def search_under(
     clock: Clock | None = None,
     *,
     punctual: bool = False,
+    root_actions: Sequence[int] | None = None,
 ) -> Questions[tuple[Node, Used]]:
     """Iterate from `state` until the budget is spent or nothing can change: (node, what was used).
 
@@ -107,6 +110,7 @@ def search_under(
         clock: by which the seconds count; the machine's by default.
         punctual: a limit in time is looked at after each answer, too, where the search can end an iteration there
             (`Search.curtails`), the first one as well. Whoever learns from the tree leaves iterations whole.
+        root_actions: legal actions, in their order, to which the root is restricted; `Tree` says what its node is.
     """
     clock = clock or time.perf_counter
     punctual = punctual and budget.timed and search.curtails
@@ -118,10 +122,14 @@ def search_under(
     root = tree.table.get(tree.key(state))
     if bounded and tree.is_full:
         tree.let_go(root, rng)
+    iterate = search.iteration
+    if root_actions is not None:
+        root, iterate = None, partial(search.iteration, root_actions=root_actions)
+    tree.search_root = root
     while root is None or not search.finished(root):
-        iteration = search.iteration(tree, state, rng, root)
+        iteration = iterate(tree, state, rng, root)
         if not search.batched:
-            iteration = one_by_one(iteration)
+            iteration = one_by_one(iteration, needs_first=root is None)
         before, began = evaluations, clock() if of_network else 0.0
         try:
             question = next(iteration)
@@ -144,12 +152,12 @@ def search_under(
                     iteration.close()
                     break
                 if punctual and budget.spent(clock() - start, 0, 0, waited):
-                    iteration.throw(Enough)
+                    question = iteration.throw(Enough)
         except StopIteration as finished:
-            root = finished.value
+            root = tree.search_root = finished.value
             iterations += 1
         except Enough:  # the tree is full
-            root = root or tree.table[tree.key(state)]
+            root = tree.search_root = root or tree.table[tree.key(state)]
         unasked += evaluations == before and not tree.completion
         if of_network and evaluations == before:
             waited += clock() - began
@@ -173,12 +181,35 @@ def thought(
     clock: Clock | None = None,
     *,
     punctual: bool = False,
+    decision: Decision = best,
+    root_actions: Sequence[int] | None = None,
 ) -> Questions[SearchResult]:
     """`search_under`, and what it has found: `think`, for a driver that answers the questions itself."""
     clock = clock or time.perf_counter
     start = clock()
-    node, used = yield from search_under(search, tree, state, budget, rng, clock, punctual=punctual)
-    return make_result(node, rng, used, clock() - start, state)
+    allowed = None if root_actions is None else require_root_actions(state, root_actions)
+    node, used = yield from search_under(
+        search, tree, state, budget, rng, clock, punctual=punctual, root_actions=allowed
+    )
+    return make_result(node, rng, used, clock() - start, state, decision=decision, root_actions=allowed)
+
+
+def require_root_actions(state: pyspiel.State, root_actions: Sequence[int]) -> list[int]:
+    """Returns the given actions without duplicates, in the order of the legal actions.
+
+    Raises:
+        SearchError: there are none, or one is not legal in `state`.
+    """
+    legal = state.legal_actions()
+    try:
+        wanted = set(root_actions)
+    except TypeError:
+        raise SearchError(f"expected root_actions as a sequence of legal actions, got {shown(root_actions)}") from None
+    if wrong := [action for action in wanted if type(action) is bool or action not in legal]:
+        raise SearchError(f"expected legal actions as root_actions, got {shown(wrong[0])}: take some of {shown(legal)}")
+    if not wanted:
+        raise SearchError("expected at least one legal action as root_actions, got none: leave it out to search all")
+    return [action for action in legal if action in wanted]
 
 
 def think(
@@ -189,6 +220,8 @@ def think(
     *,
     tree: Tree | None = None,
     rng: random.Random | None = None,
+    decision: Decision = best,
+    root_actions: Sequence[int] | None = None,
 ) -> SearchResult:
     """Search from `state` with `evaluator` until `budget` is spent or the state is proven.
 
@@ -199,13 +232,17 @@ def think(
         evaluator: values n states for player 0, as float [n]; what it raises comes through as it is.
         tree: grown further if given (`search.new_tree()`), so that one match's thoughts build on each other.
         rng: breaks ties; `random.Random(0)` by default.
+        decision: selects `action` of the result, with which its principal variation begins. By default Algorithm 11.
+        root_actions: legal actions to which the search is restricted: no other action of `state` is searched or
+            evaluated. None searches all. A tree that is given keeps what was found below, and nothing about `state`.
 
     Returns:
-        What is known of the state and of each of its n legal actions.
+        What is known of the state and of each of its n legal actions, or of each of the n actions in `root_actions`.
 
     Raises:
         SearchError: `state` is none of the search's game, or no single player is to move in it; the tree is another
-            search's; `search` or `rng` is none.
+            search's; `search` or `rng` is none; `decision` is not callable; `root_actions` is empty or has an action
+            that is not legal.
         BudgetError, EvaluatorError: there is no budget or no evaluator.
         EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; or with
             priors that are no probabilities.
@@ -215,11 +252,12 @@ def think(
     require_kind("budget", budget, Budget, BudgetError)
     require_callable("evaluator", evaluator, EvaluatorError)
     require_kind("rng", rng, random.Random, SearchError, or_none=True)
+    require_callable("decision", decision, SearchError)
     if tree is not None:
         search.require_own(tree)
     tree = tree if tree is not None else search.new_tree()
     rng = rng or random.Random(0)
-    return answered(thought(search, tree, state, budget, rng), evaluator)
+    return answered(thought(search, tree, state, budget, rng, decision=decision, root_actions=root_actions), evaluator)
 
 
 def answered(questions: Questions[T], evaluator: Evaluator) -> T:

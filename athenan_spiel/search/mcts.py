@@ -33,7 +33,7 @@ the same with every outcome, whose values come to lie in about [-1, 1]. Its prom
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, Unpack, cast
 
@@ -120,15 +120,25 @@ class MCTS(Search):
         return MCTSTree(outcome=self.outcome, key=self.key, completion=False, store=store, game=self.game)
 
     def iteration(
-        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+        self,
+        tree: Tree,
+        state: pyspiel.State,
+        rng: random.Random,
+        root: Node | None = None,
+        root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
         """Choose leaves, have them valued together, and carry their values back to the root."""
         grown = cast(MCTSTree, tree)
-        node = cast("MCTSNode | None", root or tree.table.get(tree.key(state)))
+        if root is None and root_actions is None:
+            root = tree.table.get(tree.key(state))
+        node = cast("MCTSNode | None", root)
         if node is None:
             found = yield from self._valued([state], rng)
             priors = None if found.priors is None else found.priors[0]
-            node = grown.enter(tree.key(state), state, found.values[0], rng, priors)
+            if root_actions is None:
+                node = grown.enter(tree.key(state), state, found.values[0], rng, priors)
+            else:
+                node = grown.make_root(state, root_actions, found.values[0], rng, priors)
         if node is not grown.root:
             self._move_root(grown, node, rng)
         batch = _Batch(self, grown, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import Self, cast
@@ -150,13 +151,46 @@ class MCTSTree(Tree):
         Raises:
             SearchError: no player is to choose an action in the state.
         """
-        node = MCTSNode(state.legal_actions(), own, rng, kind_of(state), priors)
+        node = _made(state, state.legal_actions(), own, rng, priors)
         self._enter(key, state, node)
         return node
 
+    def make_root(
+        self,
+        state: pyspiel.State,
+        actions: Sequence[int],
+        own: float,
+        rng: random.Random,
+        priors: Sequence[float] | None = None,
+    ) -> MCTSNode:
+        """Make a restricted root of `state`, outside the table.
+
+        Args:
+            actions: some of the legal actions, in their order.
+            own: the value of the state.
+            priors: of all legal actions, in their order. Those of `actions` are scaled to sum to 1.
+        """
+        legal = state.legal_actions()
+        if priors is not None and len(actions) < len(legal):
+            of_action = dict(zip(legal, priors, strict=True))
+            total = math.fsum(of_action[action] for action in actions)
+            priors = [of_action[action] / total for action in actions] if total > 0 else None
+        return _made(state, actions, own, rng, priors)
+
     def note_leaf(self, state: pyspiel.State, parent: MCTSNode, i: int) -> None:
-        """A simulation has valued `state`, which is not in the table: keep it where leaves are learned (Remark 3)."""
-        if self.store is not None and self.store.leaves and not self.is_full:
+        """A simulation has valued `state`, which is not in the table: keep it where leaves are learned (Remark 3).
+
+        A leaf below a restricted root is not kept.
+        """
+        if self.store is not None and self.store.leaves and parent.observation >= 0 and not self.is_full:
             key = self.key(state)
             if key not in self.table and key not in self.leaves:
                 self.leaves[key] = Leaf(self.store.append(state), parent, i)
+
+
+def _made(
+    state: pyspiel.State, actions: Sequence[int], own: float, rng: random.Random, priors: Sequence[float] | None
+) -> MCTSNode:
+    node = MCTSNode(actions, own, rng, kind_of(state), priors)
+    node.ply = state.move_number()
+    return node

@@ -76,14 +76,28 @@ class MinimaxTree(Tree):
         Raises:
             SearchError: no player is to choose an action in the state.
         """
+        node = self.make(state, actions, children, ended, estimates, proofs)
+        self._enter(key, state, node)
+        if self.store is not None and self.store.leaves:
+            self._add_leaves(self.store, node, children, ended)
+        return node
+
+    def make(
+        self,
+        state: pyspiel.State,
+        actions: Sequence[int],
+        children: Sequence[pyspiel.State],
+        ended: Sequence[bool],
+        estimates: list[float],
+        proofs: Mapping[int, ProvenValue] = NO_PROOFS,
+    ) -> Node:
+        """Make a node of some or all actions of `state`, outside the table; arguments and errors as of `add`."""
         kind = kind_of(state)
         if len(estimates) == len(children):
             node = self.node_type(actions, estimates, kind)
         else:
             node = self._node_with_ends(actions, children, ended, estimates, proofs, kind)
-        self._enter(key, state, node)
-        if self.store is not None and self.store.leaves:
-            self._add_leaves(self.store, node, children, ended)
+        node.ply = state.move_number()
         kind.backup(node)
         return node
 

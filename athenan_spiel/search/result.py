@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from athenan_spiel.drawing.thought import Thought
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.games.given import require_choice
 from athenan_spiel.search.branches import branch_of
-from athenan_spiel.search.choice import completed_best_action, safest_action
+from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.walk import principal_variation
 
@@ -36,19 +37,23 @@ class SearchResult(Pictured):
     A notebook shows it as `picture` draws it.
 
     Attributes:
-        actions: the legal actions, int64 [n].
+        actions: the legal actions, or those of them that the search was restricted to, int64 [n].
         values: v(s, a), float64 [n].
         completions: c(s, a), int8 [n]: 1, 0 or -1; a proven gain where `resolved` holds.
         resolved: r(s, a), bool [n]: the action's value is proven.
         visits: n(s, a), int64 [n].
         value, completion, is_resolved: v(s), c(s), r(s).
-        principal_variation: the line from `best_action` on, as far as the tree goes.
+        action: the action that the decision rule selects, the one that an agent plays. The rule is applied once;
+            ties are broken once, and `best_action` and `safest_action` are this action wherever it is among their ties.
+        principal_variation: the line that begins with `action`, as far as the tree goes.
         iterations, evaluations, questions, seconds: what this search used; evaluations counts states valued, questions
             the calls in which it asked for their values.
         best_action: by (completion, value, visits), Algorithm 11.
         safest_action: by (completion, visits, value), Algorithm 13.
         node: the root, for decision rules.
         state: a copy of the state; None where the result was made without.
+        root_actions: the actions that the search was restricted to, in ascending order; None without a restriction.
+            `value`, `completion` and `is_resolved` are then those of a player who may take these actions alone.
     """
 
     actions: NDArray[np.int64]
@@ -59,6 +64,7 @@ class SearchResult(Pictured):
     value: float
     completion: int
     is_resolved: bool
+    action: int
     principal_variation: list[int]
     iterations: int
     evaluations: int
@@ -68,6 +74,7 @@ class SearchResult(Pictured):
     safest_action: int
     node: Node = field(repr=False)
     state: pyspiel.State | None = field(default=None, repr=False)
+    root_actions: tuple[int, ...] | None = None
 
     def picture(self, state: pyspiel.State | None = None, *, scale: float | None = None) -> Thought:
         """Board, values and tree, as they are now.
@@ -86,7 +93,8 @@ class SearchResult(Pictured):
         if state is None:
             raise SearchError("expected the state that was searched, as this result does not know it; got state=None")
         require_choice(state)
-        if sorted(state.legal_actions()) != sorted(self.actions.tolist()):
+        legal, actions = set(state.legal_actions()), set(self.actions.tolist())
+        if not (actions == legal if self.root_actions is None else actions <= legal):
             raise SearchError(f"expected the state that was searched, got {shown(str(state))}: other actions are legal")
         if scale is not None and not scale > 0:
             raise SearchError(f"expected a scale above zero, got {scale!r}")
@@ -106,14 +114,24 @@ class SearchResult(Pictured):
 
 
 def make_result(
-    node: Node, rng: random.Random, used: Used, seconds: float, state: pyspiel.State | None = None
+    node: Node,
+    rng: random.Random,
+    used: Used,
+    seconds: float,
+    state: pyspiel.State | None = None,
+    *,
+    decision: Decision = best,
+    root_actions: Sequence[int] | None = None,
 ) -> SearchResult:
     """What `node` knows, as a `SearchResult`.
 
     Args:
+        rng: breaks ties.
         state: of the node, which is copied.
+        decision: selects the action that is reported; it is called once.
+        root_actions: the actions that the search was restricted to.
     """
-    best = completed_best_action(node, rng)
+    selected = decision(node, rng)
     return SearchResult(
         actions=np.array(node.actions, np.int64),
         values=np.array(node.values, np.float64),
@@ -123,15 +141,17 @@ def make_result(
         value=node.value,
         completion=node.completion,
         is_resolved=node.resolved,
-        principal_variation=principal_variation(node, best),
+        action=node.actions[selected],
+        principal_variation=principal_variation(node, selected),
         iterations=used.iterations,
         evaluations=used.evaluations,
         questions=used.questions,
         seconds=seconds,
-        best_action=node.actions[best],
-        safest_action=node.actions[safest_action(node, rng)],
+        best_action=node.actions[draw_preferring(selected, best_candidates(node), rng)],
+        safest_action=node.actions[draw_preferring(selected, safest_candidates(node), rng)],
         node=node,
         state=None if state is None else state.clone(),
+        root_actions=None if root_actions is None else tuple(root_actions),
     )
 
 
@@ -146,8 +166,8 @@ def of_state(result: SearchResult, players: int = 2) -> Judgement:
 
 
 def of_actions(result: SearchResult, state: pyspiel.State) -> list[ActionMind]:
-    """What is thought of the legal actions of the state that was searched, the mover's best first."""
+    """Returns what is thought of the actions that were searched: `result.action` first, then the mover's best first."""
     players = state.num_players()
     proofs = [int(c) if r else None for c, r in zip(result.completions, result.resolved, strict=True)]
     judged = map(Judgement, result.values.tolist(), proofs, result.visits.tolist(), [players] * len(proofs))
-    return ordered(state, zip(result.actions.tolist(), judged, strict=True))
+    return ordered(state, zip(result.actions.tolist(), judged, strict=True), first=result.action)

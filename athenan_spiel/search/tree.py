@@ -3,6 +3,14 @@
 It lives for a whole match (Remark 1). What holds of every node is in `node`. How a state enters is each tree's own
 matter: in `minimax_tree` with all its children, in `mcts_tree` alone.
 
+A search may be restricted to some actions of its root. What holds of its restricted root:
+
+1. It is a node of those actions alone and stays outside the table. Its labels are those of a player who may take these
+   actions alone, so they are never taken for the state's, nor for a proof of it.
+2. It is made anew for each search. The nodes below it are those of the table: it uses what is known of them, and what
+   it finds there is true of the game and stays.
+3. It is not learned, and no observation is stored for it.
+
 A tree may have a bound on its states. Where it holds as many, it `is_full`: no search expands a state in it, so the
 search for that move ends (`drive`), and the next one begins with `let_go` of what the match has left behind.
 """
@@ -119,9 +127,12 @@ class Tree:
         most: states that it holds at most, terminal ones and leaves where it keeps those included; none: no bound.
         curtailed: searches that have ended sooner than their budget as it was full.
         past: what was let go and is to be learned; empty without a store.
+        search_root: root of the search in progress or else of the last search, restricted or not; None until its first
+            iteration has ended, unless the table held its node before.
     """
 
     planned: int | None = None
+    search_root: Node | None = None
     most: int | None = None
     curtailed = 0
 
@@ -202,6 +213,7 @@ class Tree:
         Not `copy.deepcopy`, which recurses once for each ply.
         """
         twin = copy.copy(self)
+        twin.search_root = None
         twins = {id(node): node.copy() for node in self.nodes}
         for node in twins.values():
             node.children = {i: twins[id(child)] for i, child in node.children.items()}
@@ -215,7 +227,6 @@ class Tree:
     def _enter(self, key: Hashable, state: pyspiel.State, node: Node) -> None:
         """S ← S ∪ {s}: put the node of `state` where it belongs, with the observation of the state."""
         self.table[key] = node
-        node.ply = state.move_number()
         if self.store is not None:
             leaf = self.leaves.pop(key, None)
             node.observation = self.store.append(state) if leaf is None else leaf.observation

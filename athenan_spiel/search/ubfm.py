@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Unpack, cast
 
@@ -29,7 +30,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, Walk
+from athenan_spiel.search.walk import Questions, Walk, expand
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,19 @@ class UBFM(MinimaxSearch):
         self.lines = lines
 
     def iteration(
-        self, tree: Tree, state: pyspiel.State, rng: random.Random, root: Node | None = None
+        self,
+        tree: Tree,
+        state: pyspiel.State,
+        rng: random.Random,
+        root: Node | None = None,
+        root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
         """One `ubfms_iteration`: expand the one state where the best line leaves the tree, unless it ends before."""
         grown = cast(MinimaxTree, tree)
         if self.lines > 1 and root is not None:
             return (yield from iteration_over_lines(grown, self.select, state, rng, root, self.lines))
+        if root is None and root_actions is not None:
+            return (yield from expand(grown, None, state, root_actions))
         walk = Walk(grown, self.select, state, rng, root)
         if walk.reaches_leaf():
             walk.node = yield from walk.expand()

@@ -28,17 +28,22 @@ class Enough(Exception):  # noqa: N818 - it says no error
     """Thrown into an iteration that is to end where it stands (`Search.curtails`), or raised where a tree is full."""
 
 
-def expand(tree: MinimaxTree, key: Hashable, state: pyspiel.State) -> Questions[Node]:
+def expand(
+    tree: MinimaxTree, key: Hashable, state: pyspiel.State, root_actions: Sequence[int] | None = None
+) -> Questions[Node]:
     """S ← S ∪ {s} for a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12.
 
     Children that are proven are not asked about.
 
+    Args:
+        root_actions: the legal actions to which a restricted root has to be made of the state, outside the table.
+
     Raises:
-        Enough: the tree is full.
+        Enough: the tree is full, and the node is no restricted root.
     """
-    if tree.is_full and tree.table:
+    if root_actions is None and tree.is_full and tree.table:
         raise Enough
-    actions = state.legal_actions()
+    actions = state.legal_actions() if root_actions is None else root_actions
     children = children_of(state, actions)
     ended = ended_of(children)
     proofs = tree.proven(children, ended)
@@ -46,6 +51,8 @@ def expand(tree: MinimaxTree, key: Hashable, state: pyspiel.State) -> Questions[
     if proofs or any(ended):
         unknown = some_of(children, [i for i, end in enumerate(ended) if not end and i not in proofs])
     estimates = (yield unknown).values if unknown else []
+    if root_actions is not None:
+        return tree.make(state, actions, children, ended, estimates, proofs)
     return tree.add(key, state, actions, children, ended, estimates, proofs)
 
 
@@ -146,8 +153,12 @@ class Walk:
         return node
 
 
-def one_by_one(questions: Questions[T]) -> Questions[T]:
-    """The same, but that each state is asked about by itself, and no two in one question."""
+def one_by_one(questions: Questions[T], *, needs_first: bool = False) -> Questions[T]:
+    """The same, but that each state is asked about by itself, and no two in one question.
+
+    Args:
+        needs_first: `Enough` has no effect before the first question is answered whole.
+    """
     try:
         question = next(questions)
         while True:
@@ -155,19 +166,29 @@ def one_by_one(questions: Questions[T]) -> Questions[T]:
                 if len(question) > 1:
                     answers = []
                     for state in question:
-                        answers.append((yield [state]))
+                        answers.append((yield from _insisting([state])) if needs_first else (yield [state]))
                     answer = joined(answers)
                 else:
                     answer = yield question
             except Enough as enough:
                 question = questions.throw(enough)
             else:
+                needs_first = False
                 question = questions.send(answer)
     except StopIteration as finished:
         result: T = finished.value
         return result
     finally:
         questions.close()
+
+
+def _insisting(question: Sequence[pyspiel.State]) -> Questions[Evaluation]:
+    """Ask until there is an answer, however often `Enough` comes in its place."""
+    while True:
+        try:
+            return (yield question)
+        except Enough:
+            continue
 
 
 def principal_variation(node: Node, first: int) -> list[int]:

@@ -38,7 +38,7 @@ def why_not(result: SearchResult, state: pyspiel.State, action: int) -> str:
     """Why an action is not the one to play, by the line that the search expects after it."""
     rows = {row.action: row for row in of_actions(result, state)}
     mover = state.current_player()
-    row, best = rows[action], rows[int(result.safest_action)]
+    row, best = rows[action], rows[result.action]
     worth = f"{row.name}: {row.judgement.text(mover)} for the player to move, looked at {row.judgement.visits} times"
     if action == best.action:
         return f"{worth}; it is the move to play"

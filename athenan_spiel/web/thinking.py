@@ -139,12 +139,14 @@ def scale_of(agent: Agent) -> float:
 def look_at(agent: Agent, state: pyspiel.State, rng: random.Random, seconds: float) -> SearchResult | None:
     """What an agent's tree says of a state now, while another thread may grow it; None where it holds nothing of it.
 
+    The root is copied first. The agent's decision so selects from labels that nobody changes meanwhile.
+
     Args:
         rng: breaks ties.
         seconds: that were thought about it.
     """
     root = agent.tree.table.get(agent.tree.key(state))
-    return None if root is None else make_result(root, rng, Used(0, 0, 0), seconds)
+    return None if root is None else make_result(root.copy(), rng, Used(0, 0, 0), seconds, decision=agent.decided)
 
 
 class _ClockThatEnds:
