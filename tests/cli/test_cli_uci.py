@@ -53,6 +53,39 @@ def test_python_chess_plays_with_it() -> None:
             assert endless.wait().move is not None
 
 
+def test_python_chess_is_told_of_the_move_that_is_played() -> None:
+    command = [*ATHENAN, "uci", "alphabeta", "--game", "chess"]
+    with chess.engine.SimpleEngine.popen_uci(command, timeout=SECONDS) as engine:
+        board = chess.Board()
+        limits = [chess.engine.Limit(nodes=60), chess.engine.Limit(time=0.05), chess.engine.Limit(depth=2)]
+        for ply in range(6):
+            played = engine.play(board, limits[ply % 3], info=chess.engine.INFO_ALL)
+            assert played.info["pv"][0] == played.move
+            if limits[ply % 3].depth:
+                assert played.info["depth"] == 2
+            assert played.move is not None
+            board.push(played.move)
+        first = next(iter(board.legal_moves))
+        info = engine.analyse(board, chess.engine.Limit(depth=2), root_moves=[first])
+        assert info["pv"][0] == first
+        two = chess.Board("7k/8/8/8/8/8/R7/1R5K w - - 0 1")
+        assert engine.analyse(two, chess.engine.Limit(mate=2))["score"].white() == chess.engine.Mate(2)
+        mated = chess.Board("R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1")
+        assert engine.analyse(mated, chess.engine.Limit(time=0.1))["score"].relative == chess.engine.Mate(-0)
+        assert engine.play(mated, chess.engine.Limit(time=0.1)).move is None
+
+
+def test_a_line_that_is_too_long_is_ignored_whole() -> None:
+    said = subprocess.run(
+        [*ATHENAN, "uci", "alphabeta(1)", "--game", "chess"],
+        input=f"{'x ' * 1_200_000}quit\nisready\nquit\n",
+        text=True,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    assert said.stdout.splitlines() == ["info string a line of 1,000,000 characters or more is ignored", "readyok"]
+
+
 def test_our_client_plays_with_it(breakthrough_run: Path) -> None:
     game = pyspiel.load_game("breakthrough(rows=6,columns=6)")
     command = shlex.join([*ATHENAN, "uci", str(breakthrough_run)])

@@ -16,6 +16,7 @@ from athenan_spiel.play.match import play_match
 from athenan_spiel.play.series import play_series
 from athenan_spiel.search import UBFM, Budget, Descent
 from athenan_spiel.search.choice import best
+from athenan_spiel.search.policy import SoftPolicy
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 CONNECT_FOUR = pyspiel.load_game("connect_four")
@@ -158,6 +159,37 @@ def test_callers_may_go_on_to_play_in_the_state_that_they_passed() -> None:
     state.apply_action(0)
     agent.step(state)
     assert agent.tree is tree
+
+
+def test_the_action_that_was_reported_is_the_one_that_is_played() -> None:
+    """Also where all actions tie, and the decision draws."""
+    game = pyspiel.load_game("tic_tac_toe")
+    for seed in range(20):
+        agent = Agent(
+            game,
+            Descent(game),
+            lambda states: np.zeros(len(states)),
+            budget=Budget(iterations=3),
+            decision=SoftPolicy(100.0),
+            rng=random.Random(seed),
+        )
+        action = agent.step(game.new_initial_state())
+        assert agent.result is not None
+        assert action == agent.result.action == agent.result.principal_variation[0]
+
+
+def test_what_is_proven_is_selected_once() -> None:
+    game = pyspiel.load_game("tic_tac_toe")
+    state = game.new_initial_state()
+    for action in (0, 1, 4, 2):
+        state.apply_action(action)  # 3, 6 and 8 are proven, and 3 and 6 win later than 8
+    agent = Agent(game, Descent(game), lambda states: np.zeros(len(states)), budget=Budget(iterations=10**4))
+    agent.decision = SoftPolicy(100.0)
+    first = agent.think(state)
+    assert first.is_resolved
+    assert {agent.think(state).action for _ in range(30)} | {agent.step(state)} == {first.action}
+    free = agent.think(state, root_actions=[5, 7]).action
+    assert free in (5, 7)
 
 
 def test_a_clone_goes_on_alike_and_apart() -> None:

@@ -11,10 +11,15 @@ import pytest
 import agents
 from agents import AthenanBot
 from athenan_spiel.errors import AgentError, ConfigError, ResignedError
+from athenan_spiel.evaluators import UniformRandomEvaluator
 from athenan_spiel.games import load_game
+from athenan_spiel.play.agent import Agent
 from athenan_spiel.protocols import gtp_server
+from athenan_spiel.protocols.gtp_analysis import analysis
 from athenan_spiel.protocols.gtp_server import GtpServer
 from athenan_spiel.protocols.vertices import vertices_of
+from athenan_spiel.search import UBFM
+from athenan_spiel.search.choice import Decision, best, safest
 from athenan_spiel.search.drive import Budget
 
 GO = "go(board_size=5,komi=0.5)"
@@ -270,6 +275,26 @@ def test_an_analysis_goes_on_until_the_next_command() -> None:
         assert all(move["pv"].split()[0] == move["move"] for move in moves)
         rates = [int(move["winrate"]) for move in moves]
         assert all(0 <= rate <= 10000 for rate in rates)
+
+
+@pytest.mark.parametrize("decision", [best, safest])
+def test_the_first_move_of_an_analysis_is_the_one_that_is_selected(decision: Decision) -> None:
+    """UBFM_s plays the most visited move, which need not be the one of the best value."""
+    game = load_game("connect_four")
+    state, vertices, differ = game.new_initial_state(), vertices_of(game), 0
+    for seed in range(20):
+        agent = Agent(
+            game, UBFM(game), UniformRandomEvaluator(seed), decision=decision, budget=Budget(iterations=20 + seed)
+        )
+        result = agent.think(state)
+        infos = [fields(part.strip()) for part in analysis(vertices, state, result, 1.0, 9).split("info ")[1:]]
+        assert [info["order"] for info in infos] == [str(i) for i in range(7)]
+        assert infos[0]["move"] == vertices.vertex(state, result.action)
+        assert infos[0]["pv"].split()[0] == infos[0]["move"]
+        values = [float(info["value"]) for info in infos[1:]]
+        assert values == sorted(values, reverse=True)
+        differ += float(infos[0]["value"]) < values[0]
+    assert (differ > 0) == (decision is safest)
 
 
 def test_proofs_are_told_as_the_mover_sees_them() -> None:

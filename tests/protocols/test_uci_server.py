@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-import queue
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyspiel
 import pytest
+from uci_conversation import PATIENT, Conversation, zeros
 
 from athenan_spiel.errors import AgentError
-from athenan_spiel.outcomes import Gain
-from athenan_spiel.play.agent import Agent
-from athenan_spiel.protocols.uci_go import Go, score_words
-from athenan_spiel.protocols.uci_server import UciServer
-from athenan_spiel.search.algorithms import parse_search
+from athenan_spiel.protocols.uci_go import Go, end_words, score_words
 from athenan_spiel.search.drive import Budget
-
-PATIENT = 60.0
-"""Seconds in which anything here is long done, however busy the machine is."""
-
-
-def zeros(states: Sequence[pyspiel.State]) -> Any:
-    return np.zeros(len(states))
-
-
-class Conversation:
-    """A server that runs in a thread, and what it has said."""
-
-    def __init__(self, name: str, evaluator: Callable[..., Any] = zeros, search: str = "ubfm_s") -> None:
-        game = pyspiel.load_game(name)
-        word = parse_search(search)
-        self.agent = Agent(game, word.make(game, Gain()), evaluator, budget=Budget(iterations=5), rng=random.Random(0))
-        self.said: queue.Queue[str] = queue.Queue()
-        self.told: queue.Queue[str | None] = queue.Queue()
-        self.server = UciServer(self.agent, "ours", self.said.put)
-
-    def lines(self) -> Iterator[str]:
-        while (line := self.told.get()) is not None:
-            yield line
-
-    def tell(self, *lines: str) -> None:
-        """What the other side says, at once."""
-        self.server.run(lines)
-
-    def take(self) -> list[str]:
-        """What was said since."""
-        return [self.said.get() for _ in range(self.said.qsize())]
-
-    def go(self, *lines: str) -> list[str]:
-        """What is said from the lines to the best move."""
-        for line in lines:
-            self.server._answer(line.split())
-        found = []
-        while not found or not found[-1].startswith("bestmove"):
-            found.append(self.said.get(timeout=PATIENT))
-        return found
 
 
 def test_it_introduces_itself() -> None:
@@ -94,13 +49,44 @@ def test_a_mate_is_found_and_told() -> None:
     assert " score mate 1 " in infos[-1]
     assert infos[-1].endswith(" pv a1a8")
     *infos, best = ours.go("position fen R5k1/8/5K2/8/8/8/8/8 b - - 0 1", "go movetime 50")
-    assert (infos, best) == (["info depth 0 score cp 0"], "bestmove (none)") or best == "bestmove g8h7"
+    assert best == "bestmove g8h7"
 
 
-def test_the_end_of_a_match_has_no_move() -> None:
-    ours = Conversation("tic_tac_toe")
-    lines = ours.go("position startpos moves P@a1 P@a2 P@b1 P@b2 P@c1", "go movetime 10")
-    assert lines == ["info depth 0 score cp 0", "bestmove (none)"]
+@pytest.mark.parametrize(
+    ("name", "position", "score"),
+    [
+        ("tic_tac_toe", "startpos moves P@a1 P@a2 P@b1 P@b2 P@c1", "mate 0"),
+        ("tic_tac_toe", "startpos moves P@a1 P@b1 P@c1 P@b2 P@a2 P@c2 P@b3 P@a3 P@c3", "cp 0"),
+        ("chess", "startpos moves f2f3 e7e5 g2g4 d8h4", "mate 0"),
+        ("chess", "fen R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1", "mate 0"),
+        ("chess", "fen 6k1/8/8/8/8/8/5PPP/r5K1 w - - 0 1", "mate 0"),
+        ("chess", "fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "cp 0"),
+    ],
+)
+def test_the_end_of_a_match_is_scored_for_the_side_to_move(name: str, position: str, score: str) -> None:
+    lines = Conversation(name).go(f"position {position}", "go movetime 10")
+    assert lines == [f"info depth 0 score {score}", "bestmove (none)"]
+
+
+@pytest.mark.parametrize("name", ["antichess", "breakthrough", "clobber", "connect_four", "othello", "amazons"])
+def test_so_it_is_in_every_game(name: str) -> None:
+    """In Antichess the side to move wins as it has no pieces left; in Clobber it loses as it has no move."""
+    ours, rng = Conversation(name), random.Random(0)
+    for _ in range(3):
+        state = ours.agent.game.new_initial_state()
+        while not state.is_terminal():
+            mover = state.current_player()
+            state.apply_action(rng.choice(state.legal_actions()))
+        gain = state.returns()[1 - mover]
+        moves, _ = ours.server._uci.written(state)
+        lines = ours.go(f"position startpos moves {' '.join(moves)}", "go movetime 10")
+        assert lines == [f"info depth 0 {end_words(gain)}", "bestmove (none)"]
+    assert name != "antichess" or gain > 0
+    assert name != "clobber" or gain < 0
+
+
+def test_the_end_in_words() -> None:
+    assert [end_words(gain) for gain in (-1.0, 0.0, 1.0)] == ["score mate 0", "score cp 0", "score mate 1"]
 
 
 @pytest.mark.parametrize("search", ["ubfm_s", "descent", "alphabeta", "mcts"])
@@ -166,16 +152,53 @@ def test_moves_to_choose_from() -> None:
         ("position", "expected position startpos or fen, got ''"),
         ("position middle", "expected position startpos or fen, got 'middle'"),
         ("position fen 8/8/8/8/8/8/8/8 w - - 0 1", "expected position startpos, as breakthrough begins nowhere else"),
-        ("setoption name UCI_Variant value chess", "expected the variant breakthrough, got 'chess'"),
     ],
 )
-def test_what_cannot_be_done_changes_nothing(line: str, problem: str) -> None:
+def test_after_a_refused_position_there_is_no_move(line: str, problem: str) -> None:
     ours = Conversation("breakthrough")
-    ours.tell("position startpos moves a2a3", line, "d")
-    said = ours.take()
-    assert said[0].startswith(f"info string {problem}")
-    assert said[0].endswith("stays as it was") or "it stays" in said[0]
-    assert ours.server._state.history() == [int(ours.server._uci.read(ours.agent.game.new_initial_state(), "a2a3")[0])]
+    ours.tell("position startpos moves a2a3", line)
+    (said,) = ours.take()
+    assert said.startswith(f"info string {problem}")
+    for go in ("go nodes 10", "go movetime 5", "go searchmoves a2a3"):
+        reason, best = ours.go(go)
+        assert reason.startswith("info string no position, as the last one was refused")
+        assert best == "bestmove 0000"
+    ours.tell("d")
+    assert ours.take() == [reason]
+    ours.server._answer(["go", "infinite"])
+    assert ours.go("stop")[-1] == "bestmove 0000"
+    for again in ("position startpos moves a2a3", "ucinewgame"):
+        assert ours.go(line, again, "go nodes 10")[-1] not in ("bestmove 0000", "bestmove (none)")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("name UCI_Variant value chess", "expected the variant breakthrough, got 'chess': it stays as it was"),
+        ("name UCI_Variant", "expected the variant breakthrough, got '': it stays as it was"),
+        ("name uci_variant value Breakthrough", ""),
+        ("name Skill Level value 3", "expected an option of this engine, UCI_Variant, got 'Skill Level'"),
+        ("name Clear Hash", "expected an option of this engine, UCI_Variant, got 'Clear Hash'"),
+        ("name values value 3", "expected an option of this engine, UCI_Variant, got 'values'"),
+        ("UCI_Variant value chess", "expected setoption name NAME value VALUE, got 'UCI_Variant value chess'"),
+        ("name", "expected setoption name NAME value VALUE, got 'name'"),
+        ("", "expected setoption name NAME value VALUE, got ''"),
+    ],
+)
+def test_options_that_there_are_not(line: str, problem: str) -> None:
+    ours = Conversation("breakthrough")
+    ours.tell("position startpos moves a2a3", f"setoption {line}")
+    assert ours.take() == ([f"info string {problem}"] if problem else [])
+    assert len(ours.server._state.history()) == 1
+
+
+def test_a_line_of_unknown_words_takes_linear_time() -> None:
+    ours = Conversation("breakthrough")
+    words = "x " * 200_000
+    start = time.monotonic()
+    ours.tell(words, f"{words} isready", f"setoption {words}", f"go nodes 5 {words}", f"position fen {words}")
+    assert time.monotonic() - start < 10
+    assert "readyok" in ours.take()
 
 
 @pytest.mark.parametrize(
@@ -203,9 +226,18 @@ def test_a_fen_of_the_beginning_is_the_beginning() -> None:
     ours.tell("position fen pppppppp/pppppppp/8/8/8/8/PPPPPPPP/PPPPPPPP w - - 0 1 moves a2a3")
     assert ours.take() == []
     assert len(ours.server._state.history()) == 1
+    for counters in (" 0 1", ""):
+        ours = Conversation("chess")
+        ours.tell(f"position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -{counters} moves e2e4")
+        assert ours.take() == []
+        assert len(ours.server._state.history()) == 1
+
+
+def test_a_fen_of_four_fields_has_the_usual_counters() -> None:
     ours = Conversation("chess")
-    ours.tell("position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 moves e2e4")
-    assert len(ours.server._state.history()) == 1
+    ours.tell("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - moves a1a7")
+    assert ours.take() == []
+    assert str(ours.server._state).endswith(" b - - 1 1")
 
 
 def test_an_agent_that_fails_says_so() -> None:

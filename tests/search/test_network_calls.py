@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from athenan_spiel.errors import BudgetError, ConfigError, SearchError
 from athenan_spiel.evaluators.base import Evaluation, joined
 from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.outcomes import Gain
+from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.self_play import Round
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, drive, make_search, think
 from athenan_spiel.search.algorithms import budget_of
@@ -80,6 +82,21 @@ def test_one_by_one_an_evaluators_error_comes_through_and_the_tree_stays_sound()
     assert len(tree.nodes) == 0
     think(search, START, Budget(iterations=5), noise(0), tree=tree)
     assert len(tree.nodes) == 5
+
+
+def test_one_by_one_the_root_is_valued_whole_however_short_the_time() -> None:
+    """Descent ends an iteration where its time is over, but not before the first question is answered."""
+    sizes: list[int] = []
+
+    def slow(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
+        sizes.append(len(states))
+        time.sleep(0.002)
+        return noise(0)(states)
+
+    agent = Agent(GAME, Descent(GAME, batched=False), slow, budget=Budget(seconds=0.001))
+    result = agent.think(START)
+    assert result.evaluations == len(START.legal_actions()) == len(sizes)
+    assert result.node is agent.tree.table[agent.tree.key(START)]
 
 
 def test_what_was_said_one_by_one_is_joined_with_its_priors() -> None:

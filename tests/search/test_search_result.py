@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 
 import numpy as np
+import pyspiel
 import pytest
+from numpy.typing import NDArray
 
 import athenan_spiel as ath
 from athenan_spiel.evaluators import UniformRandomEvaluator
+from athenan_spiel.search import choice
 from athenan_spiel.search.drive import answered, search_under
+from athenan_spiel.search.node import Node
+from athenan_spiel.search.policy import SoftPolicy
 from athenan_spiel.search.result import make_result, of_actions, of_state
 
 GAME = ath.load_game("tic_tac_toe")
 STATE = GAME.new_initial_state()
 BUDGET = ath.Budget(iterations=8)
+
+
+def zeros(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
+    return np.zeros(len(states))
 
 
 def result_without_state() -> ath.SearchResult:
@@ -88,6 +98,36 @@ def test_judgements_are_those_of_the_result() -> None:
         proof = int(result.completions[i]) if result.resolved[i] else None
         assert (judged.value, judged.completion, judged.visits) == (result.values[i], proof, result.visits[i])
     assert of_state(result).completion == (result.completion if result.is_resolved else None)
+
+
+@pytest.mark.parametrize("decision", [choice.best, choice.safest, choice.securest, SoftPolicy(100.0)])
+def test_the_line_begins_with_the_action_that_is_selected(decision: choice.Decision) -> None:
+    """The decision is asked once; other rules that tie between its action and others report the same one."""
+    asked: list[int] = []
+
+    def counted(node: Node, rng: random.Random) -> int:
+        asked.append(decision(node, rng))
+        return asked[-1]
+
+    for seed in range(30):
+        asked.clear()
+        search, rng = ath.UBFM(GAME), random.Random(seed)
+        result = ath.think(search, STATE, ath.Budget(iterations=seed + 1), zeros, rng=rng, decision=counted)
+        assert [result.action] == [result.node.actions[i] for i in asked] == result.principal_variation[:1]
+        assert of_actions(result, STATE)[0].action == result.action
+        assert result.picture().line[0] == result.action
+        i = asked[0]
+        for other, candidates in (
+            (result.best_action, choice.best_candidates(result.node)),
+            (result.safest_action, choice.safest_candidates(result.node)),
+        ):
+            assert other in [result.node.actions[j] for j in candidates]
+            assert other == result.action or i not in candidates
+
+
+def test_a_decision_is_called() -> None:
+    with pytest.raises(ath.SearchError, match="decision"):
+        ath.think(ath.UBFM(GAME), STATE, BUDGET, UniformRandomEvaluator(0), decision=3)  # type: ignore[arg-type]
 
 
 def test_the_tree_is_left_out_where_a_result_is_written_in_short() -> None:

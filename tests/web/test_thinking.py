@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 
 import agents
 import athenan_spiel as ath
-from athenan_spiel.web import thinking
+from athenan_spiel.web import mind, thinking
 from athenan_spiel.web.thinking import Thinking
 
 PATIENCE = 60.0
@@ -40,6 +41,27 @@ def test_a_move_comes_of_it(word: str) -> None:
     assert thought.action in state.legal_actions()
     assert 0 < thought.seconds < PATIENCE
     assert not state.history()
+
+
+def test_what_is_seen_in_the_end_begins_with_the_move() -> None:
+    """The page's line, its table and the reason why not another name the move that is played."""
+    game = ath.load_game("connect_four")
+    for seed in range(10):
+        evaluator = ath.evaluators.UniformRandomEvaluator(seed)
+        agent = ath.Agent(game, ath.UBFM(game), evaluator, budget=ath.Budget(iterations=30))
+        state = game.new_initial_state()
+        thought = Thinking(agents.AthenanBot(agent), state)
+        thought.start().wait(PATIENCE)
+        seen = thought.seen
+        assert seen is not None
+        assert thought.action == seen.action == seen.principal_variation[0]
+        assert mind.of_actions(seen, state)[0].action == seen.action
+        assert mind.why_not(seen, state, seen.action).endswith("it is the move to play")
+        other = next(a for a in state.legal_actions() if a != seen.action)
+        assert f"; {state.action_to_string(seen.action)} is " in mind.why_not(seen, state, other)
+        again = thinking.look_at(agent, state, random.Random(0), 0.0)
+        assert again is not None
+        assert again.node is not agent.result.node  # type: ignore[union-attr]
 
 
 def test_our_searches_are_seen_while_they_think(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,213 @@
+"""What is reported of a search by UCI: one selection, a restricted search, its depth, and mates."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pyspiel
+import pytest
+from uci_conversation import Conversation, line_of, noise, zeros
+
+from athenan_spiel.protocols.uci_go import Go, score_words
+from athenan_spiel.search.policy import SoftPolicy
+
+
+def positions(ours: Conversation, count: int, longest: int, rng: random.Random) -> list[str]:
+    """Positions after random moves, in which a move can be made, as the words after `position`."""
+    game, uci = ours.agent.game, ours.server._uci
+    found: list[str] = []
+    while len(found) < count:
+        state, moves = game.new_initial_state(), []
+        for _ in range(rng.randrange(longest)):
+            turns = uci.turns(state)
+            moves.append(rng.choice(sorted(turns)))
+            for action in turns[moves[-1]]:
+                state.apply_action(action)
+            if state.is_terminal():
+                break
+        if not state.is_terminal():
+            found.append("startpos" + (f" moves {' '.join(moves)}" if moves else ""))
+    return found
+
+
+def require_one_selection(lines: Sequence[str]) -> None:
+    *infos, best = lines
+    assert infos[-1].startswith("info depth ")
+    assert line_of(infos[-1])[0] == best.removeprefix("bestmove ")
+
+
+@pytest.mark.parametrize("search", ["ubfm_k", "ubfm_s", "ubfm", "descent", "alphabeta", "mcts"])
+@pytest.mark.parametrize(("name", "longest"), [("breakthrough", 20), ("tic_tac_toe", 5)])
+@pytest.mark.parametrize("evaluator", [zeros, noise])
+def test_the_best_move_is_the_first_of_the_last_line(search: str, name: str, longest: int, evaluator: Any) -> None:
+    ours, rng = Conversation(name, evaluator, search), random.Random(1)
+    for position in positions(ours, 40, longest, rng):
+        require_one_selection(ours.go(f"position {position}", f"go nodes {rng.randrange(20, 201)}"))
+
+
+@pytest.mark.parametrize("search", ["ubfm_k", "alphabeta", "mcts"])
+def test_so_it_is_by_time_and_where_it_is_stopped(search: str) -> None:
+    ours, rng = Conversation("breakthrough", noise, search), random.Random(2)
+    for position in positions(ours, 6, 20, rng):
+        require_one_selection(ours.go(f"position {position}", "go movetime 40"))
+        ours.server._answer(["go", "infinite"])
+        time.sleep(rng.random() / 50)
+        require_one_selection(ours.go("stop"))
+
+
+def test_so_it_is_where_an_iteration_is_given_up() -> None:
+    def slow(states: Sequence[pyspiel.State]) -> Any:
+        time.sleep(0.02)
+        return noise(states)
+
+    ours = Conversation("breakthrough", slow, "mcts")
+    ours.agent.search.virtual_loss_batch = 20  # type: ignore[attr-defined]
+    ours.agent.search.batched = False
+    lines = ours.go("go movetime 300")
+    require_one_selection(lines)
+
+
+def test_so_it_is_in_turns_of_several_actions() -> None:
+    ours, rng = Conversation("amazons", noise), random.Random(3)
+    for position in positions(ours, 4, 3, rng):
+        require_one_selection(ours.go(f"position {position}", "go nodes 400"))
+
+
+def test_a_decision_that_draws_is_asked_once() -> None:
+    ours = Conversation("tic_tac_toe", noise)
+    ours.agent.decision = SoftPolicy(1000.0)
+    for _ in range(20):
+        require_one_selection(ours.go("ucinewgame", "position startpos", "go nodes 50"))
+
+
+def test_the_score_is_that_of_the_move() -> None:
+    """The most visited action need not be the one of the best value, which is the state's."""
+    ours = Conversation("breakthrough", noise, "ubfm_s")
+    differ = 0
+    for nodes in range(40, 400, 15):
+        *infos, best = ours.go("ucinewgame", "position startpos", f"go nodes {nodes}")
+        result = ours.agent.result
+        assert result is not None
+        (action,) = ours.server._uci.read(result.state, best.removeprefix("bestmove "))
+        value = float(result.values[result.actions.tolist().index(action)])
+        differ += value != result.value
+        assert f" {score_words(value, 0, 1, resolved=False)} " in infos[-1]
+    assert differ
+
+
+@pytest.mark.parametrize("search", ["ubfm_k", "descent", "alphabeta", "mcts"])
+def test_the_search_is_restricted_to_the_moves_to_choose_from(search: str) -> None:
+    begins: set[int] = set()
+
+    def watched(states: Sequence[pyspiel.State]) -> Any:
+        begins.update(state.history()[0] for state in states if state.history())
+        return noise(states)
+
+    ours = Conversation("breakthrough", watched, search)
+    start = ours.agent.game.new_initial_state()
+    allowed = {ours.server._uci.read(start, move)[0] for move in ("a2a3", "h2g3")}
+    *infos, best = ours.go("position startpos", "go nodes 200 searchmoves a2a3 h2g3")
+    assert begins == allowed
+    assert best.removeprefix("bestmove ") in ("a2a3", "h2g3")
+    require_one_selection([*infos, best])
+
+
+def test_a_win_elsewhere_is_not_reported_of_the_moves_to_choose_from() -> None:
+    """White wins at once by e7d8 and e7f8."""
+    moves = "f2e3 f7g6 b2b3 g7f6 g1f2 c7d6 e3d4 f6e5 c2d3 g8f7 f2g3 d7e6 d4c5 e7f6 c5d6 b8c7 d6e7 f8g7"
+    position = f"position startpos moves {moves}"
+    ours = Conversation("breakthrough")
+    for _ in range(2):  # the second time after the restricted search, with the same tree
+        *infos, best = ours.go(position, "go nodes 300")
+        assert " score mate 1 " in infos[-1]
+        assert best in ("bestmove e7d8", "bestmove e7f8")
+        *infos, best = ours.go(position, "go nodes 300 searchmoves a1b2")
+        assert line_of(infos[-1])[0] == "a1b2" == best.removeprefix("bestmove ")
+        assert " score mate 1 " not in infos[-1]
+
+
+def test_moves_to_choose_from_that_are_not_legal() -> None:
+    ours = Conversation("breakthrough")
+    lines = ours.go("position startpos", "go nodes 50 searchmoves a2a4 h2h3")
+    assert lines[0] == "info string expected legal moves after searchmoves, got 'a2a4'"
+    assert lines[-1] == "bestmove h2h3"
+    *reasons, best = ours.go("position startpos", "go nodes 50 searchmoves a2a4 zz")
+    assert reasons[0] == "info string expected legal moves after searchmoves, got 'a2a4' and 1 more"
+    assert "searchmoves has no legal move" in reasons[1]
+    assert best == "bestmove 0000"
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_alpha_beta_searches_to_a_depth(depth: int) -> None:
+    ours = Conversation("breakthrough(rows=6,columns=4)", noise, "alphabeta(1)")
+    for _ in range(2):  # the second time the tree has it
+        lines = ours.go("position startpos", f"go depth {depth}")
+        assert lines[-2].startswith(f"info depth {depth} ")
+        require_one_selection(lines)
+    assert ours.agent.search.depth == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("search", "told"), [("ubfm_k", "lines of different lengths"), ("mcts", "no limit here")])
+def test_other_searches_say_what_a_depth_comes_to(search: str, told: str) -> None:
+    ours = Conversation("breakthrough", zeros, search)
+    first, *rest = ours.go("position startpos", "go depth 4")
+    assert first.startswith("info string depth 4 is no limit here, as ")
+    assert told in first
+    assert first.endswith("the agent's own limit holds")
+    require_one_selection(rest)
+    assert ours.go("go depth 4 nodes 30")[0].endswith("the other limits hold")
+
+
+def test_a_mate_in_so_many_moves() -> None:
+    two = "position fen 7k/8/8/8/8/8/R7/1R5K w - - 0 1"  # 1. Ra7 and 2. Rb8 mate
+    ours = Conversation("chess", zeros, "alphabeta")
+    lines = ours.go(two, "go mate 2")
+    assert " score mate 2 " in lines[-2]
+    require_one_selection(lines)
+    told, *rest = ours.go("ucinewgame", two, "go mate 1")
+    assert told == "info string no mate in 1 found"
+    require_one_selection(rest)
+    told, *rest = Conversation("chess", zeros, "descent").go(two, "go mate 2 nodes 30")
+    assert (
+        told
+        == "info string mate 2 is no limit here, as Descent ends once the position is proven: the other limits hold"
+    )
+    require_one_selection(rest)
+    assert "MCTS proves no mate" in Conversation("chess", zeros, "mcts").go(two, "go mate 2 nodes 30")[0]
+
+
+def test_the_depth_of_a_mate_ends_with_it() -> None:
+    depths = {"depth 4": 4, "mate 3": 5, "depth 9 mate 3": 5, "depth 0": 1, "nodes 5": None}
+    assert {words: Go.read(words.split()).depth for words in depths} == depths
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["movetime 0", "movetime -5", "wtime 0 btime 0", "wtime -100 btime -100", "nodes 0", "movetime 0 searchmoves a2a3"],
+)
+@pytest.mark.parametrize("search", ["ubfm_k", "alphabeta", "mcts"])
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+def test_without_time_there_is_a_line_before_the_move(words: str, search: str, seconds: float) -> None:
+    def slow(states: Sequence[pyspiel.State]) -> Any:
+        time.sleep(seconds)
+        return noise(states)
+
+    require_one_selection(Conversation("breakthrough", slow, search).go("position startpos", f"go {words}"))
+
+
+def test_stopped_before_anything_is_found_the_move_is_random_and_told() -> None:
+    def endless(states: Sequence[pyspiel.State]) -> Any:
+        time.sleep(0.5)
+        return noise(states)
+
+    ours = Conversation("breakthrough", endless, "mcts")
+    ours.agent.search.virtual_loss_batch = 20  # type: ignore[attr-defined]
+    ours.agent.search.batched = False
+    ours.server._answer(["go", "infinite", "searchmoves", "a2a3", "b2b3"])
+    lines = ours.go("stop")
+    assert lines[0] == "info string stopped before anything was found: the move is random"
+    assert lines[-1] in ("bestmove a2a3", "bestmove b2b3")
+    require_one_selection(lines)
