@@ -137,7 +137,14 @@ class UciServer:
             raise ProgramError(f"expected position startpos, as {self._uci.variant} begins nowhere else here")
         if not _is_position(fen):
             raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}")
-        return game.new_initial_state(fen)
+        try:
+            state = game.new_initial_state(fen)
+            state.legal_actions()
+        except pyspiel.SpielError:
+            raise ProgramError(
+                f"expected a FEN of Chess with a rook for each right to castle, got {shown(fen)}"
+            ) from None
+        return state
 
     def _is_usual(self, words: list[str]) -> bool:
         """Whether a FEN is that of the initial position."""

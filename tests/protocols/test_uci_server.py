@@ -212,6 +212,8 @@ def test_a_line_of_unknown_words_takes_linear_time() -> None:
         "k7/8/8/8/8/8/K7 w - - 0 1",
         "k7/8/8/8/8/8/8/K7 x - - 0 1",
         "k7/8/8/8/8/8/8/K7 w - - 0",
+        "k7/8/8/8/8/8/8/K7 w KQ - 0 1",
+        "r3k2r/8/8/8/8/8/8/1K6 w KQ -",
     ],
 )
 def test_what_is_no_position(fen: str) -> None:
