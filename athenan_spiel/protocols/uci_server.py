@@ -141,9 +141,7 @@ class UciServer:
             state = game.new_initial_state(fen)
             state.legal_actions()
         except pyspiel.SpielError:
-            raise ProgramError(
-                f"expected a FEN of Chess with a rook for each right to castle, got {shown(fen)}"
-            ) from None
+            raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}, which OpenSpiel refuses") from None
         return state
 
     def _is_usual(self, words: list[str]) -> bool:
