@@ -228,7 +228,7 @@ class Thinking(threading.Thread):
         line = [*done, *result.principal_variation]
         length = self._uci.turn_length
         turns = math.ceil(len(line) / length)
-        sign = 1 if result.node.kind.won == 1 else -1
+        sign = result.node.kind.won
         resolved, completion = bool(result.resolved[i]), sign * int(result.completions[i])
         scale = getattr(self._agent.search.outcome, "scale", 1.0)
         score = score_words(sign * float(result.values[i]), completion, turns, resolved=resolved, scale=scale)
