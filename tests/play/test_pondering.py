@@ -125,8 +125,10 @@ def test_the_next_move_begins_with_what_was_pondered() -> None:
 
 
 def test_who_does_not_ponder_has_no_thread_and_draws_nothing() -> None:
-    agent = Agent(CONNECT_FOUR, UBFM(CONNECT_FOUR), Watched(), budget=Budget(iterations=20), decision=lambda n, r: 0)
-    twin = Agent(CONNECT_FOUR, UBFM(CONNECT_FOUR), Watched(), budget=Budget(iterations=20))
+    agent, twin = (
+        Agent(CONNECT_FOUR, UBFM(CONNECT_FOUR), Watched(), budget=Budget(iterations=20), decision=lambda n, r: 0)
+        for _ in range(2)
+    )
     state = CONNECT_FOUR.new_initial_state()
     agent.step(state)
     twin.think(state)
