@@ -1,35 +1,42 @@
-"""Matches of Go and Hex as SGF, the Smart Game Format, file format 4: written for other programs, and read back.
+"""Matches of Go and Hex as SGF, the Smart Game Format: written in file format 4, and read in FF[1] to FF[4].
 
 Go's points are two letters from the upper left, a pass is empty (GM[1]); Hex' are written as in `d4`, with
-`swap-pieces` (GM[11]). Read is the main line of the first game in a text, which comes from anywhere: its size and the
-number of its moves are bounded, and each move has to be legal.
+`swap-pieces` (GM[11]). The reader guarantees:
+
+1. It reads the main line of the first game in a text, and no variation (`sgf_nodes`).
+2. Each move is legal, and its colour is that of the player to move.
+3. Setup properties count in every node of the main line. Before the first move, they have to place exactly the stones
+   that the game begins with, which are Go's handicap. After a move, each stone that is set up or removed is an error.
+   `PL` has to name the player to move. OpenSpiel begins Go and Hex at no other positions, so none can be applied.
+4. `GM`, `SZ`, `KM` and `HA` have to agree with the game in every node. An empty `KM` or `HA` means that none is given.
+5. A text may come from anywhere. Its size and the number of its moves are bounded.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyspiel
 
 from athenan_spiel import __version__
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.protocols.sgf_nodes import Node, main_line
 from athenan_spiel.protocols.vertices import LETTERS, Vertices, vertices_of
 from athenan_spiel.system.files import read_file
 
 LARGEST = 1_000_000
 """Bytes of a text that is read."""
-MOST_MOVES = 10_000
-"""Moves of a line that is read."""
 _GAMES = {"go": "1", "hex": "11"}
+_SIZES = {"go": "19", "hex": "11"}
+"""What a missing SZ means."""
 _POINTS = "abcdefghijklmnopqrstuvwxyz"
 _COLOURS = {"b": "B", "w": "W"}
-_SPACE = re.compile(r"\s*", re.ASCII)
-_NAME = re.compile(r"[A-Za-z]{1,32}", re.ASCII)
-_VALUE = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
-Node = dict[str, list[str]]
-"""The properties of a node: their values by their names."""
+_PLAYERS = {"b": "B", "black": "B", "w": "W", "white": "W"}
+"""Values of PL, in small letters."""
+_SETUP = ("AB", "AW", "AE", "PL")
+_RECTANGLE = re.compile(r"([a-z])([a-z])(?::([a-z])([a-z]))?", re.ASCII)
 
 
 def is_written(game: pyspiel.Game) -> bool:
@@ -79,26 +86,12 @@ def read(game: pyspiel.Game, text: str) -> tuple[int, ...]:
     """The actions of the main line of the first game in `text`.
 
     Raises:
-        ConfigError: `text` is no SGF of `game`, is too large, or has a move that is not legal.
+        ConfigError: `text` is no SGF of `game`, is too large, sets up a position that `game` does not begin with, or
+            has a move that is not legal.
     """
-    vertices = _vertices(game)
-    nodes = _main_line(text)
-    _require_game(game, vertices, nodes[0])
-    state = game.new_initial_state()
-    for node in nodes:
-        for colour in ("B", "W"):
-            for value in node.get(colour, []):
-                if state.is_terminal():
-                    raise ConfigError(f"expected no move after the end of the match, got {colour}[{value[:20]}]")
-                mover = _COLOURS[vertices.colour(state.current_player())]
-                action = vertices.action(state, _vertex(game, value)) if colour == mover else None
-                if action is None:
-                    number = state.move_number() + 1
-                    raise ConfigError(
-                        f"expected a legal move {number} of {mover} in the SGF, got {shown(f'{colour}[{value}]')}"
-                    )
-                state.apply_action(action)
-    return tuple(state.history())
+    if len(text) > LARGEST:
+        raise ConfigError(f"expected an SGF of {LARGEST:,} characters at most, got {len(text):,}")
+    return _read(game, text)
 
 
 def read_sgf(game: pyspiel.Game, path: str | os.PathLike[str]) -> tuple[int, ...]:
@@ -108,7 +101,31 @@ def read_sgf(game: pyspiel.Game, path: str | os.PathLike[str]) -> tuple[int, ...
         ConfigError: as `read`.
         OSError: it cannot be read, is no file, or is larger than `LARGEST`.
     """
-    return read(game, read_file(path, LARGEST).decode(errors="replace"))
+    return _read(game, read_file(path, LARGEST))
+
+
+def _read(game: pyspiel.Game, data: str | bytes) -> tuple[int, ...]:
+    vertices = _vertices(game)
+    nodes = main_line(data)
+    _require_game(game, vertices, nodes)
+    state = game.new_initial_state()
+    stones: dict[str, str] = {}
+    for node in nodes:
+        setup = [name for name in _SETUP if name in node]
+        moves = [(colour, value) for colour in ("B", "W") for value in node.get(colour, [])]
+        if len(moves) > 1 or (moves and setup):
+            got = " and ".join([*(colour for colour, _ in moves[:2]), *setup])
+            raise ConfigError(f"expected one move, or a setup without a move, in a node of the SGF, got {got}")
+        if setup:
+            _set_up(game, state, stones, node)
+            _require_mover(vertices, state, node)
+        if moves:
+            if not state.history():
+                _require_start(game, stones)
+            _play(game, vertices, state, *moves[0])
+    if not state.history():
+        _require_start(game, stones)
+    return tuple(state.history())
 
 
 def _vertices(game: pyspiel.Game) -> Vertices:
@@ -127,7 +144,7 @@ def _rules(game: pyspiel.Game) -> str:
         return ""
     stones = _handicap(game)
     setup = f"HA[{len(stones)}]AB" + "".join(f"[{stone}]" for stone in stones) if stones else ""
-    return f"KM[{game.get_parameters()['komi']:g}]RU[Tromp-Taylor]" + setup
+    return f"KM[{_komi(game)}]RU[Tromp-Taylor]" + setup
 
 
 def _handicap(game: pyspiel.Game) -> list[str]:
@@ -150,86 +167,132 @@ def _vertex(game: pyspiel.Game, point: str) -> str:
     if game.get_type().short_name == "hex":
         return point
     size = game.get_parameters()["board_size"]
-    if point in ("", "tt"):
+    if point in ("", "tt"):  # `tt` is a pass up to 19 x 19, which is OpenSpiel's largest board
         return "PASS"
     if len(point) != 2 or any(x not in _POINTS[:size] for x in point):
         return f"[{point}]"
     return f"{LETTERS[_POINTS.index(point[0])]}{size - _POINTS.index(point[1])}"
 
 
-def _require_game(game: pyspiel.Game, vertices: Vertices, root: Node) -> None:
-    """Raise `ConfigError` unless the root says this game, or nothing that differs from it."""
-    kind = _GAMES[game.get_type().short_name]
-    size = ":".join(map(str, vertices.size))
-    told = {name: values[0].strip() for name, values in root.items()}
-    if told.get("GM", "1") != kind:
-        raise ConfigError(f"expected an SGF of {str(game)!r}, GM[{kind}], got GM[{told.get('GM', '1')[:20]}]")
-    if told.get("SZ", "19" if kind == "1" else "11") not in (size, f"{size}:{size}"):
-        raise ConfigError(f"expected an SGF of {str(game)!r}, SZ[{size}], got SZ[{told.get('SZ', '')[:20]}]")
-    if kind == "1" and "KM" in told and _number(told["KM"]) != float(game.get_parameters()["komi"]):
-        raise ConfigError(f"expected an SGF of {str(game)!r}, got KM[{told['KM'][:20]}]")
-    stones = sorted(_handicap(game)) if kind == "1" else []
-    if sorted(root.get("AB", [])) != stones or "AW" in root:
-        raise ConfigError(f"expected an SGF that begins as {str(game)!r} does, got other stones at first")
+def _play(game: pyspiel.Game, vertices: Vertices, state: pyspiel.State, colour: str, value: str) -> None:
+    """Apply a move to `state`.
+
+    Raises:
+        ConfigError: it is not legal, or not that colour's turn.
+    """
+    if state.is_terminal():
+        raise ConfigError(f"expected no move after the end of the match, got {colour}[{value[:20]}]")
+    mover = _COLOURS[vertices.colour(state.current_player())]
+    action = vertices.action(state, _vertex(game, value)) if colour == mover else None
+    if action is None:
+        number = state.move_number() + 1
+        raise ConfigError(f"expected a legal move {number} of {mover} in the SGF, got {shown(f'{colour}[{value}]')}")
+    state.apply_action(action)
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
+def _set_up(game: pyspiel.Game, state: pyspiel.State, stones: dict[str, str], node: Node) -> None:
+    """Apply the setup of a node to `stones`, which holds the colours by the points.
+
+    Raises:
+        ConfigError: it comes after a move, or does not name each point once.
+    """
+    changed: dict[str, str] = {}
+    for name in ("AB", "AW", "AE"):
+        for value in filter(None, node.get(name, [])):
+            if state.history():
+                after = f"move {state.move_number()} of the SGF"
+                raise ConfigError(f"expected no stones to be set up after {after}, got {name}[{value[:20]}]")
+            for point in _points(game, value):
+                if point in changed:
+                    raise ConfigError(f"expected each point once in a setup of the SGF, got {shown(point)} twice")
+                changed[point] = name
+    for point, name in changed.items():
+        stones.pop(point, None)
+        if name != "AE":
+            stones[point] = name[1]
+
+
+def _require_mover(vertices: Vertices, state: pyspiel.State, node: Node) -> None:
+    """Raise `ConfigError` if PL names another player than the one to move; after the end no move can follow."""
+    if state.is_terminal():
+        return
+    mover = _COLOURS[vertices.colour(state.current_player())]
+    for value in node.get("PL", []):
+        if _PLAYERS.get(value.lower()) != mover:
+            raise ConfigError(f"expected PL[{mover}] after move {state.move_number()} of the SGF, got PL[{value[:20]}]")
+
+
+def _points(game: pyspiel.Game, value: str) -> Iterator[str]:
+    """The points that a value of a setup property names: one, or a rectangle such as `aa:cc`.
+
+    Raises:
+        ConfigError: it names none of the board's.
+    """
+    if game.get_type().short_name == "hex":  # no game of Hex begins with stones, so each of them is refused
+        yield value.lower()
+        return
+    board = _POINTS[: game.get_parameters()["board_size"]]
+    match = _RECTANGLE.fullmatch(value)
+    corners = [] if match is None else [x for x in match.groups() if x is not None]
+    if not corners or any(x not in board for x in corners):
+        raise ConfigError(
+            f"expected points of the board in a setup of the SGF, such as aa or aa:cc, got {shown(value)}"
+        )
+    left, top, right, bottom = map(board.index, [*corners, *corners][:4])
+    for row in range(min(top, bottom), max(top, bottom) + 1):
+        for column in range(min(left, right), max(left, right) + 1):
+            yield board[column] + board[row]
+
+
+def _require_start(game: pyspiel.Game, stones: Mapping[str, str]) -> None:
+    """Raise `ConfigError` unless the game begins with these stones."""
+    expected = dict.fromkeys(_handicap(game), "B") if game.get_type().short_name == "go" else {}
+    if stones != expected:
+        got = ", ".join(f"A{colour}[{point}]" for point, colour in list(stones.items())[:4]) or "none"
+        more = ", ..." if len(stones) > 4 else ""
+        raise ConfigError(
+            f"expected an SGF that begins as {str(game)!r} does, got other stones at first: {shown(got + more)}"
+        )
+
+
+def _require_game(game: pyspiel.Game, vertices: Vertices, nodes: Sequence[Node]) -> None:
+    """Raise `ConfigError` unless the nodes name this game, or nothing that differs from it."""
+    name = game.get_type().short_name
+    expected = {"GM": _GAMES[name], "SZ": ":".join(map(str, vertices.size))}
+    if name == "go":
+        expected |= {"KM": _komi(game), "HA": str(len(_handicap(game)))}
+    for key, missing in (("GM", "1"), ("SZ", _SIZES[name])):
+        if key not in nodes[0] and _meaning(key, missing) != _meaning(key, expected[key]):
+            got = f"none, which means {key}[{missing}]"
+            raise ConfigError(f"expected an SGF of {str(game)!r}, {key}[{expected[key]}], got {got}")
+    for node in nodes:
+        for key in expected.keys() & node.keys():
+            for value in node[key]:
+                if _meaning(key, value) not in (None, _meaning(key, expected[key])):
+                    got = f"{key}[{value[:20]}]"
+                    raise ConfigError(f"expected an SGF of {str(game)!r}, {key}[{expected[key]}], got {got}")
+
+
+def _meaning(key: str, value: str) -> object:
+    """The numbers that a value of GM, SZ, KM or HA means; the value itself if it has none; None: it gives nothing."""
+    if not value and key in ("KM", "HA"):
         return None
+    try:
+        if key == "KM":
+            return float(value)
+        numbers = [int(x) for x in value.split(":")]
+    except ValueError:
+        return value
+    if key == "HA" and numbers == [1]:  # Black begins, and places no stones
+        return [0]
+    return numbers * 2 if key == "SZ" and len(numbers) == 1 else numbers
+
+
+def _komi(game: pyspiel.Game) -> str:
+    return str(float(game.get_parameters()["komi"])).removesuffix(".0")
 
 
 def _text(text: str) -> str:
     """A text as the value of a property: on one line, and what would end it escaped."""
     plain = "".join(x if x.isprintable() else " " for x in text)
     return re.sub(r"([\]\\])", r"\\\1", plain)
-
-
-def _main_line(text: str) -> list[Node]:
-    """The nodes from the first `(` to the first `)`, which are the main line: variations come after it.
-
-    Raises:
-        ConfigError: it is no SGF, or too large.
-    """
-    if len(text) > LARGEST:
-        raise ConfigError(f"expected an SGF of {LARGEST:,} characters at most, got {len(text):,}")
-    at = text.find("(;")
-    if at < 0:
-        raise ConfigError(f"expected an SGF, which begins with '(;', got {shown(text[:60])}")
-    nodes: list[Node] = []
-    while at < len(text) and text[at] != ")":
-        if text[at] == ";":
-            if len(nodes) > MOST_MOVES:
-                raise ConfigError(f"expected an SGF of {MOST_MOVES:,} moves at most")
-            nodes.append({})
-        elif text[at] != "(":
-            at = _property(text, at, nodes[-1])
-            continue
-        at = _after_space(text, at + 1)
-    if at >= len(text):
-        raise ConfigError("expected an SGF that ends with ')', got one that is cut off")
-    return nodes
-
-
-def _after_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _property(text: str, at: int, node: Node) -> int:
-    """Read one property into `node`; where the next thing begins.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    name = _NAME.match(text, at)
-    after = _after_space(text, name.end()) if name else at
-    values: list[str] = []
-    while name and (value := _VALUE.match(text, after)):
-        values.append(re.sub(r"\\(.)", r"\1", value[1], flags=re.DOTALL))
-        after = _after_space(text, value.end())
-    if name is None or not values:
-        raise ConfigError(f"expected a property such as B[dd] in the SGF, got {shown(text[at : at + 40])}")
-    node.setdefault(name[0].upper(), []).extend(values)
-    return after

@@ -1,0 +1,93 @@
+"""The main line of an SGF text, node by node, whatever its game is.
+
+sgfmill parses the grammar of FF[4], and accepts that of FF[1] and FF[3], whose property names have small letters that
+mean nothing. Here its tree becomes a list of nodes: the first variation at every level, with escapes resolved. The
+number of nodes is bounded, and nested variations take no stack. The caller bounds the length of the text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+
+from sgfmill import sgf_grammar
+
+from athenan_spiel.errors import ConfigError, shown
+
+MOST_MOVES = 10_000
+"""Maximum number of nodes after the first."""
+HEAD_BYTES = 4096
+"""Bytes at the beginning of a file in which its CA is looked for."""
+_CODECS = {"shift_jis": "cp932", "cp932": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030"}
+_CODECS |= {"big5": "big5hkscs", "cp950": "big5hkscs", "big5hkscs": "big5hkscs", "iso2022_jp": "iso2022_jp"}
+"""Codecs by the charsets in which part of a character may look like a bracket or a backslash."""
+
+Node = dict[str, list[str]]
+"""The values of a node's properties by the properties' names."""
+
+
+def main_line(data: str | bytes) -> list[Node]:
+    """The nodes of the main line of the first game in `data`, which has at least one.
+
+    Args:
+        data: a text, or the content of a file. A file is decoded by its CA if that changes where values end; else it
+            is read as UTF-8.
+
+    Raises:
+        ConfigError: `data` is not SGF, or its main line has more than `MOST_MOVES` moves.
+    """
+    if isinstance(data, bytes) and (codec := _codec(data)):
+        data = data.decode(codec, errors="replace")
+    tree = _tree(data if isinstance(data, bytes) else data.encode(errors="replace"))
+    nodes: list[Node] = []
+    for properties in sgf_grammar.main_sequence_iter(tree):
+        if len(nodes) > MOST_MOVES:
+            raise ConfigError(f"expected an SGF of {MOST_MOVES:,} moves at most")
+        node = {
+            name: [sgf_grammar.simpletext_value(value).decode(errors="replace").strip() for value in values]
+            for name, values in properties.items()
+        }
+        if "" in node:
+            value = node[""][0][:20]
+            raise ConfigError(
+                f"expected a property such as B[dd] in the SGF, got [{value}] after a name in small letters"
+            )
+        nodes.append(node)
+    return nodes
+
+
+def _tree(data: bytes) -> sgf_grammar.Coarse_game_tree:
+    """The tree of the first game.
+
+    Raises:
+        ConfigError: there is none; the message shows where the grammar ends.
+    """
+    try:
+        return sgf_grammar.parse_sgf_game(data)
+    except ValueError as error:
+        problem = str(error)
+    tokens, end = sgf_grammar.tokenise(data)
+    if not tokens:
+        raise ConfigError(f"expected an SGF, which begins with '(;', got {_shown(data)}")
+    delimiters = [token for kind, token in tokens if kind == "D"]
+    if delimiters.count(b"(") == delimiters.count(b")"):
+        raise ConfigError(f"expected an SGF, got a text that is none: {problem}")
+    if rest := data[end:].lstrip():
+        raise ConfigError(f"expected a property such as B[dd] in the SGF, got {_shown(rest)}")
+    raise ConfigError("expected an SGF that ends with ')', got one that is cut off")
+
+
+def _shown(data: bytes) -> str:
+    return shown(data[:40].decode(errors="replace"))
+
+
+def _codec(data: bytes) -> str | None:
+    """The codec of a file before its values can be told apart; None: these are ASCII but for what they say."""
+    tokens, _ = sgf_grammar.tokenise(data[:HEAD_BYTES])
+    for name, (kind, value) in itertools.pairwise(tokens):
+        if name == ("I", b"CA") and kind == "V":
+            try:
+                return _CODECS.get(codecs.lookup(value.decode("ascii").strip()).name)
+            except (LookupError, ValueError):
+                return None
+    return None
