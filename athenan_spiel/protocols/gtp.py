@@ -4,7 +4,7 @@ The protocol is that of Farnebäck, *Specification of the Go Text Protocol, vers
 line, an answer begins with `=` or `?` and ends with an empty line. Its promises, beside those of `program`:
 
 1. Commands are numbered, and an answer with another number is none to the command. A program whose first answer has no
-   number is asked without from then on.
+   number is asked without from then on. No space is needed between the sign or the number and the text.
 2. What the program writes between answers is passed over.
 3. An answer is waited for until its deadline, however much else is said meanwhile, and is at most `LONGEST_ANSWER`
    lines.
@@ -24,7 +24,9 @@ LONGEST_ANSWER = 2_000
 """Lines of an answer."""
 PROBE = "protocol_version"
 """The first command, which every program knows that speaks GTP."""
-_HEAD = re.compile(r"(?P<sign>[=?])(?P<number>\d{1,9})?(?:[ \t]+(?P<text>.*)|)$", re.ASCII)
+_HEAD = re.compile(r"(?P<sign>[=?])(?P<word>(?:[a-z0-9]\S*)?)(?P<rest>(?:\s.*)?)$", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"\d{0,9}", re.ASCII)
+_VERSION = re.compile(r"[0-9.]{1,9}", re.ASCII)
 
 
 class Gtp:
@@ -110,7 +112,7 @@ class Gtp:
             version = self.ask(PROBE, seconds)
         except ProgramTimeoutError as late:
             raise ProgramTimeoutError(f"{late}: does it speak GTP, and in this mode?") from None
-        if not re.fullmatch(r"[0-9.]{1,9}", version):
+        if not _VERSION.fullmatch(version):
             raise self.error(f"gives {shown(version)} for the version of GTP: does it speak another protocol?")
 
     def _known(self, seconds: float) -> list[str]:
@@ -120,29 +122,26 @@ class Gtp:
             return []
 
     def _answered(self, number: str, until: float) -> tuple[str, list[str]]:
-        """The sign and the lines of the answer of that number."""
-        while True:
-            sign, said, lines = self._answer(until)
-            if self._asked == 1 and not said:
-                self._numbered, number = False, ""
-            if said == number:
-                return sign, lines
-
-    def _answer(self, until: float) -> tuple[str, str, list[str]]:
-        """The next answer, whatever it answers: its sign, its number and its lines.
+        """The sign and the lines of the answer of that number.
 
         Raises:
-            ProgramError: it has more than `LONGEST_ANSWER` lines.
+            ProgramError: an answer has more than `LONGEST_ANSWER` lines.
         """
-        head = None
-        while head is None:
-            head = _HEAD.match(self._line(until))
-        lines = [printable(head["text"] or "")]
-        while line := self._line(until).rstrip():
-            if len(lines) == LONGEST_ANSWER:
-                raise self.error(f"answers more than {LONGEST_ANSWER:,} lines")
-            lines.append(printable(line))
-        return head["sign"], head["number"] or "", lines
+        while True:
+            if (head := _HEAD.match(self._line(until))) is None:
+                continue
+            if self._asked == 1 and self._numbered and _is_unnumbered(head):
+                self._numbered, number = False, ""
+            text = _text_of(head, number)
+            if text is None and not _NUMBER.fullmatch(head["word"]):
+                continue  # a line that no answer begins with
+            lines = [printable(text or "")]
+            while line := self._line(until).rstrip():
+                if len(lines) == LONGEST_ANSWER:
+                    raise self.error(f"answers more than {LONGEST_ANSWER:,} lines")
+                lines.append(printable(line))
+            if text is not None:
+                return head["sign"], lines
 
     def _line(self, until: float) -> str:
         """The next line; promise 3 holds as the clock is asked before a line that is there already."""
@@ -150,3 +149,31 @@ class Gtp:
         if left <= 0:
             raise ProgramTimeoutError
         return self._program.line(left)
+
+
+def _is_unnumbered(head: re.Match[str]) -> bool:
+    """Whether the first line of the answer to command 1 has no number.
+
+    Without a space after the sign, it has none if it is an error in words, or a version other than 1.
+    """
+    word = head["word"]
+    if head["sign"] == "?":
+        return not word[:1].isdigit()
+    is_version = _VERSION.fullmatch(word) and not head["rest"].strip()
+    return not word or bool(is_version and not word.startswith("1"))
+
+
+def _text_of(head: re.Match[str], number: str) -> str | None:
+    """The text of the first line of an answer; None if it answers another command.
+
+    The number and the text may be joined, as in `=2D4`. Digits that a space follows are a number, and joined digits
+    alone, as in `=12` for command 1, are its number and its text, since a later command is not sent yet.
+
+    Args:
+        number: of the command; empty where the program takes no numbers.
+    """
+    word, rest = head["word"], head["rest"]
+    joined = word.startswith(number) and not (_NUMBER.fullmatch(word) and rest.strip())
+    if word != number and not joined:
+        return None
+    return (word.removeprefix(number) + rest).strip()

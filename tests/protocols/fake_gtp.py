@@ -5,6 +5,7 @@ standard error. Behaviours, several of which may be given:
 
     unnumbered    takes no numbers, and answers them with an error
     apart         writes the number behind a space, as Edax does
+    joined        writes no space after the sign and the number
     chatty        writes lines between and before its answers
     still         does not answer the first command      hang=N     does not answer its N-th genmove
     crash=N       ends at its N-th genmove               dies       ends at its start, with a word on standard error
@@ -104,13 +105,14 @@ def main() -> None:
     while "babble" in habits:
         say("info depth 1")
     fake = Fake(load_game(game), habits)
+    after = "" if "joined" in habits else " "
     for line in sys.stdin:
         if "log" in habits:
             with open(habits["log"], "a", encoding="utf-8") as log:
                 log.write(line)
         number, _, command = line.strip().partition(" ") if line[:1].isdigit() else ("", "", line.strip())
         if "unnumbered" in habits and number:
-            say("? unknown command\n")
+            say(f"?{after}unknown command\n")
             continue
         if "still" in habits:
             continue
@@ -126,9 +128,9 @@ def main() -> None:
         try:
             name, *arguments = command.split()
             space = " " if "apart" in habits else ""
-            say(f"={space}{number} {fake.answer(name, arguments)}\n")
+            say(f"={space}{number}{after}{fake.answer(name, arguments)}\n")
         except ValueError as error:
-            say(f"?{number} {error}\n")
+            say(f"?{number}{after}{error}\n")
     time.sleep(600 if "stays" in habits else 0)
 
 

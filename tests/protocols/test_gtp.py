@@ -47,7 +47,11 @@ def answering(*answers: str) -> str:
     )
 
 
-@pytest.mark.parametrize("habits", [(), ("unnumbered",), ("apart",), ("chatty",), ("lacks=list_commands",)])
+HABITS = [(), ("unnumbered",), ("apart",), ("chatty",), ("lacks=list_commands",)]
+HABITS += [("joined",), ("joined", "unnumbered"), ("joined", "chatty"), ("joined", "lacks=list_commands")]
+
+
+@pytest.mark.parametrize("habits", HABITS)
 def test_it_is_asked_and_answers(habits: tuple[str, ...]) -> None:
     with speaking(*habits) as engine:
         assert ("genmove" in engine.commands) == ("lacks=list_commands" not in habits)
@@ -85,6 +89,26 @@ def test_what_would_steer_a_terminal_is_written_out() -> None:
 def test_an_answer_to_something_else_is_none() -> None:
     with saying(answering("=1 A1\n\n= A2\n\n=== 3 ===\n=12 A3\n\n=3 D4")) as engine:
         assert engine.ask("genmove b", PATIENCE) == "D4"
+
+
+def test_answers_without_a_space() -> None:
+    answers = ("=3D4", "=4Gnu Go 3\nby 5", "?5no", "=61", "=7\n. X", "=8\t9 b")
+    with saying(answering(*answers)) as engine:
+        assert [engine.ask(name, PATIENCE) for name in ("genmove b", "name")] == ["D4", "Gnu Go 3\nby 5"]
+        with pytest.raises(ProgramRefusalError, match="answers 'play b d4' with an error: 'no'"):
+            engine.ask("play b d4", PATIENCE)
+        assert [engine.ask(name, PATIENCE) for name in ("komi", "showboard", "x")] == ["1", ". X", "9 b"]
+    with saying(answering("=4D4\n=name\n=34 A1\n\n=03\n\n=3 D5")) as engine:
+        assert engine.ask("genmove b", PATIENCE) == "D5"
+
+
+@pytest.mark.parametrize("first", ["=12", "=2", "=2.0", "= 2", "=1 2", "=12.0"])
+def test_the_first_answer_shows_whether_there_are_numbers(first: str) -> None:
+    number = "2" if first.startswith("=1") else ""
+    code = answering().replace("'=1 2', '?2 what'", f"{first!r}, '={number}genmove', '={number and 3}A1'")
+    with saying(code) as engine:
+        assert engine.commands == {"genmove"}
+        assert engine.ask("genmove b", PATIENCE) == "A1"
 
 
 def test_an_answer_without_end() -> None:
