@@ -103,7 +103,7 @@ def _pgn(match: SavedMatch) -> str:
     from athenan_spiel.protocols import pgn
 
     result, names = match.result, [*match.players, "?"]
-    comment = "" if result.forfeit is None else result.forfeit.reason
+    comment = pgn.termination(result.forfeit)
     return pgn.written(load_game(match.game), result.history, (names[0], names[1]), result.returns, comment=comment)
 
 

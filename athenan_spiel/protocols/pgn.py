@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import pyspiel
 
 from athenan_spiel.errors import ConfigError, printable, shown
+from athenan_spiel.play.match import Forfeit
 
 WIDTH = 80
 """Characters of a line of moves, by PGN's export format (8.2.1)."""
@@ -20,6 +21,8 @@ GAMES = ("chess",)
 _RESULTS = {1.0: "1-0", 0.0: "1/2-1/2", -1.0: "0-1"}
 _WHITE = 1
 """White is OpenSpiel's player 1 in Chess."""
+_SIDES = ("Black", "White")
+"""By player."""
 
 
 def written(
@@ -42,18 +45,20 @@ def written(
         names: of player 0, who is Black, and of player 1, who is White.
         returns: what the match ended with, by player, where the moves alone do not say it, as after a forfeit. Without
             it the result is that of the position, or `*` where the match goes on.
-        start: the FEN of the position that the match began in; the initial one by default.
+        start: the FEN of the position that the match began in; the initial one by default. The tag has it with all
+            six fields.
         event, date, round_: of the tags of these names.
         comment: what is said at the end, such as why a match was forfeited.
 
     Raises:
-        ConfigError: the game is not Chess, or an action is not legal.
+        ConfigError: the game is not Chess, or draws its initial position (Chess960); an action is not legal; or the
+            position is an end with other returns.
     """
-    if game.get_type().short_name not in GAMES:
+    if game.get_type().short_name not in GAMES or game.new_initial_state().is_chance_node():
         raise ConfigError(f"PGN holds matches of {', '.join(GAMES)}, got one of {str(game)!r}")
     state = game.new_initial_state() if start is None else game.new_initial_state(start)
-    first = str(state).split()
-    words, number = [], int(first[5])
+    first = str(state)
+    words, number = [], int(first.split()[5])
     for i, action in enumerate(history):
         if state.is_terminal() or action not in state.legal_actions():
             raise ConfigError(f"expected a legal action as number {i} of the match, got {shown(action)}")
@@ -63,7 +68,9 @@ def written(
         words.append(state.action_to_string(state.current_player(), action))
         number += not white
         state.apply_action(action)
-    if returns is None and state.is_terminal():
+    if state.is_terminal():
+        if returns is not None and list(returns) != state.returns():
+            raise ConfigError(f"expected the returns of the last position, {state.returns()}, got {shown(returns)}")
         returns = state.returns()
     result = "*" if returns is None else _RESULTS[float((returns[_WHITE] > 0) - (returns[_WHITE] < 0))]
     if comment:
@@ -78,9 +85,20 @@ def written(
         "Result": result,
     }
     if start is not None:
-        tags |= {"SetUp": "1", "FEN": start}
+        tags |= {"SetUp": "1", "FEN": first}
     lines = [f'[{name} "{_quoted(value)}"]' for name, value in tags.items()]
     return "\n".join([*lines, "", *_wrapped([*words, result]), "", ""])
+
+
+def termination(forfeit: Forfeit | None) -> str:
+    """A comment that names the side which resigned or forfeited a match, and why; empty without a forfeit."""
+    if forfeit is None:
+        return ""
+    side = _SIDES[forfeit.player_id]
+    if forfeit.resigned:
+        return f"{side} resigned"
+    reason = re.sub(r"\bplayer ([01])\b", lambda player: _SIDES[int(player[1])], forfeit.reason, flags=re.ASCII)
+    return reason if reason.startswith(side) else f"{side} forfeited: {reason}"
 
 
 def _quoted(value: str) -> str:

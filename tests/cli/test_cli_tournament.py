@@ -250,6 +250,14 @@ def test_replay_writes_pgn_of_chess(here: Path, saved: Path, capsys: Out) -> Non
     assert "PGN holds matches of chess" in complaint(capsys, "replay", str(saved), "--match", "1", "--pgn", "t.pgn")
     assert not (here / "t.pgn").exists()
     assert "got 'a\\x00b'" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "a\0b")
+    match = json.loads((here / "c").read_text().splitlines()[0])
+    match |= {"actions": [], "movers": [], "move_seconds": [], "opening_plies": 0, "returns": [-1.0, 1.0]}
+    for resigned, comment in ((False, "Black (GtpBot) lost on time"), (True, "Black resigned")):
+        reason = "player 0 (GtpBot) lost on time"
+        match["forfeit"] = {"player": 0, "reason": reason, "resigned": resigned}
+        (here / "f").write_text(json.dumps(match) + "\n")
+        assert main(["replay", "f", "--pgn", f"{resigned}.pgn"]) == 0
+        assert (here / f"{resigned}.pgn").read_text().endswith(f'[Result "1-0"]\n\n{{{comment}}} 1-0\n\n')
 
 
 def test_replay_writes_sgf_of_hex(here: Path, saved: Path, capsys: Out) -> None:

@@ -11,6 +11,7 @@ import pyspiel
 import pytest
 
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.play.match import Forfeit
 from athenan_spiel.protocols import pgn
 
 CHESS = pyspiel.load_game("chess")
@@ -80,6 +81,31 @@ def test_a_forfeit_is_told_by_its_result_and_a_comment() -> None:
     assert read(pgn.written(CHESS, [])).headers["Result"] == "*"
 
 
+def test_a_termination_names_the_side() -> None:
+    illegal = "player 1 (GtpBot) must choose a legal action, [1, 2], after [0]; got 7"
+    assert pgn.termination(Forfeit(1, illegal)) == illegal.replace("player 1", "White")
+    assert pgn.termination(Forfeit(0, "player 0 (A) lost on time")) == "Black (A) lost on time"
+    assert pgn.termination(Forfeit(0, "told of a move of player 1")) == "Black forfeited: told of a move of White"
+    assert pgn.termination(Forfeit(0, "gnuchess has ended")) == "Black forfeited: gnuchess has ended"
+    assert pgn.termination(Forfeit(1, "White Knight 2 resigned", resigned=True)) == "White resigned"
+    assert pgn.termination(None) == ""
+    text = pgn.written(CHESS, [], returns=[1.0, -1.0], comment=pgn.termination(Forfeit(1, "a } [Result *] ; %")))
+    assert read(text).headers["Result"] == "0-1"
+    assert read(text).comment == "White forfeited: a ) [Result *] ; %"
+
+
+def test_the_result_is_that_of_the_last_position() -> None:
+    mate = actions(CHESS.new_initial_state(), "f3", "e5", "g4", "Qh4#")
+    assert '[Result "0-1"]' in pgn.written(CHESS, mate, returns=[1.0, -1.0])
+    with pytest.raises(ConfigError, match=r"the returns of the last position, \[1.0, -1.0\], got \[-1.0, 1.0\]"):
+        pgn.written(CHESS, mate, returns=[-1.0, 1.0])
+
+
+def test_a_fen_has_all_fields() -> None:
+    text = pgn.written(CHESS, [], start="4k3/P7/8/8/8/8/8/4K3 b - -")
+    assert '[SetUp "1"]\n[FEN "4k3/P7/8/8/8/8/8/4K3 b - - 0 1"]' in text
+
+
 def test_names_that_steer() -> None:
     text = pgn.written(CHESS, [], ('a"]\n[Result "1-0', "b\\\033[2J" + "x" * 999))
     headers = read(text).headers
@@ -92,6 +118,8 @@ def test_names_that_steer() -> None:
 def test_what_is_no_match_of_chess() -> None:
     with pytest.raises(ConfigError, match=r"PGN holds matches of chess, got one of 'tic_tac_toe"):
         pgn.written(pyspiel.load_game("tic_tac_toe"), [0])
+    with pytest.raises(ConfigError, match=r"got one of 'chess\(chess960=True"):
+        pgn.written(pyspiel.load_game("chess(chess960=true)"), [])
     with pytest.raises(ConfigError, match="expected a legal action as number 1 of the match, got 0"):
         pgn.written(CHESS, [*actions(CHESS.new_initial_state(), "e4"), 0])
     mate = actions(CHESS.new_initial_state(), "f3", "e5", "g4", "Qh4#")
