@@ -21,6 +21,7 @@ import re
 import shutil
 import stat
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -226,10 +227,11 @@ def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, nested deeper than `DEEPEST`, or holds a number of thousands of digits or none at all
-            (NaN, Infinity), which Python alone takes for JSON.
+        ValueError: it is no JSON, nested deeper than `DEEPEST`, holds a number of thousands of digits or none at all
+            (NaN, Infinity), which Python alone takes for JSON, or an object with a name twice, of which parsers differ
+            in which value they take.
     """
-    return _parsed(lambda: json.loads(text, parse_constant=_refuse_constant))
+    return _parsed(lambda: json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique))
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -259,6 +261,14 @@ def read_toml(path: str | os.PathLike[str], *, follow: bool = False) -> str:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"an object has more than one {shown(name)}")
+    return table
 
 
 def _parsed(parse: Callable[[], Any]) -> Any:

@@ -102,6 +102,14 @@ def test_what_is_no_match_is_refused(changes: dict[str, Any], problem: str) -> N
     assert len(str(error.value)) < 700
 
 
+def test_a_match_says_everything_once() -> None:
+    text = line(won())
+    match_of(text, "line 1").require_true()
+    for twice in (b'"actions": [4, 0, 8]', b'"game": "hex()"', b'"returns": [0.0, 0.0]', b'"format": 1'):
+        with pytest.raises(ArenaError, match="is not a match: an object has more than one"):
+            match_of(text.replace(b"{", b"{" + twice + b", ", 1), "line 1")
+
+
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"1", b"\xff", b'{"format": NaN}', b"[" * 200 + b"]" * 200])
 def test_what_is_no_object_is_refused(text: bytes) -> None:
     with pytest.raises(ArenaError, match="line 1 is not a match"):

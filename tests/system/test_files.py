@@ -154,6 +154,8 @@ def test_a_folder_is_no_link_and_no_file(tmp_path: Path, secret: Path) -> None:
         ("{", "Expecting"),
         ("NaN", "NaN"),
         ('{"a": -Infinity}', "Infinity"),
+        ('[{"a": 1, "b": 2, "a": 1}]', "an object has more than one 'a'"),
+        ("{" + '"x": 1, ' * 9 + f'"{"y" * 9000}": 1' + f', "{"y" * 9000}": 1' + "}", "an object has more than one 'x'"),
         (b"\xff\xfe\x00", "utf|codec|Expecting"),
     ],
 )
