@@ -6,6 +6,7 @@ agent that tells values, by its word, or UBFM over the mean of some random playo
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -76,16 +77,16 @@ def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -
         ConfigError: as `opening_set`.
     """
     name = printable(str(path))
-    if path.suffix == ".sgf":
+    if path.suffix.lower() == ".sgf":
         return _of_sgf(game, path, count)
     try:
-        text = read_file(path, MOST_FILE, follow=True).decode()
+        text = read_file(path, MOST_FILE, follow=True).decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"expected a text of openings, got {name}, which is not UTF-8") from None
     found: dict[Opening, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
         if not line.strip() or line.startswith("#"):
             continue
         if len(found) == count:

@@ -25,6 +25,15 @@ def test_a_file_holds_moves_by_name_or_number(tmp_path: Path) -> None:
     assert openings_of_file(GAME, path, 2).told == f"2 openings of {path}"
 
 
+def test_a_remark_ends_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "openings"
+    for separator in ("\v", "\f", "\x1c", "\x85", "\u2028"):
+        path.write_text(f"# a remark{separator}8\n4 0{separator}1\n", encoding="utf-8")
+        assert openings_of_file(GAME, path).openings == ((4, 0, 1),)
+    path.write_bytes(b"\xef\xbb\xbf# of an editor\r\n4 0\r8\r\n")
+    assert openings_of_file(GAME, path).openings == ((4, 0), (8,))
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -141,3 +150,8 @@ def test_an_sgf_is_one_opening(tmp_path: Path) -> None:
         openings_of_file(GAME, path, 1)
     with pytest.raises(ConfigError, match="cannot be read"):
         openings_of_file(game, tmp_path / "nowhere.sgf", 1)
+    path.write_text("( ;GM[11]SZ[3]\n( ;B[a1];W[b2])\n( ;B[c3]))")
+    assert openings_of_file(game, path.rename(tmp_path / "OPENING.SGF"), 1).openings == ((0, 4),)
+    (tmp_path / "setup.sgf").write_text("(;GM[11]SZ[3];C[x];AB[c3])")
+    with pytest.raises(ConfigError, match=r"setup\.sgf: .*got other stones at first"):
+        openings_of_file(game, tmp_path / "setup.sgf", 1)
