@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import struct
@@ -21,7 +22,9 @@ from agents import parse_word
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.errors import AgentError, AthenanError, CheckpointError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments import ExperimentFile
+from athenan_spiel.games import load_game
 from athenan_spiel.games.spec import read_spec
+from athenan_spiel.protocols import sgf
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.files import parse_json, parse_toml
 from athenan_spiel.training.agent_file import KEY, read_agent_file, read_agent_header
@@ -120,6 +123,7 @@ search = {iterations = 2}
 search.algorithm = "ubfm"
 play = {algorithm = "mcts", iterations = 5}
 """
+_SGF = "(;FF[4]GM[11]SZ[5:5]KM[]C[a (;\\] b](;Black[a1];PL[W];W[c3](;B[b2])(;AB[d4:e5]))(;PL[B]))"
 TEXTS: dict[str, Reader] = {
     "settings": Reader(settings_from_toml, ConfigError, (_SETTINGS,)),
     "experiment": Reader(lambda text: ExperimentFile(text, "tiny.toml"), ConfigError, (_EXPERIMENT,)),
@@ -132,6 +136,7 @@ TEXTS: dict[str, Reader] = {
     "game": Reader(read_spec, UnsupportedGameError, ("hex(board_size=5,swap=True)", "misere(game=tic_tac_toe())")),
     "duration": Reader(parse_duration, ConfigError, ("1d2h30m1.5s", "90")),
     "json": Reader(parse_json, ValueError, (json.dumps(_STATE),)),
+    "sgf": Reader(functools.partial(sgf.read, load_game("hex(board_size=5)")), ConfigError, (_SGF,)),
     "toml": Reader(parse_toml, ValueError, (_SETTINGS, _EXPERIMENT)),
     "keys": Reader(_lines, (), (_SETTINGS, _EXPERIMENT)),
     "state": Reader(_state, CheckpointError, (json.dumps(_STATE),)),
