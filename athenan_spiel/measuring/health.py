@@ -35,6 +35,7 @@ NEEDED = {
     "evalica": ("evalica", "0.4.2"),
     "tyro": ("tyro", "1.0.17"),
     "rich": ("rich", "15.0.0"),
+    "sgfmill": ("sgfmill", "1.1.1"),
     "tensorboard": ("tensorboard", "2.21.0"),
 }
 """The packages that a training needs: the module that is imported, and the version that the tests were run with."""
