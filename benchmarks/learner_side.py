@@ -297,6 +297,9 @@ class Simulated:
             pickle.dumps(arrays, protocol=5)
             self.storing.append(time.perf_counter() - end)
 
+    def adapt(self, config: TrainingConfig) -> None:
+        """Nothing, as the games are recorded."""
+
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Serialise them for each actor."""
         for _ in range(self.actors):

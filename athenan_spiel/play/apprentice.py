@@ -15,9 +15,8 @@ import pyspiel
 
 from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.play.line import Line
-from athenan_spiel.play.self_play import Match
-from athenan_spiel.search.base import Search
-from athenan_spiel.search.drive import Budget, Clock, search_under
+from athenan_spiel.play.self_play import Match, Thinking
+from athenan_spiel.search.drive import Clock, search_under
 from athenan_spiel.search.tree import Store
 from athenan_spiel.search.walk import Questions
 
@@ -45,9 +44,8 @@ def sharpened(temperature: float) -> Draw:
 
 def apprentice_match(
     game: pyspiel.Game,
-    expert: Search,
+    thinking: Thinking,
     draw: Draw,
-    budget: Budget,
     seed: int,
     store: Store | None = None,
     clock: Clock | None = None,
@@ -57,7 +55,7 @@ def apprentice_match(
     It asks for the priors of each state of the match, one a question, and then what the expert asks.
 
     Args:
-        budget: of the analysis.
+        thinking: of the expert, for the analysis.
         clock: by which the budget's seconds count; the machine's by default.
 
     Raises:
@@ -77,8 +75,9 @@ def apprentice_match(
     moves = len(history)
     states = Line(game, history, [rng.randrange(moves), moves])
     analysed = states[0]
+    expert = thinking.search
     tree = expert.new_tree(store)
-    node, used = yield from search_under(expert, tree, analysed, budget, rng, clock)
+    node, used = yield from search_under(expert, tree, analysed, thinking.budget, rng, clock)
     policy = expert.policy(node)
     return Match(
         seed,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
@@ -152,12 +152,21 @@ class _Group(Generic[T]):
     def __init__(self, matches: Sequence[tuple[int, Playable[T]]]) -> None:
         self.running: list[tuple[int, Playable[T], _Batch | None, int]] = []
         self.batches: dict[int, _Batch] = {}
+        self._dropped: set[int] = set()
         for index, match in matches:
             self.add(index, match)
 
     def add(self, index: int, match: Playable[T]) -> None:
         """Let a match take part from the next `advance` on."""
         self.running.append((index, match, None, UNASKED))
+
+    def alive(self) -> list[tuple[int, Playable[T]]]:
+        """The matches that have neither ended nor been dropped, each with its index."""
+        return [(index, match) for index, match, _, _ in self.running if index not in self._dropped]
+
+    def drop(self, index: int) -> None:
+        """Drop a match. The answer to its question is not used."""
+        self._dropped.add(index)
 
     def wait(self) -> int:
         """Have all answers; the number of states that were valued."""
@@ -178,6 +187,10 @@ class _Group(Generic[T]):
         asked: _Batch | None = None
         last: Evaluator | None = None  # most matches ask the same one
         for index, match, batch, count in running:
+            if index in self._dropped:
+                if batch is not None and batch.error is None:
+                    batch.next_part(count)
+                continue
             try:
                 if batch is None or batch.error is not None or match.watch is not None:
                     question = _asked_next(match, batch, count)
@@ -247,7 +260,18 @@ class Driver(Generic[T]):
     @property
     def alive(self) -> int:
         """Number of matches that have not ended."""
-        return sum(len(group.running) for group in self._waiting)
+        return sum(len(group.alive()) for group in self._waiting)
+
+    def playing(self) -> list[tuple[int, Playable[T]]]:
+        """The matches that have neither ended nor been dropped, each with its index, in the order of these."""
+        return sorted((item for group in self._waiting for item in group.alive()), key=lambda item: item[0])
+
+    def drop(self, indices: Collection[int]) -> None:
+        """Drop these matches."""
+        for group in self._waiting:
+            for index, _ in group.alive():
+                if index in indices:
+                    group.drop(index)
 
     def add(self, index: int, match: Playable[T]) -> None:
         """Let a further match take part, in the group that has fewer.

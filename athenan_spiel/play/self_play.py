@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pyspiel
 
@@ -22,6 +22,14 @@ from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.drive import Budget, Clock, search_under
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.walk import Questions
+
+
+@dataclass
+class Thinking:
+    """How the moves of a match are searched for. A change applies from the next move on."""
+
+    search: Search
+    budget: Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +64,8 @@ class Match:
 
 def self_play(
     game: pyspiel.Game,
-    search: Search,
+    thinking: Thinking,
     decision: Decision,
-    budget: Budget,
     seed: int,
     store: Store | None = None,
     clock: Clock | None = None,
@@ -76,12 +83,13 @@ def self_play(
     rng = random.Random(seed)
     state = _opened(game, opening_plies, rng)
     first = len(state.history())
-    tree = search.new_tree(store)
+    tree = thinking.search.new_tree(store)
     values: list[float] = []
     policies: list[tuple[Sequence[int], Sequence[float]]] = []
     iterations = evaluations = questions = 0
     while not state.is_terminal():
-        node, used = yield from search_under(search, tree, state, budget, rng, clock)
+        search = thinking.search
+        node, used = yield from search_under(search, tree, state, thinking.budget, rng, clock)
         iterations += used.iterations
         evaluations += used.evaluations
         questions += used.questions
@@ -92,7 +100,7 @@ def self_play(
         if policy is not None:
             policies.append((node.actions, policy))
         state.apply_action(node.actions[decision(node, rng)])
-    values.append(search.outcome(state))
+    values.append(thinking.search.outcome(state))
     history = state.history()
     return Match(
         seed,
@@ -122,6 +130,8 @@ def _opened(game: pyspiel.Game, most: int, rng: random.Random) -> pyspiel.State:
 class _Playing:
     """A match under way; a `driver.Playable`."""
 
+    seed: int
+    thinking: Thinking
     questions: Questions[Match]
     evaluator: Evaluator
     watch: Stopwatch | None
@@ -179,7 +189,26 @@ class Round(Driver[Match]):
     ) -> _Playing:
         store = self._new_store(seed) if self._new_store else None
         watch = Stopwatch() if budget.timed else None
-        return _Playing(play(self._game, search, decision, budget, seed, store, watch), self._evaluator, watch)
+        thinking = Thinking(search, budget)
+        questions = play(self._game, thinking, decision, seed, store, watch)
+        return _Playing(seed, thinking, questions, self._evaluator, watch)
+
+    def reduce(self, search: Search, budget: Budget, most: int) -> list[int]:
+        """Search for all further moves with `search` and `budget`, and drop the last matches in excess of `most`.
+
+        Args:
+            search: of the same kind as before.
+            budget: without a limit in time, like the one before.
+
+        Returns:
+            The seeds of the dropped matches.
+        """
+        playing = [(index, cast(_Playing, match)) for index, match in self.playing()]
+        dropped = {index: match.seed for index, match in playing[most:]}
+        self.drop(dropped)
+        for _, match in playing[:most]:
+            match.thinking.search, match.thinking.budget = search, budget
+        return list(dropped.values())
 
     def take(self) -> Match | None:
         """The match whose turn it is by the order of the seeds, if it has ended; the round lets go of it."""

@@ -20,6 +20,7 @@ from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.config.search import LIMITS
 from athenan_spiel.engines import Engine
 from athenan_spiel.evaluators import NetworkEvaluator
+from athenan_spiel.games.facts import is_cut_off, length_limit
 from athenan_spiel.learning import Targets, TargetsMethod, make_targets
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.apprentice import TEMPERATURE, apprentice_match, sharpened
@@ -60,6 +61,8 @@ class MatchRecord:
     """Searches that have ended sooner than their limits as the match's tree was full."""
     actions: tuple[int, ...] = ()
     """All that were played."""
+    cut_off: bool = False
+    """The limit on the length of a game ended it, undecided."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +99,7 @@ class Actor:
         self._model.evaluator.priors = policies
         self._opened = functools.partial(self_play, opening_plies=config.self_play.opening_plies or 0)
         self._targets = make_targets(config.targets, self._model.encoder, outcome, policies=policies)
+        self._length_limit = length_limit(game)
         self._version: int | None = None
         self._search: tuple[SearchConfig, Known | None, Search] | None = None
 
@@ -137,9 +141,14 @@ class Actor:
             matches,
             counter,
             self._targets,
+            self._length_limit,
             lambda progress: self._way(proven, progress),
             keep_proofs=proven is not None,
         )
+
+    def adapt(self, config: TrainingConfig) -> None:
+        """Play with other settings of the search from now on; `RoundInPlay.adapt` does so in games in play."""
+        self._config = config
 
     def _way(self, proven: Known | None, progress: float) -> _Way:
         """How matches are played when so much of the run lies behind."""
@@ -220,6 +229,7 @@ class RoundInPlay:
         matches: Round,
         counter: _Counter,
         targets: TargetsMethod,
+        length_limit: int | None,
         way_at: Callable[[float], _Way],
         *,
         keep_proofs: bool,
@@ -227,6 +237,7 @@ class RoundInPlay:
         self._round = matches
         self._counter = counter
         self._targets = targets
+        self._length_limit = length_limit
         self._way_at = way_at
         self._keep_proofs = keep_proofs
 
@@ -268,6 +279,15 @@ class RoundInPlay:
         way = self._way_at(progress)
         self._round.begin(way.search, self._counter.counting(way.decision), way.budget, seed, way.play)
 
+    def adapt(self, progress: float, most: int) -> list[int]:
+        """Continue the games in play by the settings that `Actor.adapt` was given, and drop those in excess of `most`.
+
+        Returns:
+            The seeds of the dropped games.
+        """
+        way = self._way_at(progress)
+        return self._round.reduce(way.search, way.budget, most)
+
     def take_any(self) -> list[MatchRecord]:
         """The records of those that have ended, in whatever order; each is given once."""
         return [self._record(match) for _, match in self._round.take_all()]
@@ -287,4 +307,5 @@ class RoundInPlay:
             proofs=proofs_to_arrays(match.tree.proofs()) if self._keep_proofs else None,
             curtailed=match.tree.curtailed,
             actions=tuple(match.history),
+            cut_off=is_cut_off(self._length_limit, len(match.history), match.returns),
         )

@@ -11,8 +11,9 @@ perhaps `BestReplaced`, or `EvaluationFailed`; in the end `RunFinished`, also wh
 stop request breaks off leaves the `MatchFinished` of matches that are played again when the run is resumed, so
 `RunFinished` may count fewer. A `SetBack`, at any time, takes back what came after its checkpoint: what is counted goes
 on from there, while the time runs on. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed`
-once, when the last matches of a round are learned. `ShareIsFull` comes after a round, once a session for each share at
-most. What a listener raises ends the run, which is saved first.
+once, when the last matches of a round are learned. `SettingsAdapted` comes among the events of a round, perhaps several
+times. `NothingDecided` comes after a round, once a session at most. `ShareIsFull` comes after a round, once a session
+for each share at most. What a listener raises ends the run, which is saved first.
 
 A name means one thing in all events. `matches` is the number of matches learned since the run began, resumptions
 included: until now, but where an evaluation is told of, by the network that was evaluated. `seconds` is the time of the
@@ -111,6 +112,25 @@ class LearningIsLate:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SettingsAdapted:
+    """Games take too long for the run's time limit, so the run continues with less effort per game.
+
+    `config.toml` contains the new settings.
+    """
+
+    matches: int
+    seconds: float
+    random_length: float
+    """Mean length of the random games by which the settings were chosen, in moves."""
+    matches_at_once: int
+    """Games at once from now on; with workers, for each of them."""
+    evaluations_per_move: int | None
+    """Maximum number of evaluations per move from now on; None if there is no such limit."""
+    longest_descent: int | None
+    """Maximum length of a descent from now on; None if there is no such limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MatchFinished:
     """A match that has ended, as have all before it in its round, is learned: the `matches`-th of the run."""
 
@@ -137,6 +157,8 @@ class MatchFinished:
     is no bound."""
     actions: tuple[int, ...] | None = None
     """All that were played, from which the match can be shown."""
+    cut_off: bool = False
+    """The limit on the length of a game ended it, undecided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +203,10 @@ class RoundFinished:
     """States that the replay holds."""
     replay_bytes: int
     """What they take."""
+    decisive_share: float | None = None
+    """Share of the round's games that somebody has won; a game of one player counts as won."""
+    cut_off_share: float | None = None
+    """Share of the round's games that the limit on their length ended, undecided."""
     resolved_states: int | None = None
     """Resolved states kept from match to match; None where none are kept."""
     staleness: float | None = None
@@ -209,6 +235,21 @@ class ShareIsFull:
     share: ShareName
     """A match's `tree`: searches in it end sooner; the `replay`: its oldest states leave before the settings say so;
     the states `proven` in earlier matches: no more are kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NothingDecided:
+    """None of the games of this session was won, so there is little to learn from."""
+
+    matches: int
+    games: int
+    """Number of games of the session."""
+    cut_off_share: float
+    """Share of them that the limit on their length ended."""
+    length_limit: int | None
+    """The limit, in moves; None if the game has none."""
+    advice: str
+    """What to change."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,10 +365,12 @@ Event = (
     | WarmUpFinished
     | RoundProgress
     | LearningIsLate
+    | SettingsAdapted
     | MatchFinished
     | LearningFinished
     | RoundFinished
     | ShareIsFull
+    | NothingDecided
     | EvaluationStarted
     | EvaluationFinished
     | EvaluationFailed

@@ -8,7 +8,8 @@ All else goes by the length and the speed of matches. A few random ones say how 
 fast the states of the game are made. What a match costs follows: its moves, times the states valued for one. Where that
 is little, the settings stay as they are. Where it is much, fewer matches are played at once, so that the first one is
 learned soon; a move takes fewer evaluations; Descent ends an iteration before the end of the match; and fewer matches
-are kept, so that each is learned as often as in a run of many. A game with a `max_length` gets a nearer one.
+are kept, so that each is learned as often as in a run of many. A game with a `max_length` gets a nearer one. Where the
+run has a limit in time, `time_budget` reduces the first three further until the first matches end within a tenth of it.
 
 Lengths and widths are the same on every machine but where the random matches take longer than `MEASURE_SECONDS`. Of the
 speed it only matters whether it is that of rules in C++ or far less. Both times are this process's, whatever else runs.
@@ -17,6 +18,7 @@ speed it only matters whether it is that of rules in C++ or far less. Both times
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 import random
@@ -29,7 +31,6 @@ import numpy as np
 import pyspiel
 
 from athenan_spiel.config import SYMMETRIES, TrainingConfig
-from athenan_spiel.config.search import POLICY_TELLERS
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
 from athenan_spiel.errors import ConfigError, shown
@@ -39,10 +40,20 @@ from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.spec import read_spec
 from athenan_spiel.outcomes.registry import suggested
+from athenan_spiel.training.time_budget import (
+    LEAST_EVALUATIONS,
+    Lengths,
+    evaluations_per_move,
+    evaluations_per_second,
+    fit_to_time,
+    rounded,
+)
 from athenan_spiel.training.widths import widest
 
 BY_LENGTH = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
 """What goes by how long and slow matches are: four settings, and the parameter of a game."""
+BY_TIME = BY_LENGTH[:3]
+"""What also depends on the training time."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
 """What can be chosen."""
 
@@ -62,9 +73,8 @@ SLOWNESS = 20
 SHORT = 1_000_000
 """Where a match costs no more, in states of a fast game, the settings stay: 16 of them take some minutes at most."""
 PER_MATCH = 60_000
-"""Evaluations that a match of a slow game is given, unless `LEAST` is more; `SLOWNESS` times as many in a fast one."""
-LEAST = 200
-"""Evaluations of a move: some plies ahead, at least."""
+"""Evaluations that a match of a slow game is given, `LEAST_EVALUATIONS` a move at least; in a fast one `SLOWNESS` times
+as many."""
 AT_ONCE = 8
 """Matches at once of the cost `SHORT`; half as many where a match costs twice as much."""
 FEWEST = 2
@@ -78,17 +88,13 @@ STEP = 50
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What random matches showed.
+class Measured(Lengths):
+    """What random matches showed; one that took more than `LONGEST` moves counts as long as that.
 
     Attributes:
-        length: their mean length in moves, where one that took more than `LONGEST` counts as long as that.
-        branching: legal actions of a state on average.
         slow: states are made far more slowly than in a game in C++.
     """
 
-    length: float
-    branching: float
     slow: bool
 
     def __str__(self) -> str:
@@ -136,17 +142,14 @@ def fitted(config: TrainingConfig, measured: Measured, names: Collection[str] = 
     Nothing becomes more than it was. Where a move's time is given in seconds, all stays.
     """
     search = config.search
-    whole = 1.0  # what an iteration asks: of MCTS a leaf, of Descent on average all beside the rest of a match
-    if search.algorithm not in POLICY_TELLERS:
-        whole = max(measured.length / 2 * measured.branching, whole)
-    a_move = max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
+    a_move = evaluations_per_move(dataclasses.replace(search, longest_descent=None), measured)
     weight = SLOWNESS if measured.slow else 1
     searched = 1.0 if config.self_play.method == "apprentice" else measured.length  # of a match's states
     cost = weight * searched * a_move / SHORT
     if cost <= 1 or search.seconds is not None:
         return config
     room = SLOWNESS * PER_MATCH / weight / searched
-    evaluations = max(LEAST, _rounded(room))
+    evaluations = max(LEAST_EVALUATIONS, rounded(room))
     evaluations = min(search.evaluations or evaluations, evaluations)
     at_once = max(FEWEST, 1 << int(math.log2(max(1.0, AT_ONCE / cost))))
     if "search.evaluations" in names:
@@ -164,11 +167,18 @@ def fitted(config: TrainingConfig, measured: Measured, names: Collection[str] = 
 
 
 def fit_to(
-    game: pyspiel.Game, config: TrainingConfig, measured: Measured, names: Collection[str]
+    game: pyspiel.Game,
+    config: TrainingConfig,
+    measured: Measured,
+    names: Collection[str],
+    elapsed: Callable[[], float] | None = None,
 ) -> tuple[pyspiel.Game, TrainingConfig, str | None]:
     """The game and the settings of a run, with those in `names` as they fit, and what was measured and chosen in words.
 
     The words are None where there was nothing to choose.
+
+    Args:
+        elapsed: returns the training time until now, in seconds. By default the settings don't fit the training time.
     """
     if not names:
         return game, config, None
@@ -180,6 +190,10 @@ def fit_to(
     if "network.filters" in names:
         filters = widest(config, Encoder(game, edges=config.encoding.edges))
         config = dataclasses.replace(config, network=dataclasses.replace(config.network, filters=filters))
+    if elapsed is not None and not set(names).isdisjoint(BY_TIME):
+        longest = game.max_game_length()
+        speed = functools.partial(evaluations_per_second, game)
+        config = fit_to_time(config, measured, longest, names, speed, elapsed())
     return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
 
 
@@ -248,9 +262,3 @@ def _has_length(game: pyspiel.Game) -> bool:
 def _takes_length(game: pyspiel.Game) -> bool:
     """Whether the game has a parameter `max_length` that is not given."""
     return _has_length(game) and "max_length" not in game.get_parameters()
-
-
-def _rounded(number: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, 50, ... that is not more than `number`, so chance changes it rarely."""
-    power = int(10 ** int(math.log10(max(1.0, number))))
-    return max(step * power for step in (1, 2, 5) if step * power <= max(1.0, number))

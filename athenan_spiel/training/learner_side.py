@@ -205,6 +205,7 @@ class LearnerSide:
             targets=len(targets),
             curtailed=None if self.config.memory.tree_states is None else record.curtailed,
             actions=record.actions,
+            cut_off=record.cut_off,
         )
         learned = LearningFinished(
             matches=number,
@@ -243,6 +244,10 @@ class LearnerSide:
         self._before_round = self._before_match = None
         self._learner = Learner(self.network, config.learner, learning_device(config.engine))
         self._restore(checkpoint)
+
+    def adapt(self, config: TrainingConfig) -> None:
+        """Continue with other settings of the search and another number of games at once."""
+        self.config = config
 
     def end_round(self, seconds: float) -> None:
         """What of the round is to be learned is learned.

@@ -38,11 +38,12 @@ from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, su
 from athenan_spiel.system.cluster import require_address
 from athenan_spiel.training import clock
 from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.adaptation import Fit
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.cluster import placed
 from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
-from athenan_spiel.training.fitting import fit_names, fit_to, measure
+from athenan_spiel.training.fitting import BY_TIME, fit_names, fit_to, measure
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import require_other_player, worker_count
 from athenan_spiel.training.new_folder import given_folder, new_folder
@@ -121,13 +122,14 @@ def train(
     with placed(config, cluster, str(game)) as (config, site):
         start = clock.now()
         measured = measure(game)
-        game, config, choice = fit_to(game, config, measured, names)
+        game, config, choice = fit_to(game, config, measured, names, lambda: clock.now() - start)
         learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
         actor = Actor(game, learner.config, learner.outcome)
         with run_folder.locked():
             run_folder.require_new()
             run_folder.write_settings(str(game), learner.config)
-            beginning = Beginning(start, measured.length, choice)
+            adaptable = [name for name in names if name in BY_TIME]
+            beginning = Beginning(start, Fit(measured, adaptable), choice)
             hooks = listeners, stop, milestones, allow_programs, set_backs, site
             return Session(run_folder, learner, actor, beginning, *hooks).run()
 

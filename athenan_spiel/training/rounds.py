@@ -9,22 +9,17 @@ from collections.abc import Iterator
 from athenan_spiel.errors import DivergedError, NotFiniteError
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor, MatchRecord, RoundInPlay
+from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import Pace, RunClock, now
-from athenan_spiel.training.events import LearningIsLate, RoundFinished, RoundProgress
+from athenan_spiel.training.events import MatchFinished, RoundFinished, RoundProgress
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits, OutOfTimeError
-
-LATE_SHARE = 0.15
-"""Share of the time limit after which it is looked at whether the first match will end in time."""
+from athenan_spiel.training.results import cut_off_share, decisive_share
 
 
 class Rounds:
-    """Plays and learns one round after another, and tells of each.
-
-    Args:
-        length: the mean length of random matches, in moves, in the first session of a run; none: in a later one.
-    """
+    """Plays and learns one round after another, and tells of each."""
 
     def __init__(
         self,
@@ -34,7 +29,7 @@ class Rounds:
         limits: Limits,
         stops: StopRequests,
         emit: Broadcast,
-        length: float | None,
+        adaptation: Adaptation,
     ) -> None:
         self._learner = learner
         self._actor = actor
@@ -42,7 +37,7 @@ class Rounds:
         self._limits = limits
         self._stops = stops
         self._emit = emit
-        self._length = length
+        self._adaptation = adaptation
         self._pace = Pace()
 
     def play(self) -> None:
@@ -56,6 +51,7 @@ class Rounds:
         learner = self._learner
         before = learner.counters
         start, learning_seconds = now(), 0.0
+        games: list[MatchFinished] = []
         done = self._limits.done()
         playing = self._actor.play(learner.published(), learner.proven, learner.new_round(done), done)
         going = True
@@ -63,21 +59,20 @@ class Rounds:
             with self._stops.droppable(), telling_what_spoils_weights(learner):
                 going = playing.advance()
                 self._limits.break_off_if_stopped()
-            learning_seconds += self._learn(iter(playing.take, None), playing)
+            learning_seconds += self._learn(iter(playing.take, None), playing, games)
             moment = now()
             if going and self._pace.is_due(moment):
-                self._tell_if_late(playing)
-                self._emit(
-                    RoundProgress(
-                        matches=learner.counters.matches,
-                        seconds=self._clock.seconds(),
-                        alive=playing.alive,
-                        plies=playing.plies,
-                        evaluations=playing.evaluations,
-                        evaluations_per_second=playing.evaluations / (moment - start - learning_seconds),
-                    )
+                progress = RoundProgress(
+                    matches=learner.counters.matches,
+                    seconds=self._clock.seconds(),
+                    alive=playing.alive,
+                    plies=playing.plies,
+                    evaluations=playing.evaluations,
+                    evaluations_per_second=playing.evaluations / (moment - start - learning_seconds),
                 )
-        learning_seconds += self._learn(playing.rest(), playing)
+                self._adapt(playing, progress, done)
+                self._emit(progress)
+        learning_seconds += self._learn(playing.rest(), playing, games)
         if learner.counters.matches == before.matches:
             raise BrokenOffError
         learner.end_round(self._clock.seconds())
@@ -94,14 +89,19 @@ class Rounds:
                 replay_states=learner.replay.states(),
                 replay_bytes=learner.replay.nbytes,
                 resolved_states=None if learner.proven is None else len(learner.proven),
+                decisive_share=decisive_share(games),
+                cut_off_share=cut_off_share(games),
             )
         )
 
     def close(self) -> None:
         """End what was begun for the rounds, which the next one begins anew: nothing."""
 
-    def _learn(self, records: Iterator[MatchRecord], playing: RoundInPlay) -> float:
+    def _learn(self, records: Iterator[MatchRecord], playing: RoundInPlay, games: list[MatchFinished]) -> float:
         """Learn these in order, as far as the time limit lets; the matches in play go on with the new weights.
+
+        Args:
+            games: what is told of each that was learned is added here.
 
         Returns:
             Seconds that it took.
@@ -118,26 +118,19 @@ class Rounds:
                 self._learner.drop_phase()
                 break
             learned = True
+            games.append(events[0])
             for event in events:
                 self._emit(event)
         if learned and playing.alive:
             self._actor.load(self._learner.published())
         return now() - start
 
-    def _tell_if_late(self, playing: RoundInPlay) -> None:
-        """Tell once if the first match of the run will hardly end within the time limit.
-
-        It is expected to end when as many moves as a random match takes are played in each match, at the speed so far.
-        """
-        limit, seconds = self._learner.config.seconds, self._clock.seconds()
-        if self._length is None or limit is None or seconds < LATE_SHARE * limit:
-            return
-        moves, self._length = playing.alive * self._length, None  # this is asked once
-        if self._learner.counters.matches or playing.plies >= moves:
-            return
-        expected = seconds * moves / playing.plies if playing.plies else None
-        if expected is None or expected > limit:
-            self._emit(LearningIsLate(matches=0, seconds=seconds, expected_seconds=expected))
+    def _adapt(self, playing: RoundInPlay, progress: RoundProgress, done: float) -> None:
+        """Continue with reduced settings if the games take too long."""
+        config = self._adaptation.look(progress)
+        if config is not None:
+            self._actor.adapt(config)
+            playing.adapt(done, config.matches_at_once)
 
 
 @contextlib.contextmanager

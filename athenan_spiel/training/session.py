@@ -14,6 +14,7 @@ from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.adaptation import Adaptation, Fit
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock
 from athenan_spiel.training.cluster import Cluster
@@ -25,6 +26,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
 from athenan_spiel.training.listeners.lines import ENDINGS
+from athenan_spiel.training.results import Results
 from athenan_spiel.training.rounds import Rounds
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
@@ -73,12 +75,12 @@ class Beginning:
 
     Attributes:
         start: when its clock began, as `clock.now` says.
-        length: the mean length of some random matches, in moves.
+        fit: what random games have shown, and which settings may be adapted.
         choice: which settings were chosen by them, in words; None: none.
     """
 
     start: float
-    length: float
+    fit: Fit
     choice: str | None = None
 
 
@@ -115,7 +117,8 @@ class Session:
         self._learner = learner
         self._actor = actor
         own = (MetricsFile(folder.metrics_path), TensorBoard(folder.tensorboard_path))
-        self._emit = emit = Broadcast([*own, *listeners])
+        self._results = Results(learner.game, learner.config.outcome)
+        self._emit = emit = Broadcast([*own, self._results, *listeners])
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None
         self._choice = None if beginning is None else beginning.choice
@@ -127,12 +130,12 @@ class Session:
         self._programs = programs
         self._set_backs = SetBacks(folder, learner, set_backs)
         self._begin_beside(origin if isinstance(origin, Path) else None)
-        length = None if beginning is None else beginning.length
+        adaptation = Adaptation(learner, None if beginning is None else beginning.fit, emit, self._write_settings)
         self._rounds: Rounds | FleetRounds
         if learner.config.workers.count:
-            self._rounds = FleetRounds(learner, self._actors, clock, limits, stops, emit)
+            self._rounds = FleetRounds(learner, self._actors, clock, limits, stops, emit, adaptation)
         else:
-            self._rounds = Rounds(learner, actor, clock, limits, stops, emit, length)
+            self._rounds = Rounds(learner, actor, clock, limits, stops, emit, adaptation)
 
     def run(self) -> Run:
         """Play and learn until the end, save, and say why it ended."""
@@ -218,6 +221,7 @@ class Session:
                 self._learner.drop_round()
                 return self._limits.reason() or "stopped"
             self._tell_full()
+            self._warn()
             self._folder.require_kept()
 
     def _tell_full(self) -> None:
@@ -226,8 +230,18 @@ class Session:
                 self._full.add(share)
                 self._emit(ShareIsFull(matches=self._learner.counters.matches, share=share))
 
+    def _warn(self, *, at_end: bool = False) -> None:
+        """Warn if no game was won."""
+        if (warning := self._results.warning(at_end=at_end)) is not None:
+            self._emit(warning)
+
+    def _write_settings(self, config: TrainingConfig) -> None:
+        self._folder.require_kept()
+        self._folder.write_settings(str(self._learner.game), config)
+
     def _end(self, reason: EndReason) -> None:
         """Save, and see to the evaluations."""
+        self._warn(at_end=True)
         if reason == "stopped":
             self._evaluating.stop()
             self._saving.save(self._emit)

@@ -19,7 +19,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.evaluators import Evaluation
 from athenan_spiel.learning.targets import root_targets, terminal_targets
 from athenan_spiel.play.apprentice import apprentice_match, sharpened
-from athenan_spiel.play.self_play import Match, Round
+from athenan_spiel.play.self_play import Match, Round, Thinking
 from athenan_spiel.search import AlphaZeroMCTS, Budget, ExItMCTS, Search
 from athenan_spiel.search.drive import answered
 from athenan_spiel.search.node import Node
@@ -31,7 +31,7 @@ EVALUATOR = with_priors(noise(0), drawn(0))
 
 def play_alone(seed: int, expert: Search | None = None, temperature: float = 1.0, evaluator: Any = EVALUATOR) -> Match:
     expert = expert or ExItMCTS(GAME)
-    return answered(apprentice_match(expert.game, expert, sharpened(temperature), BUDGET, seed), evaluator)
+    return answered(apprentice_match(expert.game, Thinking(expert, BUDGET), sharpened(temperature), seed), evaluator)
 
 
 def everything(match: Match) -> tuple[Any, ...]:
@@ -108,7 +108,7 @@ def test_each_state_but_the_last_is_searched_as_often() -> None:
     plies = Counter()
     expert = ExItMCTS(GAME)
     for seed in range(700):
-        questions = apprentice_match(GAME, expert, first_legal, Budget(iterations=1), seed)
+        questions = apprentice_match(GAME, Thinking(expert, Budget(iterations=1)), first_legal, seed)
         match = answered(questions, EVALUATOR)
         plies[match.states[0].move_number()] += 1
     assert len(match.history) == 7, "the match in which the first action is played each time"

@@ -18,7 +18,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play import driver
 from athenan_spiel.play.driver import Driver, Stopwatch
-from athenan_spiel.play.self_play import Match, Round, self_play
+from athenan_spiel.play.self_play import Match, Round, Thinking, self_play
 from athenan_spiel.search import Budget, Descent, drive
 from athenan_spiel.search.choice import best
 from athenan_spiel.search.node import Node
@@ -163,7 +163,10 @@ def test_a_match_whose_line_is_exhausted_takes_nobodys_seconds(clock: Clock) -> 
     """Without completion Descent goes down an exhausted line until its seconds end, and asks nothing there."""
     budget = Budget(seconds=5.0)
     seeds = range(4)
-    alone = [known(answered(self_play(EXAMPLE, slow_search(clock), best, budget, seed), nothing)[0]) for seed in seeds]
+    alone = [
+        known(answered(self_play(EXAMPLE, Thinking(slow_search(clock), budget), best, seed), nothing)[0])
+        for seed in seeds
+    ]
     history, iterations, evaluations, _ = alone[0]
     assert iterations == 20 * len(history)
     assert evaluations < 9, "there are no more states than eight to be asked about"

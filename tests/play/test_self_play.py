@@ -23,7 +23,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.evaluators import Evaluator
 from athenan_spiel.learning.targets import tree_targets
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.play.self_play import Match, Round, self_play
+from athenan_spiel.play.self_play import Match, Round, Thinking, self_play
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search
 from athenan_spiel.search.choice import best, completed, ordinal, uniform_exploitation
 from athenan_spiel.search.node import Node, kind_of
@@ -68,7 +68,7 @@ def play_round(
 
 def play_alone(search: Search, seed: int, budget: Budget = BUDGET) -> Match:
     """One match, its questions answered as they come."""
-    return answered(self_play(search.game, search, EXPLORING, budget, seed), guess)[0]
+    return answered(self_play(search.game, Thinking(search, budget), EXPLORING, seed), guess)[0]
 
 
 def everything(match: Match) -> tuple[Any, ...]:
@@ -103,7 +103,9 @@ def test_a_match_begins_with_random_actions(most: int) -> None:
     search = make_search(Descent, "tic_tac_toe")
     first: set[tuple[int, ...]] = set()
     for seed in range(60):
-        match = answered(self_play(search.game, search, EXPLORING, BUDGET, seed, opening_plies=most), guess)[0]
+        match = answered(self_play(search.game, Thinking(search, BUDGET), EXPLORING, seed, opening_plies=most), guess)[
+            0
+        ]
         opening = len(match.history) + 1 - len(match.values)
         first.add(tuple(match.history[:opening]))
         assert 0 <= opening <= most
@@ -119,7 +121,7 @@ def test_random_actions_that_end_the_match_are_none() -> None:
     """Of Tic-Tac-Toe at 20 random actions: no match is so long."""
     search = make_search(Descent, "tic_tac_toe")
     for seed in range(20):
-        match = answered(self_play(search.game, search, EXPLORING, BUDGET, seed, opening_plies=20), guess)[0]
+        match = answered(self_play(search.game, Thinking(search, BUDGET), EXPLORING, seed, opening_plies=20), guess)[0]
         assert len(match.values) > 1, "something is left to think about"
 
 

@@ -23,7 +23,7 @@ from athenan_spiel.learning.playout_ends import PlayoutEndsStore
 from athenan_spiel.learning.targets import coefficient, tree_targets
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.self_play import Match, self_play
+from athenan_spiel.play.self_play import Match, Thinking, self_play
 from athenan_spiel.search import (
     MCTS,
     UBFM,
@@ -95,7 +95,7 @@ class Bounded:
         return EVALUATOR(states)
 
     def play(self, store: Any = None, seed: int = 0, budget: Budget = LONG) -> Match:
-        questions = self_play(self.search.game, self.search, DECISION, budget, seed, store)
+        questions = self_play(self.search.game, Thinking(self.search, budget), DECISION, seed, store)
         match = answered(questions, self.evaluate)
         self.check()
         return match

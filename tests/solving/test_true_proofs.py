@@ -21,7 +21,7 @@ from oracles.positions import late_position
 from oracles.proofs import check_certificate, check_proofs, nodes_below
 
 from athenan_spiel.outcomes import AdditiveDepth, Gain, MultiplicativeDepth, Outcome, make_outcome
-from athenan_spiel.play.self_play import self_play
+from athenan_spiel.play.self_play import Thinking, self_play
 from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, think
 from athenan_spiel.search.choice import best, completed, ordinal, safest, uniform_exploitation
 from athenan_spiel.search.tree import Tree
@@ -244,7 +244,7 @@ def test_the_tree_of_a_whole_match_proves_nothing_false(
     game, oracle = load(spec), BruteForce()
     evaluator = noise(1)
     for seed in range(2):
-        playing = self_play(game, kind(game), decision, Budget(iterations=12), seed)
+        playing = self_play(game, Thinking(kind(game), Budget(iterations=12)), decision, seed)
         match, _ = answered(playing, evaluator)
         state = game.new_initial_state()
         tree = match.tree

@@ -93,6 +93,8 @@ class Facts:
     """Its states live only as long as the one that they were cloned from; see `games.lasting_states`."""
     longest: Callable[[pyspiel.Game], int] | None = None
     """The actions of its longest match, where `max_game_length()` is not true."""
+    limited: bool = False
+    """Its rules know no end of some matches: OpenSpiel ends them undecided after `max_game_length()` actions."""
     planes: Callable[[pyspiel.Game], tuple[int, int, int] | None] | None = None
     """(C, H, W) of its observation, where OpenSpiel declares another shape; None where it is no stack of boards."""
     observation: Callable[[pyspiel.Game], Observation] | None = None

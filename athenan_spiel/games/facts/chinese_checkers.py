@@ -43,6 +43,7 @@ def _view(game: pyspiel.Game) -> View:
 
 
 FACTS = Facts(
+    limited=True,
     transposition=merged(
         "Besides the board the rules know the number of turns (`max_moves` make a draw), which is not the ply as "
         "each hop is an action, and the cells that the hops of this turn came through, which are forbidden.",

@@ -142,6 +142,14 @@ class Cluster:
         """Let all play with these weights from now on."""
         self._published, self._progress = PublishedWeights(version, weights), progress
 
+    def adapt(self, config: TrainingConfig) -> None:
+        """Let all play with other settings of the search, and with another number of games at once, from now on."""
+        self._config = config
+        self._task = replace(self._task, config=replace(config, engine=self._task.config.engine))
+        for worker in self._workers:
+            if worker.told is not None:
+                worker.actor.adapt.remote(config, self._progress)
+
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Let all know these proofs, or forget all that they know."""
         stored = None if arrays is None else self._ray.put(dict(arrays))

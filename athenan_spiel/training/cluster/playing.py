@@ -146,6 +146,11 @@ class Playing:
         self._ended = time.monotonic()
         return None
 
+    def adapt(self, config: TrainingConfig, progress: float) -> None:
+        """Play with other settings of the search, and with another number of games at once, from now on."""
+        assert self._matches is not None, "begin comes first"
+        self._matches.adapt(config, progress)
+
     def play(
         self,
         weights: Mapping[str, NDArray[np.generic]] | None,

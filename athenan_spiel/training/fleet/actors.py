@@ -82,6 +82,9 @@ class Actors(Protocol):
             progress: how much of the run lies behind, in [0, 1].
         """
 
+    def adapt(self, config: TrainingConfig) -> None:
+        """Let all play with other settings of the search, and with another number of games at once, from now on."""
+
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Let all know these proofs, or forget all that they know."""
 

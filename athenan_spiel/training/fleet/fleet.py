@@ -36,7 +36,7 @@ from athenan_spiel.training.fleet.board import ActorState, Board, total
 from athenan_spiel.training.fleet.losses import Losses
 from athenan_spiel.training.fleet.matches import Failed, Played
 from athenan_spiel.training.fleet.pipes import Receiver, Sender, taken
-from athenan_spiel.training.fleet.playing import ActorTask, Proofs, Report, Seeds, play_on
+from athenan_spiel.training.fleet.playing import ActorTask, Proofs, Report, Seeds, Settings, play_on
 from athenan_spiel.training.fleet.server import Server
 from athenan_spiel.training.means import is_shared
 from athenan_spiel.training.model import Weights
@@ -138,6 +138,13 @@ class Fleet:
     def publish(self, version: int, weights: Weights, progress: float) -> None:
         """Let all play with these weights from now on; `version` is the number of learning phases behind them."""
         self._board.publish(version, weights, progress)
+
+    def adapt(self, config: TrainingConfig) -> None:
+        """Let all play with other settings of the search, and with another number of games at once, from now on."""
+        self._config = config
+        self._task = replace(self._task, config=replace(config, engine=self._task.config.engine))
+        for worker in self._workers:
+            worker.orders.send(Settings(config))
 
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Let all know these proofs, or forget all that they know."""

@@ -107,6 +107,16 @@ class Matches:
         elif self._proven is not None and arrays is not None:
             self._proven.add_arrays(arrays)
 
+    def adapt(self, config: TrainingConfig, progress: float) -> None:
+        """Play with other settings of the search, and with another number of games at once, from now on.
+
+        Games in excess of that number are dropped, and begin anew when there is room for them.
+        """
+        self._at_once = config.matches_at_once
+        self._actor.adapt(config)
+        if self._playing is not None:
+            self._seeds.extendleft(reversed(self._playing.adapt(progress, self._at_once)))
+
     def begin(self, progress: float) -> None:
         """Begin as many as may be played at once; see `load`."""
         while self._playing is not None and self._seeds and self._playing.alive < self._at_once:

@@ -73,7 +73,14 @@ class Proofs:
     arrays: Mapping[str, NDArray[Any]] | None
 
 
-Order = Seeds | Proofs
+@dataclass(frozen=True)
+class Settings:
+    """Order: settings of the search, and a number of games at once, to play with from now on."""
+
+    config: TrainingConfig
+
+
+Order = Seeds | Proofs | Settings
 Report = Played | Failed
 
 
@@ -140,6 +147,8 @@ class _Playing:
             order = self._heard.get()
             if isinstance(order, Seeds):
                 self._matches.plan(order.seeds)
+            elif isinstance(order, Settings):
+                self._matches.adapt(order.config, self._board.progress)
             else:
                 self._matches.know(order.arrays)
 

@@ -12,13 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from athenan_spiel.system.stopping import StopRequests
+from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import Pace, RunClock, now
-from athenan_spiel.training.events import RoundFinished, RoundProgress
+from athenan_spiel.training.events import MatchFinished, RoundFinished, RoundProgress
 from athenan_spiel.training.fleet.actors import Actors, Arrival
 from athenan_spiel.training.fleet.board import ActorState, difference, total
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits, OutOfTimeError
+from athenan_spiel.training.results import cut_off_share, decisive_share
 from athenan_spiel.training.rounds import telling_what_spoils_weights
 
 ROUND_SECONDS = 1.0
@@ -71,6 +73,7 @@ class FleetRounds:
         limits: Limits,
         stops: StopRequests,
         emit: Broadcast,
+        adaptation: Adaptation,
     ) -> None:
         self._learner = learner
         self._make_fleet = make_fleet
@@ -78,6 +81,7 @@ class FleetRounds:
         self._limits = limits
         self._stops = stops
         self._emit = emit
+        self._adaptation = adaptation
         self._pace = Pace()
         self._fleet: Actors | None = None
         self._lost = 0
@@ -95,20 +99,22 @@ class FleetRounds:
         learner, fleet = self._learner, self._running()
         before, start, told = learner.counters, now(), _Told.by(fleet)
         learner.new_round(self._limits.done(), matches=0)
-        learning_seconds, staleness = 0.0, []
+        learning_seconds = 0.0
+        games: list[MatchFinished] = []
         while self._goes_on(before.matches, start):
             arrival = self._next(fleet)
             self._tell(fleet, start, told)
             if arrival is None:
                 continue
             began = now()
-            stale = self._learn(fleet, arrival)
+            finished = self._learn(fleet, arrival)
             learning_seconds += now() - began
-            if stale is None:
+            if finished is None:
                 break
-            staleness.append(stale)
-        if not staleness:
+            games.append(finished)
+        if not games:
             raise BrokenOffError
+        staleness = [game.staleness or 0 for game in games]
         learner.end_round(self._clock.seconds())
         self._forget()
         seconds, since = now() - start, _Told.by(fleet).since(told)
@@ -134,6 +140,8 @@ class FleetRounds:
                 inference_busy=None if since.inference is None else since.inference.busy / seconds,
                 queued=fleet.queued,
                 workers_lost=self._lost + fleet.losses,
+                decisive_share=decisive_share(games),
+                cut_off_share=cut_off_share(games),
             )
         )
 
@@ -184,19 +192,20 @@ class FleetRounds:
         if self._pace.is_due(moment):
             told = total(_Told.by(fleet).since(before).workers)
             evaluations = round(told.evaluations)
-            self._emit(
-                RoundProgress(
-                    matches=self._learner.counters.matches,
-                    seconds=self._clock.seconds(),
-                    alive=round(total(fleet.states()).alive),
-                    plies=round(told.plies),
-                    evaluations=evaluations,
-                    evaluations_per_second=evaluations / max(moment - start, LOOK_SECONDS),
-                )
+            progress = RoundProgress(
+                matches=self._learner.counters.matches,
+                seconds=self._clock.seconds(),
+                alive=round(total(fleet.states()).alive),
+                plies=round(told.plies),
+                evaluations=evaluations,
+                evaluations_per_second=evaluations / max(moment - start, LOOK_SECONDS),
             )
+            if (config := self._adaptation.look(progress)) is not None:
+                fleet.adapt(config)
+            self._emit(progress)
 
-    def _learn(self, fleet: Actors, arrival: Arrival) -> int | None:
-        """Learn a match; its staleness, or None where learning was broken off and nothing of it counts."""
+    def _learn(self, fleet: Actors, arrival: Arrival) -> MatchFinished | None:
+        """Learn a match; what is told of it, or None where learning was broken off and nothing of it counts."""
         learner, played = self._learner, arrival.played
         try:
             finished, learned = learner.learn(played.record, lambda: self._limits.break_off_learning(in_play=True))
@@ -205,14 +214,14 @@ class FleetRounds:
             return None
         finally:
             fleet.count_learned(arrival)
-        staleness = self._phases - played.version
+        finished = dataclasses.replace(finished, staleness=self._phases - played.version, worker=arrival.worker.number)
         self._phases += 1
         self._publish(fleet)
         if played.record.proofs is not None:
             fleet.tell_proofs(played.record.proofs)
-        self._emit(dataclasses.replace(finished, staleness=staleness, worker=arrival.worker.number))
+        self._emit(finished)
         self._emit(learned)
-        return staleness
+        return finished
 
     def _publish(self, fleet: Actors) -> None:
         fleet.publish(self._phases, self._learner.published().weights, self._limits.done())

@@ -10,10 +10,12 @@ from athenan_spiel.training.events import (
     CheckpointWritten,
     Event,
     LearningIsLate,
+    NothingDecided,
     RoundFinished,
     RoundProgress,
     RunFinished,
     RunStarted,
+    SettingsAdapted,
     ShareIsFull,
     StopNoticed,
     WarmUpFinished,
@@ -68,12 +70,8 @@ class LinePrinter:
             return started_text(event)
         if (line := evaluation_line(event)) is not None:
             return line
-        if isinstance(event, LearningIsLate):
-            return late_text(event)
-        if isinstance(event, ShareIsFull):
-            return FULL[event.share]
-        if isinstance(event, StopNoticed):
-            return STOPPING
+        if (notice := notice_text(event)) is not None:
+            return notice
         if isinstance(event, WarmUpProgress):
             return self._warm_up()
         if isinstance(event, WarmUpFinished):
@@ -124,6 +122,37 @@ def started_text(event: RunStarted) -> str:
     workers = f"; {count} worker{'s' * (count > 1)}" if count else ""
     setup = f"{event.network}; {event.engine}{workers}; {event.outcome}{symmetries}"
     return f"{verb}: {event.game} in {folder}; {setup}{others}"
+
+
+def notice_text(event: Event) -> str | None:
+    """What a display shows of an event that a person should know of at once; None for other events."""
+    if isinstance(event, LearningIsLate):
+        return late_text(event)
+    if isinstance(event, SettingsAdapted):
+        return adapted_text(event)
+    if isinstance(event, NothingDecided):
+        return undecided_text(event)
+    if isinstance(event, ShareIsFull):
+        return FULL[event.share]
+    return STOPPING if isinstance(event, StopNoticed) else None
+
+
+def adapted_text(event: SettingsAdapted) -> str:
+    """Why the settings were adapted, and what they are now."""
+    ended = f"only {event.matches} games have" if event.matches else "no game has"
+    parts = [f"{event.matches_at_once} matches at once"]
+    if event.evaluations_per_move is not None:
+        parts.append(f"{event.evaluations_per_move:,} evaluations a move")
+    if event.longest_descent is not None:
+        parts.append(f"descents of {event.longest_descent} states")
+    random = f"random ones take {event.random_length:.0f} moves"
+    return f"{ended} ended after {event.seconds:.0f} s ({random}); from now on {', '.join(parts)}"
+
+
+def undecided_text(event: NothingDecided) -> str:
+    """The warning that no game was won, and what to change."""
+    cut = f", {event.cut_off_share:.0%} were cut off after {event.length_limit} moves" if event.length_limit else ""
+    return f"none of {event.games} games was won{cut}, so little is learned: {event.advice}"
 
 
 def late_text(event: LearningIsLate) -> str:

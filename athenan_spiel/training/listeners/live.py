@@ -13,17 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from athenan_spiel.errors import printable
-from athenan_spiel.training.events import (
-    Event,
-    LearningIsLate,
-    Listener,
-    RunFinished,
-    RunStarted,
-    ShareIsFull,
-    StopNoticed,
-)
+from athenan_spiel.training.events import Event, Listener, RunFinished, RunStarted
 from athenan_spiel.training.listeners.display import Audience
-from athenan_spiel.training.listeners.lines import FULL, STOPPING, LinePrinter, finished_text, late_text
+from athenan_spiel.training.listeners.lines import LinePrinter, finished_text, notice_text
 from athenan_spiel.training.listeners.summary import RECENT, RunSummary, evaluation_line
 
 REDRAWS_PER_SECOND = 4
@@ -66,12 +58,8 @@ class LiveView:
             self._live.start()
         elif (line := evaluation_line(event)) is not None:
             self._console.print(Text(line))
-        elif isinstance(event, LearningIsLate):
-            self._console.print(Text(late_text(event)))
-        elif isinstance(event, ShareIsFull):
-            self._console.print(Text(FULL[event.share]))
-        elif isinstance(event, StopNoticed):
-            self._console.print(Text(STOPPING))
+        elif (notice := notice_text(event)) is not None:
+            self._console.print(Text(notice))
         elif isinstance(event, RunFinished):
             self._ended = True
             self._live.stop()

@@ -16,11 +16,10 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunFinished,
     RunStarted,
-    ShareIsFull,
     WarmUpProgress,
 )
 from athenan_spiel.training.listeners.display import Audience, checked_interval
-from athenan_spiel.training.listeners.lines import FULL, finished_text, progress_text, started_text
+from athenan_spiel.training.listeners.lines import finished_text, notice_text, progress_text, started_text
 from athenan_spiel.training.listeners.summary import RunSummary, evaluation_line
 
 BAR = 20
@@ -67,8 +66,8 @@ class ProgressBar:
             self._write(started_text(event), end="\n")
         elif (line := evaluation_line(event)) is not None:
             self._write(line, end="\n")
-        elif isinstance(event, ShareIsFull):
-            self._write(FULL[event.share], end="\n")
+        elif (notice := notice_text(event)) is not None:
+            self._write(notice, end="\n")
         elif isinstance(event, RunFinished):
             self._write(finished_text(event), end="\n")
         elif isinstance(event, RoundProgress | RoundFinished | WarmUpProgress) and self._clock() >= self._next:

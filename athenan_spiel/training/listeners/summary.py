@@ -18,6 +18,7 @@ from athenan_spiel.training.events import (
     RoundProgress,
     RunStarted,
     SetBack,
+    SettingsAdapted,
     WarmUpFinished,
     WarmUpProgress,
 )
@@ -60,6 +61,7 @@ class RunSummary:
         loss, policy_loss, last_round: the newest there is.
         evaluation: of the newest network that was evaluated, against each opponent.
         lengths, results: of the recent matches; a result is 1, 0 or -1 for player 0, or a single player's score.
+        cut_off: for each recent match whether the limit on its length ended it.
         alone: the game is for one player; best_score: of its matches in this session.
         warm_up: the newest of the warm-up in progress; None once it is over.
     """
@@ -76,6 +78,7 @@ class RunSummary:
         self.evaluation: list[EvaluationFinished] = []
         self.lengths: deque[int] = deque(maxlen=RECENT)
         self.results: deque[float] = deque(maxlen=RECENT)
+        self.cut_off: deque[bool] = deque(maxlen=RECENT)
         self.alone = False
         self.best_score: float | None = None
         self.warm_up: WarmUpProgress | None = None
@@ -95,6 +98,7 @@ class RunSummary:
             self.speed = event.evaluations_per_second
         elif isinstance(event, MatchFinished):
             self.lengths.append(event.length)
+            self.cut_off.append(event.cut_off)
             self._add_result(event.returns)
         elif isinstance(event, LearningFinished):
             self.loss = event.loss if event.loss is not None else self.loss
@@ -109,7 +113,8 @@ class RunSummary:
             self.progress = self.warm_up = self.loss = self.policy_loss = None
             self.lengths.clear()
             self.results.clear()
-        if isinstance(event, RunStarted | RoundProgress | LearningIsLate | RoundFinished | SetBack):
+            self.cut_off.clear()
+        if isinstance(event, RunStarted | RoundProgress | LearningIsLate | SettingsAdapted | RoundFinished | SetBack):
             self.seconds = event.seconds
         if not isinstance(event, OF_EVALUATION):
             self.matches = event.matches
@@ -155,11 +160,12 @@ class RunSummary:
         """What player 0 made of the recent matches."""
         if not self.results:
             return None
+        cut = f", {sum(self.cut_off)} cut off by the limit on length" if any(self.cut_off) else ""
         if self.alone:
             mean = sum(self.results) / len(self.results)
-            return f"score {mean:.4g} on average; the best of this session is {self.best_score:.4g}"
+            return f"score {mean:.4g} on average; the best of this session is {self.best_score:.4g}{cut}"
         wins, draws, losses = (self.results.count(result) for result in (1, 0, -1))
-        return f"{wins} won, {draws} drawn, {losses} lost by the first player"
+        return f"{wins} won, {draws} drawn, {losses} lost by the first player{cut}"
 
     @property
     def evaluation_text(self) -> str | None:

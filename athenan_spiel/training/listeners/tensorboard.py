@@ -119,6 +119,8 @@ def _scalars(event: Event) -> list[tuple[str, float | None]]:
             ("speed/search_seconds", event.search_seconds),
             ("speed/learning_seconds", event.learning_seconds),
             ("replay/states", event.replay_states),
+            ("results/decisive_share", event.decisive_share),
+            ("results/cut_off_share", event.cut_off_share),
             ("search/resolved_states_kept", event.resolved_states),
             ("workers/staleness", event.staleness),
             ("workers/most_staleness", event.most_staleness),

@@ -1,0 +1,158 @@
+"""Fits the settings of a run to its training time: the first games end within a tenth of it.
+
+`fit_to_time` applies the rule before the run, with a speed measured on this machine and the length of random games.
+`adaptation` applies it during the run, with the measured progress. Both change settings by `reduced` alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Collection
+
+import pyspiel
+
+from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.config.search import POLICY_TELLERS
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.outcomes import Gain
+from athenan_spiel.system.machine import cores
+from athenan_spiel.training.actor import Actor, PublishedWeights
+from athenan_spiel.training.model import new_network, policy_shape
+
+FIRST_GAMES_SHARE = 0.1
+"""Share of the training time within which the first games end."""
+MEASURED_SHARE = 0.01
+"""Share of the training time that one measurement of the speed takes."""
+MOST_MEASURED_SECONDS = 2.0
+"""Maximum duration of one measurement, in seconds."""
+WORKER_START_SECONDS = 5.0
+"""Time until workers have started, in seconds."""
+REUSE_FACTOR = 0.75
+"""Evaluations of a game, divided by those of as many separate searches: a search continues the tree of the move before.
+Measured from 0.45 (Connect Four) to 0.9 (Hex 11)."""
+LEAST_AT_ONCE = 4
+"""Games at once, below which evaluations per move are reduced first."""
+LEAST_EVALUATIONS = 200
+"""Evaluations per move, some plies ahead at least, below which games at once are reduced first."""
+LONG_DESCENT = 4.0
+"""A bounded descent takes this factor times the length of random games, in states."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lengths:
+    """What random games show of a game.
+
+    Attributes:
+        length: mean length of a game, in moves.
+        branching: mean number of legal actions.
+    """
+
+    length: float
+    branching: float
+
+
+def evaluations_per_move(search: SearchConfig, lengths: Lengths) -> float:
+    """Evaluations that `search` takes for a move in a new tree.
+
+    An iteration of MCTS asks for one state, one of Descent on average for all beside the rest of a game.
+    """
+    whole = 1.0
+    if search.algorithm not in POLICY_TELLERS:
+        states = min(lengths.length / 2, search.longest_descent or math.inf)
+        whole = max(states * lengths.branching, whole)
+    return max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
+
+
+def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig) -> float:
+    """Measure the speed of self-play with these settings, by an untrained network, in one of the run's processes.
+
+    Raises:
+        ConfigError: the settings require more than this machine has.
+    """
+    workers = max(1, config.workers.count)
+    if config.workers.count:
+        threads = config.engine.threads or max(1, cores() // workers)
+        config = dataclasses.replace(config, engine=dataclasses.replace(config.engine, threads=threads))
+    encoder, outcome = Encoder(game, edges=config.encoding.edges), Gain()
+    network = new_network(encoder, config, outcome, policy_shape(game, encoder, config.network))
+    actor = Actor(game, config, outcome)
+    weights = {name: tensor.detach() for name, tensor in network.state_dict().items()}
+    playing = actor.play(PublishedWeights(0, weights), None, range(config.matches_at_once), 0.0)
+    playing.advance()  # the first call of an engine takes longer
+    seconds = min(MOST_MEASURED_SECONDS, MEASURED_SHARE * (config.seconds or math.inf))
+    before, start = playing.evaluations, time.perf_counter()
+    while (taken := time.perf_counter() - start) < seconds and playing.advance():
+        pass
+    return max(1.0, playing.evaluations - before) / max(taken, 1e-6) * min(1.0, cores() / workers)
+
+
+def fit_to_time(
+    config: TrainingConfig,
+    lengths: Lengths,
+    longest: int,
+    names: Collection[str],
+    speed: Callable[[TrainingConfig], float],
+    elapsed: float = 0.0,
+) -> TrainingConfig:
+    """Reduce those settings of `names` that keep the first games from ending within `FIRST_GAMES_SHARE` of the time.
+
+    Args:
+        config: without a limit in time, or with a search that has one, it stays as it is.
+        longest: maximum length of a game, in moves.
+        speed: measures the evaluations per second of one of the run's processes.
+        elapsed: training time that has passed already, in seconds.
+    """
+    search = config.search
+    if config.seconds is None or search.seconds is not None or search.network_seconds is not None:
+        return config
+    first = FIRST_GAMES_SHARE * config.seconds
+    seconds = max(first / 2, first - elapsed - (WORKER_START_SECONDS if config.workers.count else 0.0))
+    searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
+    at_once = None
+    while at_once != config.matches_at_once:  # fewer games at once are played at another speed
+        at_once = config.matches_at_once
+        room = seconds * speed(config)
+        if at_once * min(longest, 1e6) * lengths.branching > room:
+            config = _bounded(config, LONG_DESCENT * lengths.length, longest, names)
+        evaluations = at_once * searched * evaluations_per_move(config.search, lengths) * REUSE_FACTOR
+        config = reduced(config, evaluations / room, lengths, names)
+    return config
+
+
+def reduced(config: TrainingConfig, factor: float, lengths: Lengths, names: Collection[str]) -> TrainingConfig:
+    """Settings with which the games in play end `factor` times sooner, as far as `names` allow.
+
+    Games at once are reduced to `LEAST_AT_ONCE`, then evaluations per move to `LEAST_EVALUATIONS`, then either to 1.
+    A descent that would take more evaluations than a move is bounded.
+    """
+    for least_at_once, least_evaluations in ((LEAST_AT_ONCE, LEAST_EVALUATIONS), (1, 1)):
+        while factor > 1 and config.matches_at_once > least_at_once and "matches_at_once" in names:
+            at_once = max(least_at_once, config.matches_at_once // 2)
+            factor *= at_once / config.matches_at_once
+            config = dataclasses.replace(config, matches_at_once=at_once)
+        search = config.search
+        before = evaluations_per_move(search, lengths)
+        if factor > 1 and before > least_evaluations and "search.evaluations" in names:
+            evaluations = max(least_evaluations, rounded(before / factor))
+            evaluations = min(search.evaluations or evaluations, evaluations)
+            config = dataclasses.replace(config, search=dataclasses.replace(search, evaluations=evaluations))
+            config = _bounded(config, evaluations / lengths.branching, lengths.length, names)
+            factor *= evaluations_per_move(config.search, lengths) / before
+    return config
+
+
+def _bounded(config: TrainingConfig, states: float, longest: float, names: Collection[str]) -> TrainingConfig:
+    """Settings with descents of at most `states` states, if these are fewer than `longest`."""
+    search, bound = config.search, max(1, round(states))
+    if "search.longest_descent" not in names or search.algorithm != "descent" or bound >= longest:
+        return config
+    bound = min(search.longest_descent or bound, bound)
+    return dataclasses.replace(config, search=dataclasses.replace(search, longest_descent=bound))
+
+
+def rounded(number: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, ... that is at most `number`, so that chance changes it rarely."""
+    power = int(10 ** int(math.log10(max(1.0, number))))
+    return max(step * power for step in (1, 2, 5) if step * power <= max(1.0, number))
