@@ -77,7 +77,7 @@ def apprentice_match(
     analysed = states[0]
     expert = thinking.search
     tree = expert.new_tree(store)
-    node, used = yield from search_under(expert, tree, analysed, thinking.budget, rng, clock)
+    node, used = yield from search_under(expert, tree, analysed, thinking, rng, clock)
     policy = expert.policy(node)
     return Match(
         seed,

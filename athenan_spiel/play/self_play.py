@@ -26,10 +26,32 @@ from athenan_spiel.search.walk import Questions
 
 @dataclass
 class Thinking:
-    """How the moves of a match are searched for. A change applies from the next move on."""
+    """How the moves of a match are searched for; `search_under` takes it for a budget.
+
+    A new budget applies to the move in progress, too, a new search from the next move on.
+    """
 
     search: Search
     budget: Budget
+
+    @property
+    def timed(self) -> bool:
+        """A clock is needed to see when the budget is spent."""
+        return self.budget.timed
+
+    @property
+    def iterations(self) -> int | None:
+        """Maximum number of iterations."""
+        return self.budget.iterations
+
+    @property
+    def network_seconds(self) -> float | None:
+        """Time in which values are waited for."""
+        return self.budget.network_seconds
+
+    def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
+        """True once what has been used reaches a limit."""
+        return self.budget.spent(seconds, iterations, evaluations, network_seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +111,7 @@ def self_play(
     iterations = evaluations = questions = 0
     while not state.is_terminal():
         search = thinking.search
-        node, used = yield from search_under(search, tree, state, thinking.budget, rng, clock)
+        node, used = yield from search_under(search, tree, state, thinking, rng, clock)
         iterations += used.iterations
         evaluations += used.evaluations
         questions += used.questions

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import Protocol
 
 import pyspiel
 
@@ -90,11 +91,30 @@ class Budget:
         )
 
 
+class Limits(Protocol):
+    """A budget, or what stands for one that may become smaller while a search is in progress."""
+
+    @property
+    def timed(self) -> bool:
+        """A clock is needed to see when it is spent."""
+
+    @property
+    def iterations(self) -> int | None:
+        """Maximum number of iterations."""
+
+    @property
+    def network_seconds(self) -> float | None:
+        """Time in which values are waited for."""
+
+    def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
+        """True once what has been used reaches a limit."""
+
+
 def search_under(
     search: Search,
     tree: Tree,
     state: pyspiel.State,
-    budget: Budget,
+    budget: Limits,
     rng: random.Random,
     clock: Clock | None = None,
     *,

@@ -3,7 +3,8 @@
 Games of self-play can last far longer than random ones, and a machine can become slower. So a run is checked from time
 to time, and its settings are reduced (`time_budget.reduced`) in two cases:
 
-1. No game has ended after `FIRST_GAMES_SHARE` of the time. The next checks follow after half as long each.
+1. No game has ended after `FIRST_GAMES_SHARE` of the time, half of which games were in play at least. The next checks
+   follow after half as long each.
 2. Later, fewer than half as many games as are in play have ended within two such shares.
 
 The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them. Only
@@ -61,6 +62,7 @@ class Adaptation:
         self._share = math.inf if seconds is None else FIRST_GAMES_SHARE * seconds
         self._next = math.inf if fit is None or not fit.names or is_timed_search else self._share
         self._late_at = math.inf if fit is None or seconds is None else LATE_SHARE * seconds
+        self._is_started = False
         self._seconds, self._matches, self._plies = 0.0, 0, 0
 
     def look(self, progress: RoundProgress) -> TrainingConfig | None:
@@ -69,7 +71,10 @@ class Adaptation:
         Returns:
             Reduced settings to play with from now on; None if the settings stay.
         """
-        is_due = progress.seconds >= self._next
+        if not self._is_started and progress.alive:
+            self._is_started, self._seconds = True, progress.seconds
+            self._next = max(self._next, progress.seconds + self._share / 2)
+        is_due = self._is_started and progress.seconds >= self._next
         config = self._check(progress) if is_due else None
         if progress.seconds >= self._late_at and config is None and (is_due or self._next == math.inf):
             self._tell_if_late(progress)

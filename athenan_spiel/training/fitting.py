@@ -93,12 +93,15 @@ class Measured(Lengths):
 
     Attributes:
         slow: states are made far more slowly than in a game in C++.
+        cut_off: share of them that took more than `LONGEST` moves.
     """
 
     slow: bool
+    cut_off: float = 0.0
 
     def __str__(self) -> str:
-        return f"random matches take {self.length:.0f} moves, of {self.branching:.0f} legal ones each"
+        cut = f" ({self.cut_off:.0%} were broken off then)" if self.cut_off else ""
+        return f"random matches take {self.length:.0f} moves{cut}, of {self.branching:.0f} legal ones each"
 
 
 def measure(game: pyspiel.Game, clock: Callable[[], float] = time.thread_time) -> Measured:
@@ -119,7 +122,8 @@ def measure(game: pyspiel.Game, clock: Callable[[], float] = time.thread_time) -
         if state.is_terminal() or state.move_number() >= LONGEST:
             lengths.append(state.move_number())
     length = statistics.mean(lengths) if lengths else float(LONGEST)
-    return Measured(length, statistics.mean(legal) if legal else 1.0, _is_slow(game, seen))
+    cut_off = sum(length >= LONGEST for length in lengths) / max(1, len(lengths))
+    return Measured(length, statistics.mean(legal) if legal else 1.0, _is_slow(game, seen), cut_off)
 
 
 def _is_slow(game: pyspiel.Game, states: list[pyspiel.State]) -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import pyspiel
 
 from athenan_spiel.games.facts import length_limit
-from athenan_spiel.games.measures import measured
 from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, SetBack
 
 ENOUGH_GAMES = 8
@@ -22,6 +21,7 @@ ENOUGH_AT_END = 2
 """The same at the end of a session."""
 LONGER = 5
 """Suggested limit on the length of a game, divided by the present one."""
+OWN_OUTCOME = "write an --outcome that tells draws apart (docs/heuristics.md)"
 
 
 def is_decisive(event: MatchFinished) -> bool:
@@ -44,12 +44,10 @@ class Results:
 
     Args:
         game: the run's game.
-        outcome: what a finished game is worth in the run.
     """
 
-    def __init__(self, game: pyspiel.Game, outcome: str) -> None:
+    def __init__(self, game: pyspiel.Game) -> None:
         self._game = game
-        self._outcome = outcome
         self._games = self._decisive = self._cut_off = 0
         self._matches = 0
         self._told = False
@@ -80,20 +78,12 @@ class Results:
         )
 
     def _advice(self, cut_off_share: float) -> str:
-        """What to change."""
-        other = next((name for name in ("score", "presence") if _counts(self._game, name)), "mobility")
-        advice = "give more --time" if other == self._outcome else f"try --outcome {other}, by which draws can differ"
+        """What to change: all built-in outcomes give each draw the value 0."""
         limit = length_limit(self._game)
         if cut_off_share < 0.5 or limit is None or "max_length" not in self._game.get_type().parameter_specification:
-            return advice
-        return (
-            f"raise the limit: athenan train {shlex.quote(_with_limit(str(self._game), LONGER * limit))}; or {advice}"
-        )
-
-
-def _counts(game: pyspiel.Game, outcome: str) -> bool:
-    """Whether `game` counts what the outcome `score` or `presence` needs."""
-    return measured("score" if outcome == "score" else "pieces", game)
+            return f"give more --time, or {OWN_OUTCOME}"
+        longer = _with_limit(str(self._game), LONGER * limit)
+        return f"raise the limit with athenan train {shlex.quote(longer)}, or {OWN_OUTCOME}"
 
 
 def _with_limit(game: str, limit: int) -> str:

@@ -117,7 +117,7 @@ class Session:
         self._learner = learner
         self._actor = actor
         own = (MetricsFile(folder.metrics_path), TensorBoard(folder.tensorboard_path))
-        self._results = Results(learner.game, learner.config.outcome)
+        self._results = Results(learner.game)
         self._emit = emit = Broadcast([*own, self._results, *listeners])
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None

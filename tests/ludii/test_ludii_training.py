@@ -18,6 +18,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.games import require_fixed_actions
 from athenan_spiel.games.transpositions import end_function, key_function
 from athenan_spiel.play.openspiel_mcts import mcts_bot
+from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, RoundFinished
 
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
 
@@ -199,6 +200,24 @@ def trains(text: str, folder: Path) -> None:
     agent = ath.load_agent(folder)
     state = ath.load_game(text).new_initial_state()
     assert agent.step(state) in state.legal_actions()
+
+
+def test_it_warns_if_every_game_is_cut_off_by_the_limit_of_moves(fake: FakeTransport, tmp_path: Path) -> None:
+    told: list[Event] = []
+    run = ath.train("ludii(game=Tic-Tac-Toe,max_length=3)", TINY, tmp_path / "run", listeners=[told.append])
+    games = [event for event in told if isinstance(event, MatchFinished)]
+    assert all(game.cut_off and game.length == 3 for game in games)
+    assert all(event.cut_off_share == 1.0 for event in told if isinstance(event, RoundFinished))
+    (warning,) = [event for event in told if isinstance(event, NothingDecided)]
+    assert told.index(warning) < told.index(games[-1]), "as soon as it is known"
+    assert (warning.games, warning.cut_off_share, warning.length_limit) == (9, 1.0, 3)
+    assert warning.advice.startswith(
+        "raise the limit with athenan train 'ludii(game=Tic-Tac-Toe,max_length=15)', or write an --outcome"
+    )
+    assert '"event": "nothing_decided"' in (run.folder / "metrics.jsonl").read_text()
+    longer: list[Event] = []
+    ath.train("ludii(game=Tic-Tac-Toe,max_length=15)", TINY, tmp_path / "longer", listeners=[longer.append])
+    assert not any(isinstance(event, NothingDecided) for event in longer)
 
 
 def test_training_gives_a_long_game_a_nearer_limit_of_moves(

@@ -88,6 +88,30 @@ def node_contents(node: Node) -> tuple[Any, ...]:
 
 
 @SEARCHES
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_dropped_matches_leave_the_others_as_they_are(kind: type[Search], most: int) -> None:
+    search = make_search(kind, "connect_four(rows=4,columns=4)")
+    alone = [everything(play_alone(search, seed)) for seed in SEEDS]
+    matches = Round(search.game, search, guess, EXPLORING, BUDGET, SEEDS)
+    for _ in range(5):
+        matches.advance()
+    assert matches.reduce(search, BUDGET, most) == SEEDS[most:]
+    assert matches.alive == most
+    assert matches.reduce(search, BUDGET, 5) == []
+    assert [everything(match) for match in finish(matches)] == alone[:most]
+
+
+def test_a_smaller_budget_applies_to_the_moves_in_progress() -> None:
+    search = make_search(Descent, "connect_four")
+    matches = Round(search.game, search, guess, EXPLORING, Budget(iterations=10**6), SEEDS[:2])
+    for _ in range(200):
+        matches.advance()
+    assert matches.alive == 2, "the first move takes for ever"
+    matches.reduce(search, SHORT, 2)
+    assert len(finish(matches)) == 2
+
+
+@SEARCHES
 @pytest.mark.parametrize("spec", GAMES)
 def test_matches_of_a_round_are_those_played_one_at_a_time(kind: type[Search], spec: str) -> None:
     search = make_search(kind, spec)

@@ -45,6 +45,7 @@ from athenan_spiel.training.cluster import placing, valuing
 from athenan_spiel.training.cluster.cluster import Cluster
 from athenan_spiel.training.cluster.valuing import Valuing
 from athenan_spiel.training.events import Event, MatchFinished
+from athenan_spiel.training.fitting import BY_TIME, Measured
 from athenan_spiel.training.fleet import Actors, Fleet
 from athenan_spiel.training.means import is_shared_on_nodes
 from athenan_spiel.training.run_folder import RunFolder
@@ -59,6 +60,18 @@ def changed(**settings: Any) -> TrainingConfig:
 def lines(folder: Path, event: str) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [line for line in found if line["event"] == event]
+
+
+def test_actors_adapt_their_settings(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: Measured(2.0, 4.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda game, config: 1e9)
+    monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
+    monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
+    run = train(TIC_TAC_TOE, changed(seconds=600.0), tmp_path / "run", fit=BY_TIME, cluster="local")
+    assert run.matches == 30
+    assert run.config.matches_at_once == 1
+    assert lines(run.folder, "settings_adapted")
+    assert {actor.made._task.config.matches_at_once for actor in fake.actors} == {1}
 
 
 class OnMatch:

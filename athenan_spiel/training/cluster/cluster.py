@@ -147,8 +147,7 @@ class Cluster:
         self._config = config
         self._task = replace(self._task, config=replace(config, engine=self._task.config.engine))
         for worker in self._workers:
-            if worker.told is not None:
-                worker.actor.adapt.remote(config, self._progress)
+            worker.actor.adapt.remote(config, self._progress)
 
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Let all know these proofs, or forget all that they know."""

@@ -15,7 +15,7 @@ import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,8 +148,9 @@ class Playing:
 
     def adapt(self, config: TrainingConfig, progress: float) -> None:
         """Play with other settings of the search, and with another number of games at once, from now on."""
-        assert self._matches is not None, "begin comes first"
-        self._matches.adapt(config, progress)
+        self._task = replace(self._task, config=replace(config, engine=self._task.config.engine))
+        if self._matches is not None:
+            self._matches.adapt(config, progress)
 
     def play(
         self,

@@ -1,0 +1,160 @@
+"""How the games of a session ended: which the limit on their length cut off, and the warning if none was won."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import pyspiel
+import pytest
+from rich.console import Console
+from run_events import match, progress, set_back, started
+from training_runs import TINY, of_type
+
+from athenan_spiel.games.facts import is_cut_off, length_limit
+from athenan_spiel.training import train
+from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, RoundFinished, SettingsAdapted
+from athenan_spiel.training.listeners import LinePrinter, LiveView, ProgressBar, RunSummary
+from athenan_spiel.training.results import (
+    ENOUGH_AT_END,
+    ENOUGH_GAMES,
+    OWN_OUTCOME,
+    Results,
+    cut_off_share,
+    decisive_share,
+)
+
+OWARE = pyspiel.load_game("oware")
+DRAWN = dataclasses.replace(match(1), returns=(0.0, 0.0))
+CUT = dataclasses.replace(DRAWN, length=1000, cut_off=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "limit"),
+    [("oware", 1000), ("quoridor", 324), ("tic_tac_toe", None), ("connect_four", None), ("chess", None)],
+)
+def test_a_limit_on_the_length_is_known(spec: str, limit: int | None) -> None:
+    assert length_limit(pyspiel.load_game(spec)) == limit
+
+
+@pytest.mark.parametrize(
+    ("limit", "length", "returns", "expected"),
+    [
+        (300, 300, (0.0, -0.0), True),
+        (300, 300, (1.0, -1.0), False),
+        (300, 299, (0.0, 0.0), False),
+        (None, 9, (0.0, 0.0), False),
+        (30, 30, (12.0,), True),
+    ],
+)
+def test_a_game_is_cut_off_that_the_limit_ends_undecided(
+    limit: int | None, length: int, returns: tuple[float, ...], expected: bool
+) -> None:
+    assert is_cut_off(limit, length, returns) == expected
+
+
+def test_random_quoridor_reaches_its_limit(tmp_path: Path) -> None:
+    """OpenSpiel's own limit, at 324 moves."""
+    events: list[Event] = []
+    config = dataclasses.replace(
+        TINY,
+        matches=2,
+        search=dataclasses.replace(TINY.search, iterations=1, longest_descent=1),
+        exploration=dataclasses.replace(TINY.exploration, schedule="constant", exploitation=0.0, completed=False),
+    )
+    train("quoridor(board_size=3)", config, tmp_path / "run", listeners=[events.append])
+    for event in of_type(events, MatchFinished):
+        limit = pyspiel.load_game("quoridor(board_size=3)").max_game_length()
+        assert event.cut_off == (event.length == limit and event.returns == (0.0, 0.0))
+
+
+def warned(
+    games: list[MatchFinished], outcome: str = "additive_depth", *, at_end: bool = False
+) -> NothingDecided | None:
+    results = Results(OWARE)
+    for game in games:
+        results(game)
+    warning = results.warning(at_end=at_end)
+    assert warning is None or results.warning(at_end=True) is None, "it comes once"
+    return warning
+
+
+def test_it_warns_if_no_game_was_won() -> None:
+    found = warned([CUT] * 6 + [DRAWN] * 2)
+    assert found == NothingDecided(
+        matches=1,
+        games=8,
+        cut_off_share=0.75,
+        length_limit=1000,
+        advice=f"give more --time, or {OWN_OUTCOME}",
+    )
+    assert warned([CUT] * (ENOUGH_GAMES - 1)) is None
+    assert warned([CUT] * ENOUGH_AT_END, at_end=True) is not None
+    assert warned([CUT] * (ENOUGH_AT_END - 1), at_end=True) is None
+    assert warned([CUT] * 20 + [match(1)]) is None
+    assert warned([dataclasses.replace(match(1), returns=(0.0,))] * 20) is None, "a score of one player"
+
+
+def test_a_set_back_forgets_the_games() -> None:
+    results = Results(OWARE)
+    for event in [*[CUT] * 7, set_back(0), CUT]:
+        results(event)
+    assert results.warning() is None
+
+
+def test_shares_of_a_round() -> None:
+    games = [CUT, DRAWN, match(1), match(2, -1.0)]
+    assert (decisive_share(games), cut_off_share(games)) == (0.5, 0.25)
+
+
+def test_a_run_records_the_shares(tmp_path: Path) -> None:
+    events: list[Event] = []
+    run = train("tic_tac_toe", TINY, tmp_path / "run", listeners=[events.append])
+    rounds = of_type(events, RoundFinished)
+    games = of_type(events, MatchFinished)
+    assert [r.cut_off_share for r in rounds] == [0.0] * 4
+    assert sum((r.decisive_share or 0.0) * 3 for r in rounds) == pytest.approx(decisive_share(games) * 12)
+    lines = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
+    assert all(line["cut_off"] is False for line in lines if line["event"] == "match_finished")
+    assert all("decisive_share" in line for line in lines if line["event"] == "round_finished")
+
+
+WARNING = NothingDecided(matches=8, games=8, cut_off_share=1.0, length_limit=300, advice="give more --time")
+ADAPTED = SettingsAdapted(
+    matches=0, seconds=24.0, random_length=17.0, matches_at_once=4, evaluations_per_move=500, longest_descent=68
+)
+
+
+def test_all_displays_show_the_warning_and_new_settings() -> None:
+    texts = []
+    for make in (
+        lambda file: LinePrinter(file),
+        lambda file: ProgressBar(file),
+        lambda file: LiveView(Console(file=file, force_terminal=True, width=200)),
+    ):
+        file = io.StringIO()
+        listener = make(file)
+        for event in (started(), progress(), ADAPTED, WARNING):
+            listener(event)
+        if isinstance(listener, LiveView):
+            listener._live.stop()
+        texts.append(file.getvalue())
+    for text in texts:
+        assert (
+            "none of 8 games was won, 100% were cut off after 300 moves, so little is learned: give more --time" in text
+        )
+        assert (
+            "no game has ended after 24 s (random ones take 17 moves); from now on 4 matches at once, 500 eval" in text
+        )
+
+
+def test_the_summary_counts_games_that_were_cut_off() -> None:
+    summary = RunSummary()
+    for event in (started(), CUT, DRAWN, match(3)):
+        summary(event)
+    assert summary.results_text == "1 won, 2 drawn, 0 lost by the first player, 1 cut off by the limit on length"
+    summary(set_back(0))
+    summary(match(1))
+    assert summary.results_text == "1 won, 0 drawn, 0 lost by the first player"
