@@ -102,7 +102,12 @@ class ExperimentFolder:
         return RunFolder(self.path).locked()
 
     def begin(self) -> None:
-        """Write down what the experiment is, if it was not begun before."""
+        """Write down what the experiment is, if it was not begun before, and remove what a kill has left unfinished.
+
+        Raises:
+            ExperimentError: as `require_own`.
+            CheckpointError: a leftover cannot be removed.
+        """
         if not self.require_own():
             self.write(COPY, self._file.text)
             description = {
@@ -111,6 +116,7 @@ class ExperimentFolder:
                 "overrides": self._file.overrides.given(),
             }
             self.write(DESCRIPTION, json.dumps(description, indent=1) + "\n")
+        RunFolder(self.path).remove_leftovers()
 
     def inside(self, path: Path) -> Path:
         """The path of a folder below this one, given from here; it need not exist yet.

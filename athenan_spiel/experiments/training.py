@@ -89,7 +89,6 @@ class TrainingTask:
         _wait_until_free(self.folder)
         if (self.folder / CONFIG).exists():
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
-            listener.keep_newest()
             code = (self.config.outcome,)  # that of the experiment's file, which was allowed
             run = resume(
                 self.folder,
@@ -189,10 +188,12 @@ class _StageKeeper:
     def __call__(self, event: Event) -> None:
         if isinstance(event, CheckpointWritten):
             self._keep_passed(event.checkpoint)
+        if isinstance(event, RunStarted):  # a checkpoint that is there has been read whole by now
+            self._keep_newest()
         if isinstance(event, RunStarted | RoundProgress | RunFinished):
             self._report(fraction_done(self._config, event.matches, event.seconds))
 
-    def keep_newest(self) -> None:
+    def _keep_newest(self) -> None:
         """Keep what a kill left without, between the checkpoint and its copy."""
         newest = RunFolder(self._folder).newest()
         if newest is not None:

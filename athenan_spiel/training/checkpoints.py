@@ -250,6 +250,9 @@ def _read_state(path: Path) -> dict[str, Any]:
     """What `state.json` holds, after the checks of its format and its checksum."""
     try:
         require_folder(path)
+    except OSError as error:
+        raise damaged(path, str(error.strerror)) from None
+    try:
         text = read_file(path / STATE, MOST_STATE)
     except OSError as error:
         raise damaged(path, f"{STATE} cannot be read ({error.strerror})") from None

@@ -6,6 +6,7 @@ that a kill has cut is.
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ METRICS = "metrics.jsonl"
 MOST_BYTES = 2**32
 """Of the file."""
 MOST_LINE = 2**20
-"""Bytes of a line."""
+"""Bytes of a line: a thousand times those of an event."""
 MOST_AT_ONCE = 2**25
 """Bytes that one look reads; the next look goes on there."""
 MOST_OPPONENTS = 50
@@ -39,7 +40,9 @@ class RunCurves:
     Attributes:
         path: the run's folder.
         game, network, choice: what `run_started` says.
-        matches, seconds: learned, and the time of the run.
+        matches, seconds: learned, and the time of the run, at the end of the last round.
+        elapsed: time of the run, of the round in progress, too, as far as is told.
+        warm_up_states: random terminal states learned, while the warm-up lasts; else 0.
         loss, length: of each match.
         speed: states valued a second, of each round.
         busy: shares of each round by whose they are, in cores.
@@ -55,6 +58,8 @@ class RunCurves:
     choice: str = ""
     matches: int = 0
     seconds: float = 0.0
+    elapsed: float = 0.0
+    warm_up_states: int = 0
     loss: list[Point] = field(default_factory=list)
     length: list[Point] = field(default_factory=list)
     speed: list[Point] = field(default_factory=list)
@@ -102,6 +107,10 @@ class RunCurves:
 
     def _take(self, record: Mapping[str, Any]) -> None:
         name = record.get("event")
+        elapsed = _number(record, "seconds")
+        self.elapsed = self.elapsed if elapsed is None else elapsed
+        if name in ("run_started", "warm_up_progress", "warm_up_finished"):
+            self.warm_up_states = int(_number(record, "warm_up_states") or 0) if name == "warm_up_progress" else 0
         if name == "run_started":
             self.game, self.network = _text(record, "game"), _text(record, "network")
             self.choice, self.ended = _text(record, "choice"), None
@@ -153,6 +162,34 @@ class RunCurves:
         is_known = opponent in self.strength or len(self.strength) < MOST_OPPONENTS
         if points is not None and low is not None and high is not None and is_known:
             self.strength.setdefault(opponent, []).append((self.seconds / 3600, points, low, high))
+
+
+def has_games(path: Path) -> bool:
+    """Whether the `metrics.jsonl` at `path` records a game.
+
+    Raises:
+        OSError: the file cannot be read, or has a line that is longer than any that is written.
+    """
+    with opened(path, MOST_BYTES) as file:
+        while line := file.readline(MOST_LINE):
+            require_short(path, line)
+            try:
+                record = parse_json(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and (_number(record, "matches") or 0) > 0:
+                return True
+    return False
+
+
+def require_short(path: Path, line: bytes) -> None:
+    """Check that a line of the file at `path` is no longer than any that is written.
+
+    Raises:
+        OSError: it is longer.
+    """
+    if len(line) >= MOST_LINE:
+        raise OSError(errno.EFBIG, f"it has a line of {MOST_LINE:,} bytes or more: move it away", str(path))
 
 
 def _finite(value: object) -> float | None:

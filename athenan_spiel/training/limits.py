@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.broadcast import Broadcast
@@ -29,6 +31,15 @@ def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float
     return min(1.0, max(by_matches, by_seconds))
 
 
+def limit_reached(config: TrainingConfig, matches: int, seconds: float) -> Literal["matches", "seconds"] | None:
+    """The limit that a run of so many matches and seconds has reached; None if it has reached none."""
+    if config.matches is not None and matches >= config.matches:
+        return "matches"
+    if config.seconds is not None and seconds >= config.seconds:
+        return "seconds"
+    return None
+
+
 class Limits:
     """The limits of a session: those of the run's settings, and what asks it to stop."""
 
@@ -45,12 +56,9 @@ class Limits:
 
     def reason(self) -> EndReason | None:
         """Why the run ends now; None if it goes on."""
-        config = self._learner.config
         if self._stops.requested:
             return "stopped"
-        if config.matches is not None and self._learner.counters.matches >= config.matches:
-            return "matches"
-        return "seconds" if self.time_is_up() else None
+        return limit_reached(self._learner.config, self._learner.counters.matches, self._clock.seconds())
 
     def time_is_up(self) -> bool:
         """Whether the run's time limit has passed."""

@@ -212,12 +212,14 @@ def resume(
         with placed(extended, cluster, spec) as (extended, site):
             learner = LearnerSide(game, extended, begun, kind)
             actor = Actor(game, learner.config, learner.outcome)
+            hooks = listeners, stop, milestones, allow_programs, set_backs, site
+            origin = None if begun is None else run_folder.checkpoint(checkpoint)
+            session = Session(run_folder, learner, actor, origin, *hooks)  # all that may be refused is refused by now
             if learner.config != config:
                 run_folder.write_settings(spec, learner.config)
             if checkpoint is not None:
                 run_folder.put_aside(checkpoint)
-            hooks = listeners, stop, milestones, allow_programs, set_backs, site
-            return Session(run_folder, learner, actor, run_folder.newest(), *hooks).run()
+            return session.run()
 
 
 def _require_hooks(

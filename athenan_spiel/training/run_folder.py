@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import os
 import re
 import shlex
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import CheckpointError, shown
+from athenan_spiel.errors import AthenanError, CheckpointError, shown
 from athenan_spiel.system.files import (
     UNFINISHED,
     is_folder,
@@ -32,18 +33,22 @@ from athenan_spiel.system.files import (
     require_folder,
 )
 from athenan_spiel.system.portable import in_sight
-from athenan_spiel.training.best import BEST, best_network, mend_best
+from athenan_spiel.training.best import BEST, REPLACED, best_network, mend_best
 from athenan_spiel.training.checkpoints import (
     OPTIMIZER,
     REPLAY,
     RESOLVED,
     Checkpoint,
+    Counters,
     Header,
     damaged,
     read_checkpoint,
+    read_header,
     rewrite_header,
     write_checkpoint,
 )
+from athenan_spiel.training.curves import METRICS, has_games
+from athenan_spiel.training.limits import limit_reached
 from athenan_spiel.training.settings_file import read_text, require_game, settings_to_toml
 
 CONFIG = "config.toml"
@@ -56,6 +61,7 @@ ASIDE = "aside-"
 """What the name of a checkpoint begins with from which a run does not go on any more."""
 LISTED = 10
 """So many checkpoints are named where another one is asked for."""
+_log = logging.getLogger(__name__)
 
 
 class RunFolder:
@@ -68,7 +74,7 @@ class RunFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.checkpoints_path = self.path / "checkpoints"
-        self.metrics_path = self.path / "metrics.jsonl"
+        self.metrics_path = self.path / METRICS
         self.tensorboard_path = self.path / "tensorboard"
         self._is_kept: Callable[[], bool] | None = None
 
@@ -100,7 +106,9 @@ class RunFolder:
             return
         if (self.path / CONFIG).exists():
             raise CheckpointError(
-                f"{str(self.path)!r} holds a run already: resume it, or choose another folder", path=self.path
+                f"{str(self.path)!r} holds a run already: continue it with {self._continuation()}, "
+                "or choose another folder",
+                path=self.path,
             )
         if others := [item.name for item in self.path.iterdir() if item.name != LOCK and not _is_unfinished(item)]:
             raise CheckpointError(
@@ -111,7 +119,9 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that writes here; the folder is made if need be, leftovers of a kill are removed.
+        """Be the only process that writes here; the folder is made if need be.
+
+        Nothing that is in the folder is changed, as what follows may yet refuse it.
 
         Raises:
             CheckpointError: another process trains in this folder, or it cannot be written.
@@ -129,15 +139,38 @@ class RunFolder:
                 ) from None
             except OSError as error:
                 raise self._not_usable(error) from None
-            mend_best(self.path)
-            unfinished = (*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*"))
-            for leftover in (*unfinished, self.path / EVALUATING):
-                remove(leftover)
             self._is_kept = held.enter_context(in_sight(self.path))
             try:
                 yield
             finally:
                 self._is_kept = None
+
+    def remove_leftovers(self) -> None:
+        """Remove what a kill has left unfinished, and put the best network back where it was.
+
+        Call it with the lock held, once the checkpoint to continue from has been read: a leftover may be the last
+        whole copy of a checkpoint.
+
+        Raises:
+            CheckpointError: it cannot be done.
+        """
+        try:
+            mend_best(self.path)
+            unfinished = (*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*"))
+            for leftover in (*unfinished, self.path / EVALUATING):
+                remove(leftover)
+        except OSError as error:
+            raise self._not_usable(error) from None
+
+    def _continuation(self) -> str:
+        """The command that continues the run: with more time if it has reached its limit."""
+        command = f"athenan resume {shlex.quote(str(self.path))}"
+        with contextlib.suppress(AthenanError):  # what cannot be read has no limit yet; `resume` says what is wrong
+            newest, (_, config) = self.newest(), self.settings()
+            counters = Counters() if newest is None else read_header(newest).counters
+            if limit_reached(config, counters.matches, counters.seconds) is not None:
+                return f"{command} --time 3m"
+        return command
 
     def require_kept(self) -> None:
         """Check that the folder is still where it was when it was locked, so that no part of it is made anew.
@@ -181,18 +214,36 @@ class RunFolder:
             raise CheckpointError(f"{path} could not be written: {error.strerror}", path=path) from None
 
     def checkpoints(self) -> list[Path]:
-        """The checkpoints, oldest first. What is a link, or has a name that no checkpoint is given, is none."""
-        if not is_folder(self.checkpoints_path):
-            return []
-        found = [item for item in self.checkpoints_path.iterdir() if _NUMBER.fullmatch(item.name) and is_folder(item)]
-        return sorted(found, key=lambda item: int(item.name))
+        """The checkpoints that are folders, oldest first.
+
+        Raises:
+            CheckpointError: `checkpoints` is a link or no folder, or cannot be read.
+        """
+        return [item for item in self._numbered_items() if is_folder(item)]
 
     def newest(self) -> Path | None:
-        """The newest checkpoint."""
-        return next(reversed(self.checkpoints()), None)
+        """The newest checkpoint. It may be a link or no folder, which every function that reads it refuses.
+
+        Raises:
+            CheckpointError: as `checkpoints`.
+        """
+        return next(reversed(self._numbered_items()), None)
+
+    def _numbered_items(self) -> list[Path]:
+        """Whatever has the name of a checkpoint, oldest first."""
+        try:
+            require_folder(self.checkpoints_path)
+            found = [item for item in self.checkpoints_path.iterdir() if _NUMBER.fullmatch(item.name)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.checkpoints_path} cannot be read: {error.strerror}", path=self.checkpoints_path
+            ) from None
+        return sorted(found, key=lambda item: int(item.name))
 
     def load(self, matches: int | None = None) -> Checkpoint | None:
-        """The newest checkpoint, or None where the run has none yet.
+        """The newest checkpoint, or None where the run has no checkpoint and no games yet, which a warning says.
 
         A damaged one is never passed over in silence: the error names the older one that is whole, if there is one.
 
@@ -200,23 +251,49 @@ class RunFolder:
             matches: that after so many matches instead.
 
         Raises:
-            CheckpointError: the checkpoint is damaged, foreign or of a newer format, or there is none after just so
-                many matches.
+            CheckpointError: the checkpoint is damaged, foreign or of a newer format, there is none after just so
+                many matches, or there is none at all although the run has played games.
         """
         if matches is not None:
             return _numbered(self.checkpoint(matches))
-        paths = self.checkpoints()
-        if not paths:
+        newest = self.newest()
+        if newest is None:
+            self._require_no_games()
+            _log.warning(
+                "the run in %s has no checkpoint and no games yet: it starts from the beginning", shown(str(self.path))
+            )
             return None
         try:
-            return _numbered(paths[-1])
+            return _numbered(newest)
         except CheckpointError as error:
-            whole = next(filter(_is_whole, reversed(paths[:-1])), None)
+            older = (path for path in reversed(self.checkpoints()) if path != newest)
+            whole = next(filter(_is_whole, older), None)
             if whole is None:
                 raise
             go_on = f"athenan resume {shlex.quote(str(self.path))} --from {int(whole.name)}"
             problem = f"{error}\n{whole} is whole: go on from there with {go_on}"
-            raise CheckpointError(problem, path=paths[-1]) from None
+            raise CheckpointError(problem, path=newest) from None
+
+    def _require_no_games(self) -> None:
+        """Check that a run without a checkpoint was ended before its first game.
+
+        Raises:
+            CheckpointError: it has played games, so its checkpoints are lost.
+        """
+        try:
+            sign = f"{METRICS} records games" if has_games(self.metrics_path) else ""
+        except FileNotFoundError:  # TensorBoard's files are begun after it
+            sign = f"{METRICS} is missing" if os.path.lexists(self.tensorboard_path) else ""
+        except OSError as error:
+            sign = f"{METRICS} cannot be read ({error.strerror})"
+        if not sign and any(os.path.lexists(self.path / name) for name in (BEST, REPLACED)):
+            sign = "it has a best network"
+        if sign:
+            raise CheckpointError(
+                f"the run in {str(self.path)!r} has no checkpoint, but {sign}: put its checkpoints folder back, "
+                f"or begin a new run with athenan train GAME --config {shlex.quote(str(self.path / CONFIG))}",
+                path=self.checkpoints_path,
+            )
 
     def last_good(self, before: int | None = None) -> Checkpoint | None:
         """The newest checkpoint that a run can go on from; None where there is none.
@@ -238,14 +315,15 @@ class RunFolder:
         """
         if isinstance(matches, str) and matches == BEST:
             return best_network(self.path)
-        paths = self.checkpoints()
-        if not paths:
+        newest = self.newest()
+        if newest is None:
+            self._require_no_games()
             raise CheckpointError(
                 f"the run in {str(self.path)!r} has no checkpoint yet: resume it, then try again", path=self.path
             )
         if matches is None:
-            return paths[-1]
-        found = {int(path.name): path for path in paths}
+            return newest
+        found = {int(path.name): path for path in self.checkpoints()}
         if matches not in found:
             listed = ", ".join(map(str, [*found][-LISTED:]))
             older = f"{len(found) - LISTED} older ones, " if len(found) > LISTED else ""
@@ -263,7 +341,7 @@ class RunFolder:
             CheckpointError: it cannot be done.
         """
         try:
-            for path in self.checkpoints():
+            for path in self._numbered_items():
                 if int(path.name) > matches:
                     path.rename(_new_name(path.with_name(f"{ASIDE}{path.name}")))
         except OSError as error:

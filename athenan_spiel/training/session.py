@@ -87,6 +87,8 @@ class Beginning:
 class Session:
     """Plays and learns to the end of the run's limits, or until it is asked to stop. For one use.
 
+    Until `run` is called, nothing in the folder is changed.
+
     Args:
         learner: what the run has learned.
         actor: plays its matches, with its weights.
@@ -97,6 +99,9 @@ class Session:
         set_backs: how often it goes back to its last good checkpoint, with half the learning rate, where learning has
             diverged; then that is an error.
         site: the cluster on which matches are played; none: they are played on this machine.
+
+    Raises:
+        CheckpointError: `metrics.jsonl` cannot be read.
     """
 
     def __init__(
@@ -116,9 +121,10 @@ class Session:
         self._site = site
         self._learner = learner
         self._actor = actor
-        own = (MetricsFile(folder.metrics_path), TensorBoard(folder.tensorboard_path))
+        metrics = MetricsFile(folder.metrics_path)
+        metrics.require_lines()
         self._results = Results(learner.game)
-        self._emit = emit = Broadcast([*own, self._results, *listeners])
+        self._emit = emit = Broadcast([metrics, TensorBoard(folder.tensorboard_path), self._results, *listeners])
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None
         self._choice = None if beginning is None else beginning.choice
@@ -142,6 +148,7 @@ class Session:
         reason: EndReason = "error"
         try:
             with self._stops:
+                self._folder.remove_leftovers()
                 self._emit(self._started())
                 self._saving.save(self._emit)
                 reason = self._trained()

@@ -87,6 +87,7 @@ def test_a_kill_at_any_step_leaves_a_whole_one(folder: RunFolder, monkeypatch: p
     monkeypatch.undo()
     assert matches_of(best_network(folder.path)) in (4, 8), "found as it lies"
     with folder.locked():
+        folder.remove_leftovers()
         assert matches_of(folder.path / BEST) in (4, 8)
         assert not list(folder.path.glob(".writing*"))
 
@@ -96,6 +97,7 @@ def test_between_the_two_renames_the_old_one_is_found(folder: RunFolder) -> None
     best.rename(folder.path / REPLACED)
     assert matches_of(agent_path(folder.path, "best")) == 4
     with folder.locked():
+        folder.remove_leftovers()
         assert matches_of(best) == 4
         assert not (folder.path / REPLACED).exists()
 

