@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from athenan_spiel.errors import ConfigError, shown
@@ -23,3 +24,12 @@ def parse_duration(text: str) -> float:
             f"expected a length of time above zero, like 90s, 3m, 1h30m or 45 (seconds), got {shown(text)}"
         )
     return seconds
+
+
+def duration_text(seconds: float) -> str:
+    """`seconds` as a text that `parse_duration` takes, such as 1h30m: whole seconds, rounded up."""
+    left, parts = max(1, math.ceil(seconds)), []
+    for unit, length in _SECONDS.items():
+        count, left = divmod(left, length)
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import tyro
 
 from athenan_spiel.cli.console import as_word, in_words, progress, say
-from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.durations import duration_text, parse_duration
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.memory import Memory, parse_memory
@@ -148,6 +148,7 @@ def starting(output: Output) -> Status:
 def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, output: Output) -> int:
     """Train by `start`, say what happens to the run in `folder` as `output` wants it, and return the exit code."""
     from athenan_spiel.training.events import RunStarted
+    from athenan_spiel.training.limits import limit_reached
     from athenan_spiel.training.listeners import JsonLines, view
 
     begun: list[RunStarted] = []
@@ -168,7 +169,11 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
         if not silent:
             say(_go_on_with(run.folder, run.config, output.cluster))
         return STOPPED
-    if begun and run.matches == begun[0].matches and run.reason == "seconds" and not silent:
+    if silent or not begun:
+        return DONE
+    if limit_reached(run.config, begun[0].matches, begun[0].seconds) is not None:
+        say(_limit_text(run, output.cluster))
+    elif run.matches == begun[0].matches and run.reason == "seconds":
         say("no match came to its end in that time, so nothing was learned; give more, or try --matches-at-once 1")
     return DONE
 
@@ -176,6 +181,20 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
 def _go_on_with(folder: str | Path, config: TrainingConfig, cluster: str | None = None) -> str:
     """The command that goes on with a run, for a person."""
     return f"go on with: athenan {' '.join(map(as_word, _going_on(folder, config, cluster)))}"
+
+
+def _limit_text(run: Run, cluster: str | None) -> str:
+    """What to say of a run that had reached its limit before this session."""
+    if run.reason == "matches":
+        limit, more = (
+            f"{run.config.matches:,} game{'s' * (run.config.matches != 1)}",
+            ["--matches", str(run.config.matches)],
+        )
+    else:
+        limit = duration_text(run.config.seconds or 0.0)
+        more = ["--time", limit]
+    words = [*_going_on(run.folder, run.config, cluster), *more]
+    return f"training limit of {limit} reached; continue with: athenan {' '.join(map(as_word, words))}"
 
 
 def _going_on(folder: str | Path, config: TrainingConfig, cluster: str | None) -> list[str]:

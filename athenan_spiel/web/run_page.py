@@ -76,7 +76,7 @@ class RunPage:
         """What is known of a run, and how much of it is still to come."""
         unread = run.ended is None and self._entries[name].problem is not None
         state = "its settings cannot be read" if unread else going_on(run, time.time())
-        text = f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.seconds)}; {state}"
+        text = f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.elapsed)}; {state}"
         parts = [f"<p>{escape(text)}</p>"]
         if run.ended is None and (progress := _progress(self._entries[name].path, run)):
             parts.append(progress)
@@ -89,9 +89,11 @@ def going_on(run: RunCurves, now: float) -> str:
     """Whether a run goes on, in words, as it is `now`, in seconds since 1970."""
     if run.ended is not None:
         return ENDINGS.get(run.ended, f"ended ({run.ended})")
+    if not run.told_at:
+        return "has told nothing yet"
     silent = now - run.told_at
     if silent < SILENT_SECONDS:
-        return "goes on"
+        return f"warms up, {run.warm_up_states:,} random states learned" if run.warm_up_states else "goes on"
     return f"has told nothing for {time_text(silent)}: it may have been killed, and `athenan resume` goes on with it"
 
 
@@ -103,8 +105,8 @@ def _progress(path: Path, run: RunCurves) -> str:
         return ""
     if config.seconds is None and config.matches is None:
         return ""
-    done = fraction_done(config, run.matches, run.seconds)
-    left = [] if config.seconds is None else [f"{time_text(max(0.0, config.seconds - run.seconds))} left"]
+    done = fraction_done(config, run.matches, run.elapsed)
+    left = [] if config.seconds is None else [f"{time_text(max(0.0, config.seconds - run.elapsed))} left"]
     left += [] if config.matches is None else [f"{max(0, config.matches - run.matches):,} matches left"]
     return bar_html("the run", done, " or ".join(left))
 
