@@ -16,6 +16,19 @@ def numbered_rows(text: str) -> list[str]:
     return [row[len(str(len(rows) - i)) :] for i, row in enumerate(rows)]
 
 
+def rows_behind_one_character(text: str) -> list[str]:
+    """Returns the rows of a Breakthrough board.
+
+    OpenSpiel writes each rank as one character, `:` for rank 10. The line below the rows names the columns.
+    """
+    return [row[1:] for row in text.split("\n")[:-2]]
+
+
+def rank_of(character: str) -> int:
+    """Returns the rank that OpenSpiel writes as one character: 9 for `9`, 10 for `:`, 11 for `;`."""
+    return ord(character) - ord("0")
+
+
 def cells(rows: Iterable[str], characters: str) -> int:
     """The set of those cells that show one of `characters`."""
     text = "\n".join(rows)

@@ -29,6 +29,7 @@ OTHERS = [
     "mnk(m=4,n=3,k=3)",
     "connect_four(rows=5,columns=8)",
     "breakthrough(rows=6,columns=5)",
+    "breakthrough(rows=12,columns=5)",
     "clobber(rows=3,columns=7)",
     "dots_and_boxes(num_rows=2,num_cols=4)",
     "nim(pile_sizes=3;4;5)",
@@ -102,7 +103,18 @@ def test_a_state_is_not_changed_by_being_looked_at(name: str) -> None:
         assert (str(state), state.history()) == (text, history)
 
 
-COUNTED = ["antichess", "breakthrough", "checkers", "chess", "clobber", "go", "lines_of_action", "othello", "xiangqi"]
+COUNTED = [
+    "antichess",
+    "breakthrough",
+    "breakthrough(rows=12,columns=5)",
+    "checkers",
+    "chess",
+    "clobber",
+    "go",
+    "lines_of_action",
+    "othello",
+    "xiangqi",
+]
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -157,6 +169,26 @@ def test_sites_are_those_that_the_move_is_named_by(name: str) -> None:
             assert [view.layout.sites[i].name for i in view.action_sites(state, action)] == names
             compared += bool(names)
     assert compared > 50
+
+
+def test_ranks_of_breakthrough_above_nine_are_sites() -> None:
+    """OpenSpiel names ranks 10, 11 and 12 `:`, `;` and `<`."""
+    game, view = looked_at("breakthrough(rows=12,columns=5)")
+    initial = game.new_initial_state()
+    assert len(view.layout.sites) == 60
+    assert len(view.pieces(initial)) == 20
+    for state in states(game, plies=60):
+        for action in some_actions(state):
+            name = state.action_to_string(action)
+            expected = [f"{name[i]}{'123456789:;<'.index(name[i + 1]) + 1}" for i in (0, 2)]
+            assert [view.layout.sites[i].name for i in view.action_sites(state, action)] == expected
+
+
+@pytest.mark.parametrize("name", ["gomoku(size=4,dims=3)", "gomoku(size=5,dims=1)"])
+def test_gomoku_is_drawn_in_two_dimensions_only(name: str) -> None:
+    game = ath.load_game(name)
+    assert view_of(game) is None
+    ath.show(game.new_initial_state())
 
 
 @pytest.mark.parametrize("name", ["chess", "antichess", "crazyhouse"])

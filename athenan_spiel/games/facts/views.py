@@ -13,7 +13,8 @@ from athenan_spiel.games.boards import numbered_rows
 from athenan_spiel.games.layout import Layout, Piece, from_above, from_below, numbered, points, squares
 from athenan_spiel.games.view import Pieces, View
 
-MakeView = Callable[[pyspiel.Game], View]
+MakeView = Callable[[pyspiel.Game], View | None]
+"""Returns the view of a game, or None if its board cannot be drawn."""
 Rows = Callable[[str], Sequence[str]]
 """What is printed of a state -> a character for each site, row by row."""
 
