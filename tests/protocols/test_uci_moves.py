@@ -20,6 +20,7 @@ BOARDS = [
     "breakthrough",
     "breakthrough(rows=6,columns=6)",
     "breakthrough(rows=5,columns=7)",
+    "breakthrough(rows=10,columns=8)",
     "chess",
     "clobber",
     "clobber(rows=6,columns=5)",
@@ -70,6 +71,17 @@ def test_turns_are_written_and_read_again(name: str) -> None:
                 assert [*turns.values()] == [(action,) for action in state.legal_actions()]
             for text in rng.sample([*turns], min(5, len(turns))):
                 assert uci.read(state, text) == turns[text]
+
+
+def test_rank_10_of_breakthrough() -> None:
+    """OpenSpiel names rank 10 `:`."""
+    game = pyspiel.load_game("breakthrough(rows=10,columns=8)")
+    uci, state = uci_game(game), game.new_initial_state()
+    for text in ("a2a3", "a9a8", "a1a2", "a8a7"):
+        (action,) = uci.read(state, text)
+        state.apply_action(action)
+    assert uci.written(state)[0] == ["a2a3", "a9a8", "a1a2", "a8a7"]
+    assert len(uci.turns(state)) == len(state.legal_actions())
 
 
 def test_castling_en_passant_and_promotions() -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyspiel
 
 from athenan_spiel.errors import AgentError
+from athenan_spiel.games.boards import rank_of
 from athenan_spiel.protocols.uci_moves.base import UciGame, square
 
 MOST_FILES, MOST_RANKS = 12, 10
 """The largest board of Fairy-Stockfish."""
-_SQUARE = re.compile(r"[a-z][0-9]+")
+_SQUARE = re.compile(r"([a-z])([0-9]+)")
 
 
 def fit(game: pyspiel.Game, files: int, ranks: int, least: int = 3) -> None:
@@ -24,9 +25,9 @@ def fit(game: pyspiel.Game, files: int, ranks: int, least: int = 3) -> None:
         )
 
 
-def _turned_round(text: str, ranks: int) -> str:
-    """The squares in `text`, ranks counted from the other side."""
-    return "".join(f"{name[0]}{ranks + 1 - int(name[1:])}" for name in _SQUARE.findall(text))
+def _turned_round(squares: Iterable[tuple[str, int]], ranks: int) -> str:
+    """The squares of a move, each a file and a rank, with ranks counted from the other side."""
+    return "".join(f"{file}{ranks + 1 - rank}" for file, rank in squares)
 
 
 class Breakthrough(UciGame):
@@ -57,7 +58,8 @@ class Breakthrough(UciGame):
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
         """`a2b3` for OpenSpiel's `a7b6` or, of a capture, `a7b6*`."""
-        return _turned_round(state.action_to_string(turn[0]), self._ranks)
+        start_file, start_rank, end_file, end_rank = state.action_to_string(turn[0])[:4]
+        return _turned_round([(start_file, rank_of(start_rank)), (end_file, rank_of(end_rank))], self._ranks)
 
 
 class Clobber(UciGame):
@@ -82,7 +84,8 @@ class Clobber(UciGame):
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
         """`a2b2` for OpenSpiel's `a5b5` on six ranks."""
-        return _turned_round(state.action_to_string(turn[0]), self._ranks)
+        squares = _SQUARE.findall(state.action_to_string(turn[0]))
+        return _turned_round([(file, int(rank)) for file, rank in squares], self._ranks)
 
 
 class Othello(UciGame):
