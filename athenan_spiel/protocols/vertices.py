@@ -11,7 +11,7 @@ whose players write it, such as Hex, keep the coordinates of OpenSpiel, which ar
 | Y, Othello | OpenSpiel's: a1 at the upper left; Othello has `pass` | `board_size`; 8 | black |
 | Gomoku, `mnk`, Tic-Tac-Toe | GTP's letters, row 1 at the bottom of the printed board | columns and rows | black |
 | Connect Four | the cell in which the piece lands; the letter of the column will do | columns and rows | black |
-| others whose moves begin with a coordinate | as OpenSpiel writes them | `board_size`, or columns and rows | black |
+| others whose moves begin with a coordinate | OpenSpiel's, ranks as numbers | size, or columns and rows | black |
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import re
 import pyspiel
 
 from athenan_spiel.errors import AgentError, shown
-from athenan_spiel.games.boards import numbered_rows
+from athenan_spiel.games.boards import numbered_rows, rank_of
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 """GTP's names of columns, from the left."""
@@ -69,13 +69,17 @@ class Vertices:
         Raises:
             AgentError: OpenSpiel's name of it is no coordinate.
         """
-        name: str = state.action_to_string(state.current_player(), action)
+        name = self._written(state, action)
         if not _COORDINATE.match(name):
             raise AgentError(
                 f"expected a game whose moves are coordinates, such as d4, for GTP; those of {str(self.game)!r} are "
                 f"written {shown(name)}"
             )
         return name
+
+    def _written(self, state: pyspiel.State, action: int) -> str:
+        """Returns OpenSpiel's name of an action, with its ranks as numbers."""
+        return str(state.action_to_string(state.current_player(), action))
 
     def action(self, state: pyspiel.State, vertex: str) -> int | None:
         """The legal action that a vertex names, capital letters or not; None where there is none."""
@@ -173,6 +177,14 @@ class _Pairs(Vertices):
 class _ConnectFour(Vertices):
     """OpenSpiel writes the piece and the column from 0."""
 
+    def __init__(self, game: pyspiel.Game) -> None:
+        columns = game.get_parameters()["columns"]
+        if columns > len(LETTERS):
+            raise AgentError(
+                f"GTP has letters for {len(LETTERS)} columns, got {columns} in {str(game)!r}: use a narrower board"
+            )
+        super().__init__(game)
+
     def vertex(self, state: pyspiel.State, action: int) -> str:
         columns = self.game.get_parameters()["columns"]
         rows = [row for row in str(state).splitlines() if len(row) == columns]
@@ -183,12 +195,21 @@ class _ConnectFour(Vertices):
         return self.vertex(state, action), LETTERS[action]
 
 
+class _Breakthrough(Vertices):
+    """OpenSpiel writes each rank as one character, `:` for rank 10."""
+
+    def _written(self, state: pyspiel.State, action: int) -> str:
+        start, start_rank, end, end_rank, *capture = super()._written(state, action)
+        return "".join([start, str(rank_of(start_rank)), end, str(rank_of(end_rank)), *capture])
+
+
 _KINDS: dict[str, type[Vertices]] = {
     "go": _Go,
     "hex": _Hex,
     "havannah": _Havannah,
     "othello": _Othello,
     "connect_four": _ConnectFour,
+    "breakthrough": _Breakthrough,
 }
 
 

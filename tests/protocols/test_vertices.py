@@ -27,6 +27,7 @@ GAMES = [
     "tic_tac_toe",
     "mnk(m=5,n=4,k=4)",
     "breakthrough(rows=6,columns=5)",
+    "breakthrough(rows=12,columns=5)",
     "clobber",
     "lines_of_action",
 ]
@@ -92,6 +93,14 @@ def test_a_column_of_connect_four_will_do() -> None:
     assert vertices.action(state, "D3") is None
 
 
+def test_ranks_of_breakthrough_are_numbers() -> None:
+    """OpenSpiel names rank 10 `:`."""
+    state = placed("breakthrough(rows=10,columns=5)", "a9a8", "a2a3", "a10a9")
+    assert str(state).splitlines()[:2] == [":.bbbb", "9bbbbb"]
+    with pytest.raises(AgentError, match="expected a game whose moves are coordinates"):
+        vertices_of(load_game("breakthrough(rows=6,columns=27)"))
+
+
 @pytest.mark.parametrize(
     ("spec", "size", "setup", "first"),
     [
@@ -118,6 +127,12 @@ def test_what_is_said_before_a_match(spec: str, size: tuple[int, ...], setup: li
         0 if first == "w" else 1,
         None,
     ]
+
+
+def test_gtp_has_letters_for_25_columns() -> None:
+    assert vertices_of(load_game("connect_four(columns=25)")).size == (25, 6)
+    with pytest.raises(AgentError, match=r"25 columns, got 26 in 'connect_four\(columns=26\)': use a narrower board"):
+        vertices_of(load_game("connect_four(columns=26)"))
 
 
 @pytest.mark.parametrize("spec", ["chess", "amazons", "gomoku(size=30)", "gomoku(size=4,dims=3)", "twixt", "nim"])
