@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from athenan_spiel.errors import AgentError, nearest, printable, shown
 from athenan_spiel.protocols.program import command_of
 
-_LINE = re.compile(r"option name (?P<name>.+?) type (?P<kind>check|spin|combo|button|string)\b(?P<rest>.*)")
-_WORDS = re.compile(r" (default|min|max|var) ")
+_KEYWORDS: dict[str, tuple[str, ...]] = {
+    "check": ("default",),
+    "spin": ("default", "min", "max"),
+    "combo": ("default", "var"),
+    "button": (),
+    "string": ("default",),
+}
+"""The words that begin a value, for each type of option."""
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -48,14 +54,31 @@ class UciOption:
 
 def option_of(line: str) -> UciOption | None:
     """The option that a line of the engine's tells; None where it tells none."""
-    match = _LINE.match(line)
-    if match is None:
+    words = line.split()
+    types = (i for i in range(3, len(words) - 1) if words[i] == "type" and words[i + 1] in _KEYWORDS)
+    at = next(types, None)
+    if words[:2] != ["option", "name"] or at is None:
         return None
-    words = _WORDS.split(f"{match['rest']} ")
-    said = [(key, value.strip()) for key, value in zip(words[1::2], words[2::2], strict=False)]
-    bounds = {key: int(value) for key, value in said if key in ("min", "max") and _NUMBER.fullmatch(value)}
-    choices = tuple(value for key, value in said if key == "var")
-    return UciOption(printable(match["name"]), match["kind"], bounds.get("min"), bounds.get("max"), choices)
+    kind = words[at + 1]
+    values = _values(words[at + 2 :], _KEYWORDS[kind])
+    bounds = {key: int(value) for key, value in values if key in ("min", "max") and _NUMBER.fullmatch(value)}
+    choices = tuple(value for key, value in values if key == "var")
+    return UciOption(printable(" ".join(words[2:at])), kind, bounds.get("min"), bounds.get("max"), choices)
+
+
+def _values(words: Iterable[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
+    """Returns each keyword with its value; a default may be empty.
+
+    Only `var` comes more than once, and its value has a word at least. Any other keyword is part of the value.
+    """
+    found: list[tuple[str, list[str]]] = []
+    for word in words:
+        is_new = word == "var" or word not in (key for key, _ in found)
+        if word in keywords and is_new and not (found and found[-1] == ("var", [])):
+            found.append((word, []))
+        elif found:
+            found[-1][1].append(word)
+    return [(key, " ".join(value)) for key, value in found]
 
 
 def option_called(name: str, options: Mapping[str, UciOption], engine: str) -> UciOption:

@@ -112,8 +112,33 @@ def test_options_are_read() -> None:
     )
     assert option_of("option name Path type string default <empty>") == UciOption("Path", "string")
     assert option_of("option name Odd type spin default 0 min x") == UciOption("Odd", "spin")
-    for line in ("option name X type list", "option X", "optional", ""):
+    assert option_of("option  name\tA type of play type check default true") == UciOption("A type of play", "check")
+    for line in ("option name X type list", "option name type spin", "option X", "optional", ""):
         assert option_of(line) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "choices"),
+    [
+        ("default var Solid var Risky", ("Solid", "Risky")),
+        ("default Solid var Solid var Very min risk var Max max", ("Solid", "Very min risk", "Max max")),
+        ("default default var default var by default", ("default", "by default")),
+        ("var Solid var Risky default Solid", ("Solid", "Risky")),
+        ("var  default  var var", ("default", "var")),
+        ("Solid", ()),
+    ],
+)
+def test_choices_are_read_by_the_keywords_of_a_combo(values: str, choices: tuple[str, ...]) -> None:
+    option = option_of(f"option name Style type combo {values}")
+    assert option == UciOption("Style", "combo", choices=choices)
+    assert all(option.problem(choice) == "" for choice in choices)
+
+
+def test_bounds_are_read_behind_an_empty_default() -> None:
+    assert option_of("option name N type spin default min 1 max 10") == UciOption("N", "spin", 1, 10)
+    assert option_of("option name N type spin max 10 min -1 default 0") == UciOption("N", "spin", -1, 10)
+    assert option_of("option name S type string default min 1 var a") == UciOption("S", "string")
+    assert option_of("option name B type button min 1") == UciOption("B", "button")
 
 
 def test_what_speaks_something_else() -> None:
