@@ -58,7 +58,7 @@ def fish(commands: Sequence[Subcommand]) -> str:
     lines = ["# Completion of athenan, made by `athenan completion fish`."]
     for command in commands:
         lines.append(
-            f"complete -c athenan -n __fish_use_subcommand -f -a {command.name} -d {_in_fish(command.summary)}"
+            f"complete -c athenan -n __fish_use_subcommand -f -a {command.name} -d {_in_fish(_short(command.summary))}"
         )
     for command in commands:
         seen = f"complete -c athenan -n '__fish_seen_subcommand_from {command.name}'"
@@ -69,7 +69,7 @@ def fish(commands: Sequence[Subcommand]) -> str:
         for option in command.options:
             value = f" -x -a {_in_fish(' '.join(option.choices))}" if option.choices else ""
             value = value or (" -r -F" if option.takes_value else "")
-            lines.append(f"{seen} -l {option.name.removeprefix('--')}{value} -d {_in_fish(option.summary)}")
+            lines.append(f"{seen} -l {option.name.removeprefix('--')}{value} -d {_in_fish(_short(option.summary))}")
     return "\n".join(lines) + "\n"
 
 
@@ -98,7 +98,8 @@ def _quoted(text: str) -> str:
 
 
 def _in_fish(text: str) -> str:
-    return "'" + _short(text).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """As fish quotes it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 _BASH = """\

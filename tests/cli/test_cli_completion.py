@@ -20,6 +20,7 @@ TRIES = [
     (["train", "connect_four", "--pres"], {"--preset"}),
     (["train", "connect_four", "--network.archi"], {"--network.architecture"}),
     (["train", "connect_four", "--preset", "gum"], {"gumbel"}),
+    (["train", "connect_four", "--preset", "morpion"], {"morpion_solitaire"}),
     (["train", "connect_four", "--workers.inference", "s"], {"shared"}),
     (["ludii", "--proc"], {"--processes"}),
     (["completion", "z"], {"zsh"}),
@@ -109,6 +110,15 @@ def test_every_option_that_a_help_names_is_completed(commands: list[Subcommand],
         named = set(re.findall(r"^[│ ] (?:-h, )?(--[a-z][\w.-]*)", capsys.readouterr().out, re.MULTILINE))
         assert named
         assert named <= {option.name for option in command.options}
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_every_choice_is_in_the_script(shell: str, script: Path, commands: list[Subcommand]) -> None:
+    text = (script / shell).read_text(encoding="utf-8")
+    lists = [option.choices for command in commands for option in command.options if option.choices]
+    assert any(len(" ".join(choices)) > 100 for choices in lists)
+    for choices in [*lists, *(command.words for command in commands if command.words)]:
+        assert re.search(rf"['(]{re.escape(' '.join(choices))}[')]", text)
 
 
 def test_what_an_option_is(commands: list[Subcommand]) -> None:
