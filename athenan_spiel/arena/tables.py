@@ -4,14 +4,40 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from athenan_spiel.errors import printable
+
+_UNESCAPED_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, all but the first column to the right."""
+    """Returns a table in Markdown whose columns are aligned to the right, except the first one.
+
+    Args:
+        header: cells in Markdown. A pipe in a cell is escaped unless it already is.
+        rows: cells in Markdown.
+    """
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_UNESCAPED_PIPE.sub(r"\1\\|", cell) for cell in line) + " |" for line in lines)
+
+
+def code(text: str) -> str:
+    """Returns `text` as a code span of Markdown, which shows every character as it is.
+
+    A pipe behind a backslash is written as an entity between two spans: a code span in a table cannot hold both.
+    """
+    parts = re.split(r"(?<=\\)\|", printable(text))
+    return "&#124;".join(_code_span(part) for part in parts)
+
+
+def _code_span(text: str) -> str:
+    longest_run = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest_run + 1)
+    padding = " " if text.strip() and (text[0] in "` " or text[-1] in "` ") else ""
+    return f"{fence}{padding}{text}{padding}{fence}" if text else ""
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -13,7 +13,7 @@ from athenan_spiel.arena.comparison import tally_to_json
 from athenan_spiel.arena.intervals import Interval
 from athenan_spiel.arena.ratings import elo_difference
 from athenan_spiel.arena.standings import AgentResult, PairResult, Standings
-from athenan_spiel.arena.tables import csv_text, markdown_table
+from athenan_spiel.arena.tables import code, csv_text, markdown_table
 
 MOST_COLUMNS = 30
 """Agents of a crosstable; a larger one can be read from pairs.csv."""
@@ -66,7 +66,7 @@ def to_json(standings: Standings) -> dict[str, Any]:
 def markdown(standings: Standings) -> str:
     """The report: what was played and how, ratings, crosstable, pairs, gains, what the agents spent."""
     tournament = standings.tournament
-    parts = [f"# {tournament.name}"]
+    parts = [f"# {code(tournament.name)}"]
     if not standings.complete:
         parts.append("**Not finished: some matches are missing.**")
     parts += [_about(standings), _agents_of(standings)]
@@ -75,11 +75,11 @@ def markdown(standings: Standings) -> str:
     for game in tournament.games:
         results = [result for result in standings.agents if result.game == game]
         if results:
-            parts += [f"## {game}", *_game_parts(standings, game, results)]
+            parts += [f"## {code(game)}", *_game_parts(standings, game, results)]
     if standings.gains:
         parts += ["## Gains", _GAINS, _gains(standings)]
     for name, (count, reason) in standings.reasons.items():
-        parts.append(f"{_code(name)} forfeited {count} matches, the first as {_code(reason)}.")
+        parts.append(f"Agent {code(name)} forfeited {count} matches, the first as {code(reason)}.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -101,12 +101,12 @@ def _about(standings: Standings) -> str:
         f"Openings, each with both colours and the same for all pairs: {_openings(standings)}.",
     ]
     if tournament.limit is not None:
-        without = ", ".join(map(_code, standings.without_limit))
+        without = ", ".join(map(code, standings.without_limit))
         words.append(f"All think {tournament.limit} a move" + (f", but for {without}." if without else "."))
     words.append(
         f"Points: a win is 1, a draw 1/2, with the {tournament.confidence:.0%} interval of Wilson over openings. "
         f"Ratings: the model of Bradley and Terry in Elo points, with a prior of {PRIOR:g} drawn match for each pair "
-        f"that has met; 0 is {'the mean' if tournament.anchor is None else _code(tournament.anchor)}."
+        f"that has met; 0 is {'the mean' if tournament.anchor is None else code(tournament.anchor)}."
     )
     return " ".join(words)
 
@@ -115,8 +115,8 @@ def _openings(standings: Standings) -> str:
     """Where the openings come from; by game where that differs."""
     told = standings.openings
     if len(set(told.values())) == 1:
-        return next(iter(told.values()))
-    return "; ".join(f"{game}: {one}" for game, one in told.items())
+        return code(next(iter(told.values())))
+    return "; ".join(f"{code(game)}: {code(one)}" for game, one in told.items())
 
 
 def _stopping(standings: Standings) -> str:
@@ -135,12 +135,12 @@ def _agents_of(standings: Standings) -> str:
     named = {name: word for name, word in standings.words.items() if name != word}
     if not named:
         return ""
-    rows = [[_code(name), _code(word), "pool" if name in pool else ""] for name, word in named.items()]
+    rows = [[code(name), code(word), "pool" if name in pool else ""] for name, word in named.items()]
     return markdown_table(["agent", "plays as", ""], rows)
 
 
 def _means(standings: Standings) -> str:
-    rows = [[_code(m.agent), str(m.games), _share(m.estimate, m.interval)] for m in standings.means]
+    rows = [[code(m.agent), str(m.games), _share(m.estimate, m.interval)] for m in standings.means]
     return markdown_table(["agent", "games", "points"], rows)
 
 
@@ -170,7 +170,7 @@ def ratings_table(results: Sequence[AgentResult]) -> str:
     """The agents at a game in Markdown: ratings, results and points with their intervals."""
     rows = [
         [
-            _code(r.agent),
+            code(r.agent),
             _elo(r.rating.elo, r.rating.interval),
             str(r.tally.matches),
             f"{r.tally.wins}",
@@ -194,17 +194,17 @@ def _crosstable(standings: Standings, game: str, names: Sequence[str]) -> str:
             shares[pair.contender, pair.opponent] = pair.points.estimate
             shares[pair.opponent, pair.contender] = 1 - pair.points.estimate
     rows = [
-        [_code(row), *(f"{shares[row, column]:.1%}" if (row, column) in shares else "" for column in names)]
+        [code(row), *(f"{shares[row, column]:.1%}" if (row, column) in shares else "" for column in names)]
         for row in names
     ]
-    return markdown_table(["", *map(_code, names)], rows)
+    return markdown_table(["", *map(code, names)], rows)
 
 
 def _pairs(pairs: Sequence[PairResult]) -> str:
     tested = any(pair.test is not None for pair in pairs)
     rows = [
         [
-            f"{_code(pair.contender)} – {_code(pair.opponent)}",
+            f"{code(pair.contender)} – {code(pair.opponent)}",
             f"{pair.tally.wins}/{pair.tally.draws}/{pair.tally.losses}",
             f"{pair.as_first.points:.1%}" if pair.as_first.matches else "",
             f"{pair.as_second.points:.1%}" if pair.as_second.matches else "",
@@ -232,7 +232,7 @@ def _efforts(results: Sequence[AgentResult]) -> str:
         times = result.effort.times().values()
         rows.append(
             [
-                _code(result.agent),
+                code(result.agent),
                 f"{spent['moves']:,}",
                 *("" if seconds is None else f"{1000 * seconds:,.1f}" for seconds in times),
                 f"{spent['states_valued'] / moves:,.0f}" if spent["states_valued"] else "",
@@ -247,7 +247,7 @@ def _gains(standings: Standings) -> str:
     rows = []
     for gain in standings.gains:
         ends = "" if gain.interval is None else f" ({100 * gain.interval.low:+.1f} to {100 * gain.interval.high:+.1f})"
-        versus = f"{_code(gain.agent)} rather than {_code(gain.other)}"
+        versus = f"{code(gain.agent)} rather than {code(gain.other)}"
         rows.append([versus, f"{100 * gain.estimate:+.1f}{ends}", str(gain.opponents)])
     return markdown_table(["using", "gain", "opponents"], rows)
 
@@ -318,9 +318,3 @@ def _elo(elo: float | None, interval: Interval | None) -> str:
     if elo is None:
         return ""
     return f"{elo:+.0f}" + ("" if interval is None else f" ({interval.low:+.0f} to {interval.high:+.0f})")
-
-
-def _code(name: str) -> str:
-    """A name as Markdown shows it as it stands."""
-    fence = "``" if "`" in name else "`"
-    return f"{fence}{name}{fence}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from athenan_spiel.arena.tables import markdown_table
+from athenan_spiel.arena.tables import code, markdown_table
 from athenan_spiel.experiments.fixed_statistics import FixedShare
 from athenan_spiel.experiments.markdown import ends
 from athenan_spiel.experiments.settings import Experiment
@@ -37,8 +37,8 @@ def fixed_parts(experiment: Experiment, shares: Sequence[FixedShare]) -> list[st
     for opponent in pool.opponents:
         told = [share for share in last if share.opponent == opponent.name]
         if told:
-            word = f" (`{opponent.word}`)" if opponent.name != opponent.word else ""
-            parts += [f"### {opponent.name}{word}", _table(opponent.variants, opponent.games, told)]
+            word = f" ({code(opponent.word)})" if opponent.name != opponent.word else ""
+            parts += [f"### {code(opponent.name)}{word}", _table(opponent.variants, opponent.games, told)]
             if forfeits := sum(share.forfeits for share in told if share.game != MEAN):
                 matches = sum(share.matches for share in told if share.game != MEAN)
                 parts.append(f"**{forfeits} of these {matches} matches ended as a player failed**, see matches.jsonl.")
@@ -92,8 +92,8 @@ def _table(variants: Sequence[str], games: Sequence[str], shares: Sequence[Fixed
         if not known:
             continue
         cells = [_cell(found.get((game, name)), max(known), len(known)) for name in variants]
-        rows.append([game if game == MEAN else f"`{game}`", *cells])
-    return markdown_table(["", *variants], rows)
+        rows.append([game if game == MEAN else code(game), *cells])
+    return markdown_table(["", *map(code, variants)], rows)
 
 
 def _cell(share: FixedShare | None, best: float, among: int) -> str:

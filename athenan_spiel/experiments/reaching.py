@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.arena.bootstrap import draws
-from athenan_spiel.arena.tables import markdown_table
+from athenan_spiel.arena.tables import code, markdown_table
 from athenan_spiel.experiments.folder import Row, fixed_pairing_of
 from athenan_spiel.experiments.moments import Moments
 from athenan_spiel.experiments.plan import Entrant, FixedPairing, Plan, seed_of
@@ -127,8 +127,9 @@ def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterato
     cells = {(one.game, one.opponent, one.variant, one.rival): _cell(one) for one in found}
     for game, opponent in dict.fromkeys((one.game, one.opponent) for one in found):
         names = [variant.name for variant in experiment.variants_of(game)]
-        rows = [[row, *(cells.get((game, opponent, row, column), "") for column in names)] for row in names]
-        yield markdown_table([f"`{game}`" + (f", by points against {opponent}" if opponent else ""), *names], rows)
+        rows = [[code(row), *(cells.get((game, opponent, row, column), "") for column in names)] for row in names]
+        against = f", by points against {code(opponent)}" if opponent else ""
+        yield markdown_table([code(game) + against, *map(code, names)], rows)
 
 
 def _curves(points: Points, game: str, variant: str, rival: str) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from athenan_spiel.arena.tables import csv_text, markdown_table
+from athenan_spiel.arena.tables import code, csv_text, markdown_table
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.fixed_report import fixed_json, fixed_parts, fixed_tables
 from athenan_spiel.experiments.fixed_statistics import FixedShare
@@ -136,7 +136,10 @@ class Results:
 
     def markdown(self) -> str:
         """The report: what was compared, final points, head to head, what the trainings did."""
-        parts = [f"# {self.experiment.name}", "" if self.complete else "**Not finished: some matches are missing.**"]
+        parts = [
+            f"# {code(self.experiment.name)}",
+            "" if self.complete else "**Not finished: some matches are missing.**",
+        ]
         parts += _about(self.experiment)
         if self.experiment.protocol.opponents != "none":
             parts += ["## Final points", self.final_table()]
@@ -180,35 +183,35 @@ class Results:
                     cells.append(_cell(share, best=share.estimate == max(known)))
                 else:
                     cells.append("" if (game, name) in taking_part else "X")
-            rows.append([game if game == MEAN else f"`{game}`", *cells])
-        return markdown_table(["", *names], rows)
+            rows.append([game if game == MEAN else code(game), *cells])
+        return markdown_table(["", *map(code, names)], rows)
 
     def _difference_text(self) -> str:
         """By how much the best is ahead."""
         told = [
-            f"{d.other} {_signed(d.estimate)}"
+            f"{code(d.other)} {_signed(d.estimate)}"
             + (f" ({_signed(d.interval.low)} to {_signed(d.interval.high)})" if d.interval is not None else "")
             for d in sorted(self.differences, key=lambda d: d.estimate)
         ]
         with_intervals = " with intervals of the differences," if any(d.interval for d in self.differences) else ""
         return (
-            f"{self.differences[0].variant}, which has the best mean, is ahead by these percentage points,"
-            f"{with_intervals} at the games in which both take part: {'; '.join(told)}."
+            f"Variant {code(self.differences[0].variant)}, which has the best mean, is ahead by these percentage "
+            f"points,{with_intervals} at the games in which both take part: {'; '.join(told)}."
         )
 
     def _duel_table(self) -> str:
         names = [variant.name for variant in self.experiment.variants]
         rows = [
-            [row, *(f"{self.duels[row, column]:.1%}" if (row, column) in self.duels else "" for column in names)]
+            [code(row), *(f"{self.duels[row, column]:.1%}" if (row, column) in self.duels else "" for column in names)]
             for row in names
         ]
-        return markdown_table(["", *names], rows)
+        return markdown_table(["", *map(code, names)], rows)
 
     def _effort_table(self) -> str:
         rows = [
             [
-                f"`{e.game}`",
-                e.variant,
+                code(e.game),
+                code(e.variant),
                 f"{e.seconds:.0f}",
                 f"{e.matches:,.0f}",
                 f"{e.evaluations:,.0f}",

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
 from athenan_spiel.arena.bootstrap import stratified_mean
 from athenan_spiel.arena.record import SavedMatch
@@ -81,7 +82,7 @@ def test_the_gain_over_games_is_the_mean_of_theirs() -> None:
     assert not standings.complete
     text = markdown(standings)
     assert "**Not finished" in text
-    assert f"Openings, each with both colours and the same for all pairs: {GAME}: x; {other}: y." in text
+    assert f"Openings, each with both colours and the same for all pairs: `{GAME}`: `x`; `{other}`: `y`." in text
 
 
 def test_failures_and_resignations_are_told_apart() -> None:
@@ -139,6 +140,22 @@ def test_the_tables_hold_the_same_in_all_forms() -> None:
     assert table["without_limit"] == ["a|b"]
     assert "a\\|b" in files["report.md"]
     assert "``c`d``" in files["report.md"]
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_names_and_reasons_come_back_from_the_report_as_text(name: str, renderer: str) -> None:
+    named = tournament(name=name, games=(GAME, "hex"), agents={name: "random", "b": f"gtp:{name}"}, anchor=name)
+    lost = match(name, "b", 2, 0, 0.0, forfeit=Forfeit(0, name))
+    standings = Standings(named, [*both(name, "b", [(1.0, 0.5), (1.0, 0.0)]), lost], {GAME: name, "hex": "x"}, [name])
+    page = rendered(markdown(standings), renderer)
+    assert page.elements <= ELEMENTS
+    assert page.pictures == ["ratings-1.png"]
+    name = shown(name)
+    assert {name, f"gtp:{name}", f"{name} – b"} <= set(page.texts)
+    assert page.texts[0] == name
+    assert f"{GAME}: {name}; hex: x." in next(text for text in page.texts if "Openings, each" in text)
+    assert page.texts[-1] == f"Agent {name} forfeited 1 matches, the first as {name}."
 
 
 def test_a_large_field_tells_the_gains_of_its_best() -> None:

@@ -189,7 +189,7 @@ def test_final_networks_may_meet_their_own_repetition_alone() -> None:
 
 def test_the_report_is_there(tiny_experiment: Path) -> None:
     text = (tiny_experiment / "report.md").read_text(encoding="utf-8")
-    assert text.startswith("# tiny\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 matches.")
+    assert text.startswith("# `tiny`\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 matches.")
     assert "a draw counting half" in text
     assert "Not finished" not in text
     final = table(tiny_experiment / "final.csv")
@@ -422,7 +422,7 @@ def test_the_command_prints_a_table_or_json(tiny_experiment: Path, tmp_path: Pat
     words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(tiny_experiment)]
     assert main([*words, "--processes", "1"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.splitlines()[0] == "|  | descent | ubfm |"
+    assert captured.out.splitlines()[0] == "|  | `descent` | `ubfm` |"
     assert captured.err.splitlines()[-1] == f"report: {tiny_experiment / 'report.md'}"
     assert main([*words, "--report", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
+import math
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -11,14 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 from experiment_runs import TINY
+from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
 from athenan_spiel.arena import Interval, pictures
 from athenan_spiel.arena.bootstrap import percentile_interval
 from athenan_spiel.arena.tables import markdown_table
 from athenan_spiel.experiments import ExperimentFile
+from athenan_spiel.experiments.fixed_statistics import FixedShare
 from athenan_spiel.experiments.plan import Plan
 from athenan_spiel.experiments.plots import curves_figure, final_figure, plot_files
-from athenan_spiel.experiments.report import Results
+from athenan_spiel.experiments.reaching import Reached, reaching_tables
+from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import (
     MEAN,
     Difference,
@@ -206,7 +211,7 @@ def test_the_table_marks_the_best_and_who_takes_no_part() -> None:
     plan = plan_of("[variants.ubfm]", f'[variants.ubfm]\nexcept = ["{OTHER}"]')
     rows = [*all_pairs(GAME, TABLE), row(OTHER, D1, D2, 1.0)]
     table = Results.of(Points(plan, rows), [], complete=True).final_table().splitlines()
-    assert table[0] == "|  | descent | ubfm |"
+    assert table[0] == "|  | `descent` | `ubfm` |"
     assert table[2].startswith("| `tic_tac_toe` | **58.3%** (")
     assert "| 41.7% (" in table[2]
     assert table[3].endswith("| X |")
@@ -249,7 +254,7 @@ def test_one_repetition_has_no_interval_anywhere() -> None:
         "| mean | **75.0%** | 25.0% |",
     ]
     text = results.markdown()
-    assert "ahead by these percentage points, at the games in which both take part: ubfm +50.0." in text
+    assert "ahead by these percentage points, at the games in which both take part: `ubfm` +50.0." in text
     assert "In parentheses" not in text
     for name in ("final.csv", "curves.csv"):
         lines = list(csv.DictReader(io.StringIO(results.files()[name])))
@@ -328,6 +333,29 @@ def test_what_is_not_known_yet_is_left_empty() -> None:
     assert f"| `{OTHER}` |  |  |" in text
     nothing = Results.of(Points(plan_of(stages=2), []), [], complete=False).markdown()
     assert ".png" not in nothing, "there are no pictures of nothing"
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_names_come_back_from_the_report_as_text(name: str, renderer: str) -> None:
+    text = TINY.replace("[variants.ubfm]", f"[variants.'{name}']").replace("stages = 2", "stages = 1")
+    pool = f"\n[fixed]\nopponents = [{{word = 'random', name = '{name}'}}]\nmatches = 2\n"
+    plan = Plan(dataclasses.replace(ExperimentFile(text + pool, "tiny.toml").experiment, name=name))
+    other = (name, 1)
+    rows = [row(game, D1, other, 0.5, 1, 1) for game in (GAME, OTHER)]
+    fixed = [FixedShare(GAME, name, name, 1, 0.5, None, 2, 1, 1)]
+    reached = [Reached(GAME, name, "descent", name, 0.5, math.nan, math.nan, 0.5)]
+    efforts = [Effort(GAME, name, 1, 1, 1, 1)]
+    results = Results.of(Points(plan, rows), efforts, complete=True, fixed=fixed)
+    page = rendered(results.markdown(), renderer)
+    assert page.elements <= ELEMENTS
+    assert set(page.pictures) <= {"final.png", "fixed.png"}
+    name = shown(name)
+    assert page.texts[0] == name
+    assert page.texts.count(name) >= 5
+    assert f"{name} (random)" in page.texts
+    (table,) = reaching_tables(plan.experiment, reached)
+    assert f"{GAME}, by points against {name}" in rendered(table, renderer).texts
 
 
 def test_resamples_that_drew_nothing_leave_no_interval() -> None:

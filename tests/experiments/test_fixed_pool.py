@@ -89,7 +89,7 @@ def test_what_was_played_is_in_the_report(folder: Path) -> None:
     assert {row["game"] for row in found if row["opponent"] == "Chance"} == {"tic_tac_toe"}
     text = (folder / "report.md").read_text(encoding="utf-8")
     assert "## Against fixed opponents" in text
-    assert "### Chance (`random`)" in text
+    assert "### `Chance` (`random`)" in text
     assert "networks met no other networks" in text
     assert "## Final points" not in text
     assert "ended as a player failed" not in text
@@ -210,7 +210,7 @@ def test_one_variant_is_enough(tmp_path: Path) -> None:
     results = run_tiny(tmp_path / "x", file=one)
     assert (results.complete, len(rows(tmp_path / "x"))) == (True, 4)
     assert {row["stage_a"] for row in rows(tmp_path / "x")} == {2}
-    assert results.tables().startswith("against random:\n|  | descent |")
+    assert results.tables().startswith("against random:\n|  | `descent` |")
 
 
 def test_a_player_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,8 +90,8 @@ def test_the_table_says_when_at_the_latest_and_never() -> None:
     ahead, behind = ("descent", "ubfm", ""), ("ubfm", "descent", "")
     found = [Reached(GAME, *ahead, 0.25, 0.25, 0.354, 0.25), Reached(GAME, *behind, math.inf, nan, nan, 0.25)]
     (table,) = reaching_tables(plan_of().experiment, found)
-    assert "| descent |  | ≤ 25 % (≤ 25 % to 35.4 %) |" in table
-    assert "| ubfm | never |  |" in table
+    assert "| `descent` |  | ≤ 25 % (≤ 25 % to 35.4 %) |" in table
+    assert "| `ubfm` | never |  |" in table
 
 
 def test_the_report_has_it_as_a_table_and_for_programs() -> None:
@@ -138,7 +138,7 @@ def test_against_a_fixed_opponent_the_goal_is_what_the_rival_has_there_in_the_en
     assert (behind.variant, behind.share) == ("ubfm", math.inf)
     assert reached_against_fixed(plan, rows[1:], Moments(plan)) == [], "one has not met it at each stage"
     (table,) = reaching_tables(plan.experiment, [ahead, behind])
-    assert table.startswith("| `tic_tac_toe`, by points against mcts:2 |")
+    assert table.startswith("| `tic_tac_toe`, by points against `mcts:2` |")
 
 
 def test_what_counts_is_when_the_networks_really_were_saved() -> None:

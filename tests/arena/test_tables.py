@@ -1,0 +1,40 @@
+"""Tables: every name comes back from Markdown as it was, and from CSV as text."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
+
+from athenan_spiel.arena.tables import code, markdown_table
+
+PIECES = ("`", "``", "|", "\\", "*", "<i>", "a b")
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_code_shows_a_name_as_it_is(name: str, renderer: str) -> None:
+    table = markdown_table([code(name), "x"], [[code(name), f"{code(name)} – {code('b')}"]])
+    page = rendered(f"# {code(name)}\n\nAgent {code(name)} has lost.\n\n{table}\n", renderer)
+    assert page.elements <= ELEMENTS - {"em", "strong", "img"}
+    name = shown(name)
+    assert page.texts == [name, f"Agent {name} has lost.", name, "x", name, f"{name} – b"]
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_any_name_is_one_cell(renderer: str) -> None:
+    names = ["".join(pieces) for pieces in itertools.product(PIECES, repeat=4)]
+    page = rendered(markdown_table(["name", "x"], [[code(name), "1"] for name in names]), renderer)
+    assert page.texts[2::2] == [shown(name) for name in names]
+
+
+def test_what_is_not_printable_is_written_out() -> None:
+    assert code("a\n\n# b\x1b") == "`a\\n\\n# b\\x1b`"
+    assert code("") == ""
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_a_pipe_in_a_cell_is_escaped_once(renderer: str) -> None:
+    page = rendered(markdown_table(["a|b", "c"], [["a\\|b", "*x*|"]]), renderer)
+    assert page.texts == ["a|b", "c", "a|b", "x|"]
