@@ -39,6 +39,7 @@ from athenan_spiel.training.checkpoints import (
     STATE,
     WEIGHTS,
     read_header,
+    read_weights,
 )
 from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted
 from athenan_spiel.training.limits import fraction_done
@@ -89,6 +90,7 @@ class TrainingTask:
         _wait_until_free(self.folder)
         if (self.folder / CONFIG).exists():
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
+            listener.keep_newest()
             code = (self.config.outcome,)  # that of the experiment's file, which was allowed
             run = resume(
                 self.folder,
@@ -188,12 +190,10 @@ class _StageKeeper:
     def __call__(self, event: Event) -> None:
         if isinstance(event, CheckpointWritten):
             self._keep_passed(event.checkpoint)
-        if isinstance(event, RunStarted):  # a checkpoint that is there has been read whole by now
-            self._keep_newest()
         if isinstance(event, RunStarted | RoundProgress | RunFinished):
             self._report(fraction_done(self._config, event.matches, event.seconds))
 
-    def _keep_newest(self) -> None:
+    def keep_newest(self) -> None:
         """Keep what a kill left without, between the checkpoint and its copy."""
         newest = RunFolder(self._folder).newest()
         if newest is not None:
@@ -211,6 +211,7 @@ class _StageKeeper:
             require_folder(final.parent)
             require_folder(final)
             if not final.exists():
+                read_weights(checkpoint)  # what is damaged is refused before it is copied
                 unfinished = final.with_name(f"{UNFINISHED}{stage}")
                 remove(unfinished)
                 unfinished.mkdir(parents=True)

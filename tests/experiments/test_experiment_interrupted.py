@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 import time
@@ -125,6 +126,19 @@ def test_a_stage_whose_copy_a_kill_prevented_is_copied_from_the_checkpoint(
     with pytest.raises(CheckpointError, match="keeps the network alone, as in a finished experiment"):
         task.run(lambda share: None, lambda: False)
     assert read_header(stage_path(folder, 1)).counters.matches == 4
+
+
+def test_damaged_weights_become_no_stage(tiny_experiment: Path, tmp_path: Path) -> None:
+    training = Plan(tiny_file().experiment).trainings()[0]
+    folder = copy_of(tiny_experiment / training.folder, tmp_path / "run")
+    shutil.rmtree(folder / "stages")
+    newest = RunFolder(folder).newest()
+    assert newest is not None
+    os.truncate(newest / "weights.safetensors", 100)
+    task = TrainingTask(folder, training.game, shared_cores(training.config, 1), (0.5, 1.0))
+    with pytest.raises(CheckpointError, match=r"weights.safetensors \(100 bytes\) does not match its checksum"):
+        task.run(lambda share: None, lambda: False)
+    assert not (folder / "stages").exists()
 
 
 def test_a_process_that_is_about_to_leave_a_training_is_waited_for(
