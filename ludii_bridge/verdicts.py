@@ -67,7 +67,11 @@ def read(file: Path = PUBLISHED) -> list[Verdict]:
         LudiiError: it is another kind of file.
         OSError: it cannot be read.
     """
-    if not file.exists() or file.stat().st_size == 0:
+    if not file.exists():
+        return []
+    if not file.is_file():
+        raise LudiiError(f"expected a CSV file that a sweep has written, got {str(file)!r}, which is no regular file")
+    if file.stat().st_size == 0:
         return []
     with file.open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines)

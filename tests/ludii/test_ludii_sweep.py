@@ -134,6 +134,9 @@ def test_a_file_that_is_no_sweeps_or_cannot_be_written_is_one_line(
         assert main(["ludii", "sweep", str(tmp_path / "games.csv"), "--seconds", "0"]) == 2
         assert "expected a CSV file that a sweep has written, got" in capsys.readouterr().err
         assert (tmp_path / "games.csv").read_text() == content
+    os.mkfifo(tmp_path / "fifo")
+    assert main(["ludii", "sweep", str(tmp_path / "fifo"), "--seconds", "0"]) == 2
+    assert "which is no regular file" in capsys.readouterr().err
     assert main(["ludii", "sweep", str(tmp_path / "nowhere" / "games.csv"), "--seconds", "0"]) == 2
     captured = capsys.readouterr()
     assert captured.out == "", "no game was tried"
