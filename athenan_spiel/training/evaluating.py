@@ -167,11 +167,11 @@ class Evaluating:
 
     def _compare(self, standing: Standing) -> None:
         """Keep the network that was evaluated if it is the best one."""
-        to_beat = points_to_beat(self._run, self._conditions)
-        if to_beat is not None and standing.points < to_beat:
-            return
         assert self._header is not None, "an evaluation was begun"
         try:
+            to_beat = points_to_beat(self._run, self._conditions)
+            if to_beat is not None and standing.points < to_beat:
+                return
             rewrite_header(self._network, self._header)
             replace_best(self._run, self._network, standing.record())
         except (OSError, AthenanError) as error:

@@ -15,12 +15,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import CheckpointError, shown
 from athenan_spiel.system.files import parse_json, read_file
 from athenan_spiel.training.best import BEST, RECORD
 from athenan_spiel.training.evaluation import Score
@@ -93,13 +95,23 @@ def conditions(game: str, config: TrainingConfig) -> dict[str, Any]:
 def points_to_beat(run: Path, now: Mapping[str, Any]) -> float | None:
     """The points of the run's best network; None where there is none that was evaluated under the conditions of `now`.
 
-    A record that cannot be understood is none: the next evaluation takes its place.
+    Raises:
+        CheckpointError: there is one, but its record cannot be read, so no other network may replace it.
     """
-    try:
-        record = parse_json(read_file(run / BEST / RECORD, MOST_RECORD))
-        if record["format"] != FORMAT or record["conditions"] != now:
-            return None
-        points = record["points"]
-    except (OSError, ValueError, KeyError, TypeError):
+    path = run / BEST / RECORD
+    if not os.path.lexists(run / BEST):
         return None
-    return float(points) if type(points) in (int, float) and 0 <= points <= 1 else None
+    try:
+        record = parse_json(read_file(path, MOST_RECORD))
+        if record["format"] != FORMAT:
+            raise ValueError(f"expected format {FORMAT!r}")
+        points = record["points"]
+        if type(points) not in (int, float) or not 0 <= points <= 1:
+            raise ValueError("points must be a number from 0 to 1")
+        return float(points) if record["conditions"] == now else None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else shown(str(error))
+        raise CheckpointError(
+            f"{path} cannot be read ({reason}): move {run / BEST} away, and the next network evaluated is the best",
+            path=path,
+        ) from None

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from training_runs import EVALUATED, TINY
+from training_runs import EVALUATED, TIC_TAC_TOE, TINY
 
 from agents import parse_word
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.system.commands import Answer
-from athenan_spiel.training import evaluation
+from athenan_spiel.training import evaluation, resume, train
 from athenan_spiel.training.best import BEST, RECORD
 from athenan_spiel.training.evaluation import (
     EvaluationError,
@@ -25,6 +26,7 @@ from athenan_spiel.training.evaluation import (
     require_opponents,
     scores,
 )
+from athenan_spiel.training.events import BestReplaced, EvaluationFailed, Event
 from athenan_spiel.training.standing import Standing, conditions, points_to_beat
 
 GAME = "tic_tac_toe()"
@@ -215,15 +217,36 @@ def test_points_are_compared_under_the_same_conditions_alone(tmp_path: Path) -> 
         b" " * 2**21,
     ],
 )
-def test_a_record_that_cannot_be_understood_is_none(tmp_path: Path, content: bytes) -> None:
+def test_a_record_that_cannot_be_understood_is_not_replaced(tmp_path: Path, content: bytes) -> None:
     now = conditions(GAME, EVALUATED)
     kept(tmp_path, content.replace(b"CONDITIONS", json.dumps(now).encode()))
-    assert points_to_beat(tmp_path, now) is None
+    with pytest.raises(CheckpointError, match=r"best.json cannot be read \(.*\): move .*best away, and the next"):
+        points_to_beat(tmp_path, now)
 
 
-def test_a_record_that_is_a_link_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["link", "FIFO", "missing"])
+def test_a_record_that_is_no_file_is_not_replaced(tmp_path: Path, kind: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_bytes(standing(3, 0.5, config=EVALUATED).record())
     (tmp_path / BEST).mkdir()
-    (tmp_path / BEST / RECORD).symlink_to(elsewhere)
-    assert points_to_beat(tmp_path, conditions(GAME, EVALUATED)) is None
+    if kind == "link":
+        (tmp_path / BEST / RECORD).symlink_to(elsewhere)
+    elif kind == "FIFO":
+        os.mkfifo(tmp_path / BEST / RECORD)
+    with pytest.raises(CheckpointError, match=r"best.json cannot be read \(.*\): move .*best away"):
+        points_to_beat(tmp_path, conditions(GAME, EVALUATED))
+
+
+def test_a_run_keeps_a_best_network_whose_record_is_damaged(tmp_path: Path) -> None:
+    config = dataclasses.replace(EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, opponents=("random",)))
+    run = train(TIC_TAC_TOE, config, tmp_path / "run")
+    best = run.folder / BEST
+    (best / RECORD).write_bytes(b"damaged")
+    before = {path.name: path.read_bytes() for path in best.iterdir()}
+    told: list[Event] = []
+    resume(run.folder, more_matches=6, listeners=[told.append])
+    assert {path.name: path.read_bytes() for path in best.iterdir()} == before
+    problems = [event.problem for event in told if isinstance(event, EvaluationFailed)]
+    assert problems
+    assert all("best.json cannot be read" in problem for problem in problems)
+    assert not [event for event in told if isinstance(event, BestReplaced)]
