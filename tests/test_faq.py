@@ -26,6 +26,7 @@ PROVOKED = {
     "expected the folder of a run, got 'runs/c4'": "eval runs/c4 --against random",
     "'runs/ttt' holds a run already": "train tic_tac_toe --matches 1 --folder runs/ttt",
     "another process is training in 'runs/ttt'": "resume runs/ttt --matches 1",
+    "the run in 'runs/ttt' has no checkpoint": "resume runs/ttt --matches 1",
     "checkpoint runs/ttt/checkpoints/000002 is damaged": "eval runs/ttt@2i --against random --matches 2",
     "'runs/ttt' learned": "eval runs/ttt@2i --against random --matches 2 --game connect_four",
     "expected an agent, such as": "eval runs/ttt@2i --against mtcs:100",
@@ -62,6 +63,8 @@ def test_a_message_is_what_the_command_says(
     if "is damaged" in message:
         weights = run / "checkpoints" / "000002" / "weights.safetensors"
         weights.write_bytes(weights.read_bytes()[:100])
+    if "has no checkpoint" in message:
+        shutil.rmtree(run / "checkpoints")
     words = provoking(message) or ""
     with RunFolder(run).locked() if "another process" in message else nullcontext():
         assert main(words.split(" ")) == 2

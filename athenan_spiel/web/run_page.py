@@ -74,15 +74,20 @@ class RunPage:
 
     def _said(self, name: str, run: RunCurves) -> str:
         """What is known of a run, and how much of it is still to come."""
-        unread = run.ended is None and self._entries[name].problem is not None
-        state = "its settings cannot be read" if unread else going_on(run, time.time())
-        text = f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.elapsed)}; {state}"
+        text = about_text(name, run, self._entries[name].problem)
         parts = [f"<p>{escape(text)}</p>"]
         if run.ended is None and (progress := _progress(self._entries[name].path, run)):
             parts.append(progress)
         if self._self_play is not None:
             parts.append(f'<p class="small">{escape("; ".join(filter(None, [run.network, run.choice])))}</p>')
         return "".join(parts)
+
+
+def about_text(name: str, run: RunCurves, problem: str | None) -> str:
+    """One line about the run `name`, whose settings cannot be read if there is a `problem`."""
+    unread = run.ended is None and problem is not None
+    state = "its settings cannot be read" if unread else going_on(run, time.time())
+    return f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.elapsed)}; {state}"
 
 
 def going_on(run: RunCurves, now: float) -> str:

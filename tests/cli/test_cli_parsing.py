@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import pytest
 import tyro
 
-from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.durations import duration_text, parse_duration
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
@@ -121,6 +122,14 @@ def test_the_last_value_of_an_option_counts() -> None:
 )
 def test_durations(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(180.0, "3m"), (5400, "1h30m"), (93600, "1d2h"), (363.2, "6m4s"), (0.5, "1s"), (1e-9, "1s")]
+)
+def test_a_duration_as_text_is_parsed_again(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+    assert parse_duration(text) == math.ceil(seconds)
 
 
 @pytest.mark.parametrize(

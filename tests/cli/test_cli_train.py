@@ -16,6 +16,7 @@ from command_line import ATHENAN, TINY, Out, complaint
 import athenan_spiel
 from athenan_spiel.cli.main import main
 from athenan_spiel.training.events import Listener, RunStarted, StopNoticed
+from athenan_spiel.training.run_folder import RunFolder
 
 
 def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys: Out) -> None:
@@ -26,6 +27,43 @@ def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys:
     assert said not in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--time", "0.000000001s"]) == 0
     assert said in capsys.readouterr().err, "though there are matches from before"
+
+
+@pytest.mark.parametrize(
+    ("limit", "said", "more"), [("--matches=4", "4 games", "--matches 4"), ("--time=2s", "2s", "--time 2s")]
+)
+def test_a_run_that_reached_its_limit_says_how_to_continue(
+    limit: str, said: str, more: str, tmp_path: Path, capsys: Out
+) -> None:
+    folder = str(tmp_path / "run")
+    assert main(["train", "tic_tac_toe", limit, "--folder", folder, *TINY, "--workers", "0", "--quiet"]) == 0
+    before = RunFolder(folder).load()
+    assert before is not None
+    assert main(["resume", folder]) == 0
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line == f"training limit of {said} reached; continue with: athenan resume {folder} {more}"
+    assert main(["resume", folder, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(line.split("athenan ")[1].split(" ")) == 0
+    assert "training limit" not in capsys.readouterr().err
+    after = RunFolder(folder).load()
+    assert after is not None
+    assert after.header.counters.matches > before.header.counters.matches
+
+
+def test_train_into_the_folder_of_a_run_says_how_to_continue_it(tmp_path: Path, capsys: Out) -> None:
+    folder = str(tmp_path / "run")
+    new = ["train", "tic_tac_toe", "--matches", "2", "--folder", folder, *TINY, "--workers", "0"]
+    assert main([*new, "--quiet"]) == 0
+    said = complaint(capsys, *new)
+    assert said.endswith(f"continue it with athenan resume {folder} --time 3m, or choose another folder\n")
+    config = tmp_path / "run" / "config.toml"
+    config.write_text(config.read_text().replace("matches = 2\n", "matches = 3\n", 1))
+    said = complaint(capsys, *new)
+    assert said.endswith(f"continue it with athenan resume {folder}, or choose another folder\n")
+    assert main(["resume", folder, "--quiet"]) == 0
+    config.write_text("damaged")
+    assert "holds a run already" in complaint(capsys, *new)
 
 
 def test_settings_of_a_file(trained: Path, tmp_path: Path, capsys: Out) -> None:

@@ -76,11 +76,14 @@ def test_only_runs_are_resumed(tmp_path: Path) -> None:
         resume(tmp_path)
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path, tiny_run: Path) -> None:
+def test_a_run_killed_before_its_first_checkpoint_begins_again(
+    tmp_path: Path, tiny_run: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.locked():
         folder.write_settings(str(TIC_TAC_TOE), TINY)
     assert state_of(resume(folder.path).checkpoint) == state_of(tiny_run / "checkpoints" / "000012")
+    assert f"the run in {str(folder.path)!r} has no checkpoint and no games yet: it starts from" in caplog.text
 
 
 def test_a_checkpoint_that_does_not_fit_is_refused(tiny_run: Path) -> None:

@@ -80,6 +80,24 @@ def test_each_line_has_its_time_in_utc(tmp_path: Path) -> None:
     assert [line["time"] for line in lines_of(path)] == ["2026-01-02T03:04:05.678Z", "2026-01-02T04:04:05.678Z"]
 
 
+def test_metrics_hold_progress_where_nothing_else_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = 100.0
+    monkeypatch.setattr("athenan_spiel.training.clock.now", lambda: moment)
+    metrics = MetricsFile(tmp_path / "metrics.jsonl")
+    metrics(started())
+    for moment in (101.0, 104.9, 105.0, 105.2, 110.1):
+        metrics(progress(seconds=moment - 100.0))
+    moment = 115.2
+    metrics(warming(250))
+    metrics(progress(seconds=15.3))
+    assert [(line["event"], line.get("seconds")) for line in lines_of(tmp_path / "metrics.jsonl")] == [
+        ("run_started", 0.0),
+        ("round_progress", 5.0),
+        ("round_progress", pytest.approx(10.1)),
+        ("warm_up_progress", None),
+    ]
+
+
 def test_json_lines_are_all_events_with_progress_and_the_folder() -> None:
     stream = io.StringIO()
     tell(JsonLines(stream, clock=lambda: MOMENT), [started(), progress(), match(1), finished(1)])

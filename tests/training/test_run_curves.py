@@ -51,6 +51,32 @@ def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
     assert not curves.look(), "nothing is new"
 
 
+def test_time_passes_though_no_game_has_ended(tmp_path: Path) -> None:
+    """The points of curves are placed by rounds alone."""
+    progress = {"event": "round_progress", "matches": 0, "seconds": 95.0}
+    curves = told(tmp_path, STARTED, progress)
+    curves.look()
+    assert (curves.matches, curves.elapsed, curves.seconds) == (0, 95.0, 0.0)
+    curves = told(tmp_path, STARTED, progress, *round_of(2, 100.0))
+    curves.look()
+    assert (curves.matches, curves.elapsed, curves.seconds) == (2, 100.0, 100.0)
+    assert [x * 3600 for x, _ in curves.length] == pytest.approx([25.0, 75.0])
+    curves = told(tmp_path, STARTED, progress, {"event": "run_finished", "seconds": 120.0, "reason": "seconds"})
+    curves.look()
+    assert (curves.matches, curves.elapsed, curves.ended) == (0, 120.0, "seconds")
+
+
+def test_a_warm_up_is_told_while_it_lasts(tmp_path: Path) -> None:
+    warming = {"event": "warm_up_progress", "matches": 0, "warm_up_states": 700}
+    saved = {"event": "checkpoint_written", "matches": 0}
+    curves = told(tmp_path, STARTED, warming, saved)
+    curves.look()
+    assert curves.warm_up_states == 700
+    curves = told(tmp_path, STARTED, warming, {"event": "warm_up_finished", "warm_up_states": 1000})
+    curves.look()
+    assert curves.warm_up_states == 0
+
+
 def test_what_is_told_later_is_read_later_and_a_run_that_was_set_back_is_read_again(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(2, 10.0))
     curves.look()

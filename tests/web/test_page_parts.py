@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from training_runs import edit_settings
 
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
@@ -15,6 +19,7 @@ import athenan_spiel as ath
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import pages, run_page
 from athenan_spiel.web.live import bar_html
+from athenan_spiel.web.runs import list_runs
 
 
 class FakeVisit:
@@ -95,6 +100,30 @@ def test_a_run_that_tells_nothing_more_is_said_to_be_silent(tiny_run: Path) -> N
     assert silent.startswith("has told nothing for 1 h 05 min: it may have been killed")
     run.ended = "stopped"
     assert run_page.going_on(run, run.told_at + 3900) == "stopped"
+
+
+def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp_path: Path) -> None:
+    """A run that was killed counts no further than to what it has told."""
+    shutil.copy(tiny_run / "config.toml", tmp_path)
+    edit_settings(tmp_path, 'matches = 12\nseconds = "none"', 'matches = "none"\nseconds = 200.0')
+    lines = [{"event": "run_started", "seconds": 0.0}, {"event": "round_progress", "matches": 0, "seconds": 150.0}]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run = RunCurves(tmp_path)
+    run.look()
+    entry = list_runs(tmp_path)[0]
+    for age, state in ((1, "goes on"), (3900, "has told nothing for 1 h 05 min")):
+        os.utime(tmp_path / "metrics.jsonl", (time.time() - age,) * 2)
+        run.look()
+        assert f"0 matches in 2 min 30 s; {state}" in run_page.about_text(entry.name, run, None)
+    assert "50 s left" in run_page._progress(tmp_path, run)
+    assert 'aria-valuenow="75"' in run_page._progress(tmp_path, run)
+
+
+def test_a_run_that_warms_up_or_has_told_nothing_says_so(tmp_path: Path) -> None:
+    run = RunCurves(tmp_path)
+    assert run_page.going_on(run, time.time()) == "has told nothing yet"
+    run.told_at, run.warm_up_states = time.time(), 12_000
+    assert run_page.going_on(run, time.time()) == "warms up, 12,000 random states learned"
 
 
 @pytest.mark.parametrize(("parameters", "title"), [({"game": "Surakarta"}, "Surakarta"), ({}, "Connect Four")])
