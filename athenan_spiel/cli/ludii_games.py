@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, say
@@ -69,12 +68,12 @@ def _show_list(swept: Sequence[Verdict], others: Sequence[str], json: bool) -> N
     table.add_column("most moves met", justify="right")
     for verdict in supported:
         shape = " x ".join(map(str, verdict.shape))
-        table.add_row(escape(verdict.name), "yes", shape, str(verdict.branching))
+        table.add_row(verdict.name, "yes", shape, str(verdict.branching))
     for name in others:
-        table.add_row(escape(name), "not swept", "", "")
+        table.add_row(name, "not swept", "", "")
     for verdict in swept:
         if verdict.reason:
-            table.add_row(escape(verdict.name), f"no: {verdict.reason}", "", "", style="dim")
+            table.add_row(verdict.name, f"no: {verdict.reason}", "", "", style="dim")
     output().print(table)
     if others:
         say("Only board games were swept; `athenan games --ludii NAME` tries another, which may well be trained, too.")

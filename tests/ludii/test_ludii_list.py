@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,18 @@ def test_games_outside_the_sweep_are_listed_as_such(capsys: pytest.CaptureFixtur
     assert main(["games", "--ludii", "hex", "--json"]) == 0
     games = {game["name"]: game for game in json.loads(capsys.readouterr().out)}
     assert games["Hex and Boxes"] == {"name": "Hex and Boxes", "reason": "not swept", "supported": None}
+
+
+def test_brackets_in_a_name_are_printed_as_they_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = replace(ROWS[0], name="Hex [big]")
+    monkeypatch.setattr(verdicts, "read", lambda: [row, replace(row, name="Hex [red]x", reason="it has chance")])
+    monkeypatch.setattr(report, "find_jar", lambda: Jar(Path("Ludii.jar"), "1.3.0", ("lud/board/Hex [small].lud",)))
+    assert main(["games", "--ludii", "hex"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("Hex [big]", "Hex [red]x", "Hex [small]"))
+    assert "\\" not in text
 
 
 def test_without_java_a_whole_name_shows_what_the_sweep_knows(capsys: pytest.CaptureFixture[str]) -> None:
