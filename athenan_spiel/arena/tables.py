@@ -10,6 +10,8 @@ from typing import Any
 
 from athenan_spiel.errors import printable
 
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Characters by which spreadsheets tell a formula, as OWASP lists them for CSV injection."""
 _UNESCAPED_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
@@ -41,10 +43,24 @@ def _code_span(text: str) -> str:
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows as CSV, below the keys of all of them, empty where a row has none; nothing where there are no rows."""
+    """Returns the rows as CSV below the keys of all of them, or an empty text if there are no rows.
+
+    A missing value is empty. A text that a spreadsheet would compute as a formula begins with an apostrophe.
+    """
     text = io.StringIO()
     if rows:
         writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: _without_formula(value) for key, value in row.items()} for row in rows)
     return text.getvalue()
+
+
+def _without_formula(value: Any) -> Any:
+    """The value of a cell, behind an apostrophe if it is a text that begins as formulas do and is no number."""
+    if not isinstance(value, str) or not value.startswith(_FORMULA_STARTS):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

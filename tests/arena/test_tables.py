@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 
 import pytest
 from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
-from athenan_spiel.arena.tables import code, markdown_table
+from athenan_spiel.arena.tables import code, csv_text, markdown_table
 
 PIECES = ("`", "``", "|", "\\", "*", "<i>", "a b")
 
@@ -38,3 +40,15 @@ def test_what_is_not_printable_is_written_out() -> None:
 def test_a_pipe_in_a_cell_is_escaped_once(renderer: str) -> None:
     page = rendered(markdown_table(["a|b", "c"], [["a\\|b", "*x*|"]]), renderer)
     assert page.texts == ["a|b", "c", "a|b", "x|"]
+
+
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+a", "-a", "@a", "\tx", "-", "\uff1d1", "=1"])
+def test_a_name_is_no_formula_in_a_spreadsheet(name: str) -> None:
+    text = csv_text([{"agent": name, "other": f"a{name}", "points": -1.5}])
+    assert next(csv.DictReader(io.StringIO(text))) == {"agent": f"'{name}", "other": f"a{name}", "points": "-1.5"}
+
+
+@pytest.mark.parametrize("number", [-1.5, "-1.5", "+3", "-1e-5", "-inf", 0, None, True, "", "1=2"])
+def test_numbers_and_other_texts_stay_as_they_are(number: object) -> None:
+    expected = "" if number is None else str(number)
+    assert csv_text([{"a": number, "b": 1}]) == f"a,b\n{expected},1\n"
