@@ -23,6 +23,7 @@ from ludii_bridge.keys import Keys
 from ludii_bridge.move_sites import MoveSites
 from ludii_bridge.operations import Operations
 from ludii_bridge.outlines import Outlines
+from ludii_bridge.picture import printable
 from ludii_bridge.position import JavaPosition
 from ludii_bridge.programs import Programs, Types
 from ludii_bridge.sites import Layout, SiteReader, other_kinds
@@ -133,7 +134,7 @@ class JavaRules:
 
     def _look(self) -> Traits:
         game = self.game
-        name, players, longest = str(game.name()), int(game.players().count()), int(game.getMaxMoveLimit())
+        name, players, longest = printable(str(game.name())), int(game.players().count()), int(game.getMaxMoveLimit())
         faults = _faults(game)
         if faults:  # some such games have no board to make tensors of
             return Traits(name=name, players=players, faults=faults, longest=longest)
@@ -143,7 +144,8 @@ class JavaRules:
         programs, types = Programs(self.jpype), Types(self.jpype)
         self._read = programs.face(types.consumer, programs.bound(self._reader.program(programs, types), 0)).accept
         self.components = tuple(
-            (str(component.name()), int(component.owner())) for component in list(game.equipment().components())[1:]
+            (printable(str(component.name())), int(component.owner()))
+            for component in list(game.equipment().components())[1:]
         )
         tensor: Tensor = SiteTensor(self.jpype, game, self.layout, [name for name, _ in self.components])
         if suits_ludiis_tensor(game, self.layout):

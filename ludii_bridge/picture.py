@@ -23,6 +23,14 @@ class Stack:
     state: int = 0
 
 
+def printable(text: str) -> str:
+    """Returns `text` with each character that could steer a terminal as Python writes it.
+
+    A game's description may come from elsewhere and name its pieces and sites as it likes.
+    """
+    return text if text.isprintable() else "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
+
+
 def draw(
     stacks: Mapping[int, Stack],
     places: Mapping[int, tuple[int, int]],

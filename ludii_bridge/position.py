@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ludii_bridge import jvm
 from ludii_bridge.move_sites import MoveSites
 from ludii_bridge.outlines import Outlines
-from ludii_bridge.picture import Stack, draw
+from ludii_bridge.picture import Stack, draw, printable
 from ludii_bridge.sites import Layout, site_type
 from ludii_bridge.transport import TERMINAL, Position, Siblings, Traits
 
@@ -190,7 +190,7 @@ class JavaPosition(Position):
 
     def _words(self, actions: Iterable[Any]) -> list[str]:
         """What actions do, each in words."""
-        return list(dict.fromkeys(str(action.toTurnFormat(self._context, True)) for action in actions))
+        return list(dict.fromkeys(printable(str(action.toTurnFormat(self._context, True))) for action in actions))
 
     @jvm.translated
     def describe(self) -> str:

@@ -76,7 +76,7 @@ def test_random_matches_of_morpion_solitaire_are_those_of_its_rules(lines: str) 
             state.apply_action(action)
             moves = [state.action_to_string(action) for action in state.legal_actions()]
         assert moves == ["Pass"], "Ludii ends a match without a line to draw by a pass"
-        state.apply_action(0)
+        state.apply_action(state.legal_actions()[-1])
         assert state.is_terminal()
         assert state.returns() == [sum(map(len, rules.drawn.values()))]
 
@@ -129,3 +129,20 @@ def areas(board: Any) -> list[int]:
         empty = {tuple(point) for point in np.argwhere(board == ".")}
         found.append(int((board == own).sum()) + len(empty - reached))
     return found
+
+
+def test_escapes_in_the_name_of_a_piece_are_written_out(tmp_path: Path) -> None:
+    escaped = "Stone\x1b[31mRed"
+    description = (DESCRIPTIONS / "go_11.lud").read_text(encoding="utf-8")
+    assert '(piece "Stone" Each)' in description
+    description = description.replace("Stone", escaped)
+    file = tmp_path / "escapes.lud"
+    file.write_text(description, encoding="utf-8")
+    game = ath.load_game(f"ludii(file={file})")
+    state = game.new_initial_state()
+    state.apply_action(state.legal_actions()[-1])
+    texts = [str(state), *(state.action_to_string(action) for action in state.legal_actions())]
+    assert all(line.isprintable() for text in texts for line in text.split("\n"))
+    assert "Stone\\x1b[31mRed" in str(state)
+    assert any("Stone\\x1b[31mRed" in text for text in texts[1:])
+    assert all(name.isprintable() for name, _, _ in game.kinds())
