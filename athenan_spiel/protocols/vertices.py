@@ -199,8 +199,8 @@ class _Breakthrough(Vertices):
     """OpenSpiel writes each rank as one character, `:` for rank 10."""
 
     def _written(self, state: pyspiel.State, action: int) -> str:
-        start, start_rank, end, end_rank, *capture = super()._written(state, action)
-        return "".join([start, str(rank_of(start_rank)), end, str(rank_of(end_rank)), *capture])
+        name = super()._written(state, action)
+        return f"{name[0]}{rank_of(name[1])}{name[2]}{rank_of(name[3])}{name[4:]}"
 
 
 _KINDS: dict[str, type[Vertices]] = {
