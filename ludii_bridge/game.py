@@ -117,6 +117,8 @@ class LudiiGame(pyspiel.Game):
         Returns:
             An observer: its `tensor` is float32 [channels * x * y], its `dict["observation"]` the same in that shape.
         """
+        if isinstance(iig_obs_type, dict):  # OpenSpiel leaves out the type where there is none
+            iig_obs_type, params = None, iig_obs_type
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return LudiiObserver(self.rules.traits.shape, params)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)

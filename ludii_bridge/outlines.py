@@ -7,6 +7,7 @@ hands lie to the right of it.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,7 +52,7 @@ class Outlines:
                 self._add_hand(area)
             else:
                 self._add_elements(area, list(self._topology.getGraphElements(site_type(game, area.kind))))
-        self.names: Sequence[str] = _told_apart([self._said[i] for i in range(len(self._said))])
+        self.names: Sequence[str] = told_apart([self._said[i] for i in range(len(self._said))])
         of_vertices = layout.areas[0].kind == "Vertex"
         lines = [[*_ends(edge)[0], *_ends(edge)[1]] for edge in (self._topology.edges() if of_vertices else ())]
         self.arrays: Mapping[str, NDArray[np.float64]] = {
@@ -62,12 +63,17 @@ class Outlines:
 
     def number(self, kind: str, site: int) -> int | None:
         """The number here of what Ludii's moves call by that kind and number; None where nothing stands ever."""
-        areas = self._layout.areas
-        hands = [area for area in areas if area.container and kind in ("Cell", areas[0].kind)]
-        for area in [*hands, *(area for area in areas if not area.container and area.kind == kind)]:
-            if site in area.numbers:
-                return self._dense[area.first + list(area.numbers).index(site)]
-        return None
+        return self._numbers.get((kind, site))
+
+    @functools.cached_property
+    def _numbers(self) -> dict[tuple[str, int], int]:
+        """The number of each site by what Ludii's moves call it; where two share a name, the hand's comes first."""
+        areas, found = self._layout.areas, dict[tuple[str, int], int]()
+        for area in sorted(areas, key=lambda area: not area.container):
+            for kind in ("Cell", areas[0].kind) if area.container else (area.kind,):
+                for i, site in enumerate(area.numbers):
+                    found.setdefault((kind, site), self._dense[area.first + i])
+        return found
 
     def dense(self, site: int) -> int:
         """The number here of the site that `Layout` numbers so."""
@@ -120,8 +126,8 @@ def _nearest(centres: NDArray[np.float64]) -> float:
     return float(min(apart[apart > 1e-5], default=_LONE))
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
-    """Names that come more than once, numbered."""
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Returns the names in their order, with a number after each that comes more than once."""
     often, seen = Counter(names), Counter[str]()
     told = []
     for name in names:

@@ -72,9 +72,10 @@ def _text(stack: Stack, letters: Mapping[int, str]) -> str:
 def letters_of(components: Sequence[tuple[str, int]]) -> dict[int, str]:
     """A letter for each component: the first of its name that is free, else any; small ones for the second player."""
     given: dict[int, str] = {}
+    taken: set[str] = set()
     for number, (name, owner) in enumerate(components, start=1):
         wanted = [letter.lower() if owner == 2 else letter for letter in name.upper() if letter in _LETTERS]
         free = [x.lower() if owner == 2 else x for x in _LETTERS]
-        taken = set(given.values())
         given[number] = next((letter for letter in [*wanted, *free] if letter not in taken), f"[{number}]")
+        taken.add(given[number])
     return given

@@ -11,7 +11,6 @@ Java. So `child` makes a new state and leaves OpenSpiel's record of its moves em
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -239,36 +238,25 @@ class LudiiState(pyspiel.State):
         self._position = position.child(action) if position.shared else position.advance(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
-        texts = self._texts()
+        texts = self.position.move_texts
         return texts[action] if 0 <= action < len(texts) else f"no legal move ({action})"
 
-    def string_to_action(self, *words: Any) -> int:
+    def string_to_action(self, player_or_text: int | str, text: str | None = None) -> int:
         """The action written as `action_to_string` writes it; a player before it is ignored, as elsewhere.
 
         Raises:
             LudiiError: no legal move reads so.
         """
-        text = str(words[-1]).strip()
-        texts = self._texts()
-        if text not in texts:
-            raise LudiiError(f"no legal move is written {text!r}{nearest(text, texts)}")
-        return texts.index(text)
-
-    def _texts(self) -> list[str]:
-        """The legal moves in Ludii's notation; those that read alike are numbered."""
-        texts = self.position.describe_moves()
-        often = Counter(texts)
-        seen: Counter[str] = Counter()
-        for i, text in enumerate(texts):
-            if often[text] > 1:
-                seen[text] += 1
-                texts[i] = f"{text} #{seen[text]}"
-        return texts
+        wanted = str(player_or_text if text is None else text).strip()
+        texts = self.position.move_texts
+        if wanted not in texts:
+            raise LudiiError(f"no legal move is written {wanted!r}{nearest(wanted, texts)}")
+        return texts.index(wanted)
 
     def move_sites(self) -> list[tuple[int, ...]]:
         """For each legal action the sites that it names: from where and to where, or where alone; none for a pass, a
         swap, and what has no place on a picture. Sites are numbered as the rows of "sites" in `LudiiGame.geometry`."""
-        return self.position.move_sites()
+        return list(self.position.sites_of_moves)
 
     def standing(self) -> list[tuple[int, int, int, int]]:
         """What stands where: (site, kind, player, count) for each site that is not empty.

@@ -9,6 +9,7 @@ that calls it must be the only holder: whoever hands a position on sets `shared`
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from ludii_bridge.catalogue import Catalogue, Menu, Source
+from ludii_bridge.outlines import told_apart
 from ludii_bridge.reasons import for_players
 
 
@@ -95,6 +97,19 @@ class Position(ABC):
     @abstractmethod
     def moves(self) -> int:
         """How many moves are legal; they have an order that depends on the state alone. 0 where the match is over."""
+
+    @functools.cached_property
+    def move_texts(self) -> tuple[str, ...]:
+        """The legal moves in Ludii's notation, in their order; those that read alike are numbered.
+
+        They are made once for a position, and all states that hold it share them.
+        """
+        return tuple(told_apart(self.describe_moves()))
+
+    @functools.cached_property
+    def sites_of_moves(self) -> tuple[tuple[int, ...], ...]:
+        """What `move_sites` returns, made once for a position."""
+        return tuple(self.move_sites())
 
     @abstractmethod
     def child(self, move: int) -> Position:

@@ -211,6 +211,7 @@ class FakePosition(Position):
 
     def describe_moves(self) -> list[str]:
         """In "Twice" moves of one row read alike."""
+        self.crossings += 1
         if self.over:
             return []
         names = ["Swap" if x < 0 else f"{'ABC'[x % 3]}{x // 3 + 1}" for x in self._legal()]

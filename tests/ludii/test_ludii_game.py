@@ -13,6 +13,7 @@ import pytest
 from ludii_fake import FakeTransport
 from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 
+from athenan_spiel.games.views import view_of
 from ludii_bridge import LudiiError, LudiiGame, connection
 
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
@@ -69,6 +70,47 @@ def test_a_match_may_be_bounded_and_is_a_draw_then(fake: FakeTransport) -> None:
 def test_length_zero_is_ludiis_own_and_no_bound_goes_beyond_it(fake: FakeTransport) -> None:
     assert load("ludii(game=Tic-Tac-Toe,max_length=0)").max_game_length() == 1250
     assert load("ludii(game=Tic-Tac-Toe,max_length=9999)").max_game_length() == 1250
+
+
+@pytest.mark.parametrize("name", ["Tic-Tac-Toe", "Twice,max_actions=10"])
+def test_what_moves_are_called_is_asked_once_for_a_state_and_its_clones(fake: FakeTransport, name: str) -> None:
+    game = load(f"ludii(game={name})")
+    state = after(game, 4)
+    clones = [state.clone(), copy.deepcopy(state)]
+    for each in (state, *clones):
+        texts = [each.action_to_string(action) for action in each.legal_actions()]
+        assert [each.string_to_action(text) for text in texts] == each.legal_actions()
+    assert state.position.crossings == 1
+    view = view_of(game)
+    assert view is not None
+    for each in (state, *clones):
+        for action in each.legal_actions():
+            view.action_sites(each, action)
+    assert state.position.crossings == 2
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_moves_are_called_is_that_of_the_state_after_a_move(fake: FakeTransport, shared: bool) -> None:
+    state = after(load(TIC_TAC_TOE), 4)
+    names = [state.action_to_string(action) for action in state.legal_actions()]
+    sites = state.move_sites()
+    before = state.clone() if shared else None
+    state.apply_action(2)
+    assert [state.action_to_string(action) for action in state.legal_actions()] == [*names[:2], *names[3:]]
+    assert state.move_sites() == [*sites[:2], *sites[3:]]
+    assert state.child(0).action_to_string(0) == names[1]
+    if before is not None:
+        assert [before.action_to_string(action) for action in before.legal_actions()] == names
+
+
+def test_what_moves_are_called_is_neither_written_nor_changed(fake: FakeTransport) -> None:
+    state = after(load(TIC_TAC_TOE), 4)
+    untouched = state.serialize()
+    state.action_to_string(0)
+    state.move_sites().clear()
+    assert len(state.move_sites()) == 8
+    assert state.serialize() == untouched
+    assert pickle.loads(pickle.dumps(state)).action_to_string(7) == state.action_to_string(7)
 
 
 def test_actions_number_the_legal_moves(fake: FakeTransport) -> None:

@@ -15,9 +15,11 @@ import pytest
 from clocks import HANG_SECONDS, Clock
 from open_spiel.python.observation import make_observation
 
+from athenan_spiel.games.views import view_of
 from ludii_bridge import LudiiError, connect
 from ludii_bridge import operations as operations_module
 from ludii_bridge.details import details
+from ludii_bridge.position import JavaPosition
 
 pytestmark = pytest.mark.usefixtures("ludii")
 
@@ -411,3 +413,23 @@ os.waitpid(child, 0)
 
 def test_ludii_says_its_version() -> None:
     assert connect().version.startswith("1.3.")
+
+
+@pytest.mark.parametrize("name", ["Scaffold", "Go"])
+def test_what_the_moves_of_a_state_are_called_is_asked_of_java_once(
+    ludii: None, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    asked = []
+    for method in ("describe_moves", "move_sites"):
+        true = getattr(JavaPosition, method)
+        monkeypatch.setattr(JavaPosition, method, lambda self, true=true: (asked.append(true), true(self))[1])
+    game = pyspiel.load_game("ludii", {"game": name})
+    state = game.new_initial_state()
+    state.apply_action(0)
+    view = view_of(game)
+    assert view is not None
+    texts = [state.action_to_string(action) for action in state.legal_actions()]
+    assert len(set(texts)) == len(texts) >= 100
+    assert [state.string_to_action(text) for text in texts] == state.legal_actions()
+    assert sum(len(view.action_sites(state, action)) for action in state.legal_actions()) >= 100
+    assert len(asked) == 2
