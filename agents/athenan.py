@@ -12,6 +12,7 @@ from agents.parameters import ThinkingParameters, read_parameters
 from agents.run_words import parse_run_word
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
+from athenan_spiel.games import same_game
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.search.drive import Budget, Clock
@@ -170,14 +171,9 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
         search=parameters.search,
         outcome=tuple(filter(None, parameters.outcome.split(","))),
     )
-    if _rules(agent.game) != _rules(game):
+    if not same_game(agent.game, game):
         raise AgentError(f"{shown(parameters.checkpoint)} learned {str(agent.game)!r} and cannot play {str(game)!r}")
     return AthenanBot(agent, parameters.temperature)
-
-
-def _rules(game: pyspiel.Game) -> tuple[str, dict[str, object]]:
-    """What tells two games apart: `str(game)` differs where a default is spelled out."""
-    return game.get_type().short_name, game.get_parameters()
 
 
 ATHENAN = AgentKind(

@@ -13,7 +13,7 @@ from rich.table import Table
 from athenan_spiel.cli.console import output, print_json
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     from athenan_spiel.games import GameInfo
@@ -51,7 +51,7 @@ def run(words: Sequence[str]) -> int:
     wanted = arguments.filter.lower()
     games = [game for game in all_games() if wanted in game.short_name or wanted in game.long_name.lower()]
     if not games:
-        raise ConfigError(f"expected a part of a game's name, got {arguments.filter!r}: `athenan games` lists all")
+        raise ConfigError(f"expected a part of a game's name, got {shown(arguments.filter)}: `athenan games` lists all")
     if arguments.json:
         print_json([_document(game) for game in games])
     else:

@@ -118,12 +118,13 @@ def _judges(
     if arguments.run is not None:
         with progress().status("loading the network"):
             from agents.run_words import parse_run
+            from athenan_spiel.games import same_game
             from athenan_spiel.training.loading import load_agent
 
             folder, number = parse_run(arguments.run)
             code = allowed(arguments.allow_code)
             agent = load_agent(folder, checkpoint=number, seed=arguments.seed, outcome=code)
-        if str(agent.game) != str(game):
+        if not same_game(agent.game, game):
             raise ConfigError(
                 f"expected a run of {str(game)!r}, got {arguments.run!r}, which is one of {str(agent.game)!r}"
             )

@@ -14,6 +14,7 @@ import pyspiel
 from agents import AthenanBot, HumanBot
 from agents.human import Command
 from athenan_spiel.cli.waiting import Waiting
+from athenan_spiel.games import given_game
 from athenan_spiel.games.marks import mark_of
 from athenan_spiel.games.moves import move_names
 from athenan_spiel.play.match import MatchResult, play_match
@@ -53,7 +54,7 @@ class TerminalMatch:
         tell: Callable[[str], object] = print,
         width: int = 80,
     ) -> None:
-        self._game = start.get_game()
+        self._game = given_game(start.get_game())
         self._start = start
         self._agent = agent
         self._people = people

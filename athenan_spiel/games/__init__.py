@@ -1,7 +1,7 @@
 """Games: loading one by its string, what makes one unsupported, the laws they obey, and what their rules count."""
 
 from athenan_spiel.games.conditions import GameInfo, all_games, require_fixed_actions, supported_games, unmet_conditions
-from athenan_spiel.games.given import given_game, require_open_state, require_state
+from athenan_spiel.games.given import given_game, require_open_state, require_state, same_game
 from athenan_spiel.games.laws import check_game
 from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.measures import piece_counts, score
@@ -16,6 +16,7 @@ __all__ = [
     "require_fixed_actions",
     "require_open_state",
     "require_state",
+    "same_game",
     "score",
     "supported_games",
     "unmet_conditions",

@@ -16,6 +16,7 @@ import pyspiel
 from athenan_spiel.errors import UnsupportedGameError, shown
 from athenan_spiel.games.extensions import own_fixed_actions
 from athenan_spiel.games.facts import facts_of
+from athenan_spiel.games.spec import Spec, registered_type
 
 _UNMET: Mapping[str, Mapping[str, str]] = {
     "dynamics": {
@@ -42,6 +43,25 @@ _UNMET: Mapping[str, Mapping[str, str]] = {
 """For each attribute of `pyspiel.GameType`, what its values other than the wanted one mean."""
 _OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
 """Conditions that a game for one player need not meet."""
+_FIXED: Mapping[str, tuple[str, ...]] = {
+    "cached_tree": ("information",),
+    "coop_to_1p": ("chance_mode", "information"),
+    "efg_game": ("utility",),
+    "nfg_game": ("dynamics", "information"),
+    "normal_form_extensive_game": ("dynamics", "information"),
+    "repeated_game": ("dynamics",),
+    "repeated_poker": ("chance_mode", "information"),
+    "restricted_nash_response": ("chance_mode",),
+    "turn_based_simultaneous_game": ("information",),
+}
+"""The attributes of the registered type that no parameter changes, for games without default parameters.
+
+OpenSpiel registers such games with a placeholder type and loads what is inside them to find the true one. Each game
+here is unsupported whatever is inside it, so nothing is loaded: `normal_form_extensive_game` enumerates all strategies
+of the game inside it, and `efg_game` reads a file.
+"""
+_MENDED: Mapping[str, str] = {"zerosum": "utility"}
+"""The attribute that a transformation changes to the wanted value; the others are those of the game inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +143,32 @@ def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance:
     return unmet
 
 
+def spec_conditions(read: Spec) -> list[str]:
+    """Returns the unmet conditions of a game string that the registered types tell; loads nothing.
+
+    The games inside a transformation count, as OpenSpiel loads them first. A game that is loaded may have more unmet
+    conditions, see `unmet_conditions`.
+    """
+    kind = registered_type(read.name)
+    if kind.default_loadable or read.name in _FIXED:
+        return _registered_conditions(kind)
+    unmet = [reason for inner in read.inner for reason in spec_conditions(inner)]
+    return list(dict.fromkeys(not_mended(read.name, unmet)))
+
+
+def not_mended(name: str, unmet: list[str]) -> list[str]:
+    """Returns those unmet conditions of a game that remain inside the transformation called `name`."""
+    mended = _UNMET[_MENDED[name]].values() if name in _MENDED else ()
+    return [reason for reason in unmet if reason not in mended]
+
+
+def _registered_conditions(kind: pyspiel.GameType) -> list[str]:
+    """The unmet conditions of all games that are registered with this type."""
+    if kind.default_loadable:
+        return type_conditions(kind, (kind.min_num_players, kind.max_num_players))
+    return [_UNMET[attribute][getattr(kind, attribute).name] for attribute in _FIXED.get(kind.short_name, ())]
+
+
 def all_games() -> list[GameInfo]:
     """Every game registered with OpenSpiel at this moment, in the order of their short names."""
     return [_info(kind) for kind in sorted(pyspiel.registered_games(), key=lambda kind: kind.short_name)]
@@ -135,9 +181,8 @@ def supported_games() -> list[GameInfo]:
 
 def _info(kind: pyspiel.GameType) -> GameInfo:
     parameters = tuple((name, str(default)) for name, default in sorted(kind.parameter_specification.items()))
-    if kind.default_loadable:
-        reasons = tuple(type_conditions(kind, (kind.min_num_players, kind.max_num_players)))
-    else:
+    reasons = tuple(_registered_conditions(kind))
+    if not kind.default_loadable and not reasons:
         names = ", ".join(name for name, _ in parameters)
         reasons = (f"it depends on its parameters ({names})",)
     return GameInfo(

@@ -7,13 +7,17 @@ offers `new_initial_state`, as a test's hand-made tree does, is taken for a game
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import pyspiel
 
 from athenan_spiel.errors import SearchError, UnsupportedGameError, shown
 from athenan_spiel.games.conditions import require_game, unmet_conditions
 from athenan_spiel.games.faults import parameter_fault
+from athenan_spiel.games.lasting_states import lasting
 from athenan_spiel.games.loading import load_game
-from athenan_spiel.games.spec import Spec
+from athenan_spiel.games.spec import spec_of
 
 PLAYERS = (0, 1)
 """Who may be to move."""
@@ -36,21 +40,49 @@ def given_game(game: pyspiel.Game | str) -> pyspiel.Game:
     if isinstance(game, pyspiel.Game):
         if unmet := unmet_conditions(game):
             raise UnsupportedGameError(f"{shown(str(game))} is not supported: {'; '.join(unmet)}")
-        if fault := parameter_fault(Spec(game.get_type().short_name, game.get_parameters())):
+        if fault := parameter_fault(spec_of(game)):
             raise UnsupportedGameError(f"{shown(str(game))} cannot be played: {fault}")
+        return lasting(game)
     return game
+
+
+def same_game(one: pyspiel.Game | str, other: pyspiel.Game | str) -> bool:
+    """Returns whether two games have the same name and the same parameters, defaults included.
+
+    `mnk()` is the same game as `mnk(m=15,n=15,k=5)`. The answer depends on the strings of the games alone: OpenSpiel
+    adds the default of a parameter to `get_parameters()` when the game first reads it, which some games do late.
+    """
+    return str(one) == str(other) or _rules(str(one)) == _rules(str(other))
+
+
+@functools.lru_cache(maxsize=256)
+def _rules(text: str) -> object:
+    """All parameters of the game of a game string; `text` itself where there is none."""
+    try:
+        return _all_parameters(load_game(text))
+    except UnsupportedGameError:
+        return text
+
+
+def _all_parameters(game: pyspiel.Game) -> dict[str, Any]:
+    kind = game.get_type()
+    found = {"name": kind.short_name, **kind.parameter_specification, **game.get_parameters()}
+    for parameter, value in found.items():
+        if isinstance(value, dict) and "name" in value:
+            inner = dict(value)
+            found[parameter] = _all_parameters(pyspiel.load_game(inner.pop("name"), inner))
+    return found
 
 
 def require_state(game: pyspiel.Game | str, state: pyspiel.State) -> None:
     """Raise `SearchError` unless `state` is one of `game`, terminal or not.
 
-    Two games are one if they print alike, as OpenSpiel's name and parameters are all there is to a game; so what a game
-    prints may stand for it.
+    See `same_game`; the string of a game may stand for it.
     """
     if not hasattr(state, "legal_actions"):
         raise SearchError(f"expected a state of {shown(str(game))}, got {shown(state)}")
     of = state.get_game() if hasattr(state, "get_game") else game
-    if of is not game and str(of) != str(game):
+    if of is not game and not same_game(of, game):
         raise SearchError(f"expected a state of {shown(str(game))}, got one of {shown(str(of))}")
 
 

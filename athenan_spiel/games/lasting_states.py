@@ -7,14 +7,29 @@ lives as long as the process, so all states that follow from them are sound.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import pyspiel
+from open_spiel.python.observation import make_observation
+
+from athenan_spiel.games.facts import facts_of
 
 _first: dict[str, pyspiel.State] = {}
 """An initial state for each game, never changed and never given away."""
 
 
+def lasting(game: pyspiel.Game) -> pyspiel.Game:
+    """Returns `game` with states that are safe to clone."""
+    unsafe = facts_of(game.get_type().short_name).lasting and not isinstance(game, LastingStates)
+    return LastingStates(game) if unsafe else game
+
+
 class LastingStates(pyspiel.Game):  # type: ignore[misc]
-    """`game` as it is, but for the fault above; a Python object around it, and its states are OpenSpiel's own."""
+    """Wraps `game` and answers as it does, errors included, but returns states that are safe to clone.
+
+    Its states are OpenSpiel's own. Every public method of `pyspiel.Game` that is not defined here calls that of `game`.
+    """
 
     def __init__(self, game: pyspiel.Game) -> None:
         info = pyspiel.GameInfo(
@@ -26,16 +41,53 @@ class LastingStates(pyspiel.Game):  # type: ignore[misc]
             utility_sum=game.utility_sum(),
             max_game_length=game.max_game_length(),
         )
-        super().__init__(game.get_type(), info, game.get_parameters())
-        self._first = _first.setdefault(str(game), game.new_initial_state())
+        given = pyspiel.game_parameters_from_string(str(game))
+        del given["name"]
+        super().__init__(game.get_type(), info, given)
+        self._game = game
 
-    def new_initial_state(self) -> pyspiel.State:
-        """A clone of the one initial state."""
-        return self._first.clone()
+    def new_initial_state(self, *position: Any) -> pyspiel.State:
+        """Returns a clone of the one initial state, or the state that OpenSpiel makes of a position."""
+        if position:
+            return self._game.new_initial_state(*position)
+        text = str(self._game)
+        if text not in _first:
+            _first.setdefault(text, self._game.new_initial_state())
+        return _first[text].clone()
+
+    def new_initial_states(self) -> list[pyspiel.State]:
+        """Returns a clone of the one initial state in a list."""
+        return [self.new_initial_state()]
 
     def deserialize_state(self, text: str) -> pyspiel.State:
-        """The state that `State.serialize` wrote: an action a line, which OpenSpiel does not expect of such a game."""
+        """Returns the state that `State.serialize` wrote."""
         state = self.new_initial_state()
-        for action in text.split():
-            state.apply_action(int(action))
+        for action in self._game.deserialize_state(text).history():
+            state.apply_action(action)
         return state
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Any:
+        """Returns the observation of `game`; OpenSpiel asks a game in Python for it by this name."""
+        if isinstance(iig_obs_type, dict):  # OpenSpiel leaves out the type where there is none
+            iig_obs_type, params = None, iig_obs_type
+        return make_observation(self._game, iig_obs_type, params)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loaded, (str(self._game),)
+
+
+def _loaded(text: str) -> LastingStates:
+    return LastingStates(pyspiel.load_game(text))
+
+
+def _forwarding(name: str) -> Callable[..., Any]:
+    def forward(self: LastingStates, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._game, name)(*args, **kwargs)
+
+    forward.__name__ = name
+    return forward
+
+
+for _name in dir(pyspiel.Game):
+    if not _name.startswith("_") and _name not in vars(LastingStates):
+        setattr(LastingStates, _name, _forwarding(_name))

@@ -18,11 +18,11 @@ from contextlib import contextmanager
 import pyspiel
 
 from athenan_spiel.errors import UnsupportedGameError, shown
-from athenan_spiel.games.conditions import type_conditions, unmet_conditions
+from athenan_spiel.games.conditions import not_mended, spec_conditions, unmet_conditions
 from athenan_spiel.games.facts import facts_of
-from athenan_spiel.games.faults import parameter_fault, process_fault
-from athenan_spiel.games.lasting_states import LastingStates
-from athenan_spiel.games.spec import read_spec
+from athenan_spiel.games.faults import history_fault, parameter_fault, process_fault
+from athenan_spiel.games.lasting_states import lasting
+from athenan_spiel.games.spec import Spec, read_spec
 
 LARGEST_OBSERVATION = 2**20
 """Numbers in an observation at most: 4 MB a state, some fifty times the largest board of OpenSpiel."""
@@ -53,33 +53,46 @@ def load_game(spec: str) -> pyspiel.Game:
         raise UnsupportedGameError(f"expected an OpenSpiel game string such as 'connect_four', got {shown(spec)}")
     spec = spec.strip()
     read = read_spec(spec)
-    kind = next(kind for kind in pyspiel.registered_games() if kind.short_name == read.name)
-    if kind.default_loadable:
-        _require_none(read.name, type_conditions(kind, (kind.min_num_players, kind.max_num_players)))
-    if fault := parameter_fault(read):
-        raise UnsupportedGameError(f"{shown(spec)} cannot be played: {fault}")
+    _require_none(read, spec_conditions(read))
+    _require_sound(read, parameter_fault(read))
     with silent_stderr():
         try:
-            game = pyspiel.load_game(spec)
-            _require_none(spec, unmet_conditions(game))
-            fault = process_fault(game) or _start_fault(game)
-            if facts_of(read.name).lasting:
-                game = LastingStates(game)
+            game = _load(read)
         except _REFUSALS as error:
             if isinstance(error, UnsupportedGameError):
                 raise
             refused = f"{shown(spec)} cannot be loaded" if read.name == "ludii" else f"OpenSpiel refuses {shown(spec)}"
             raise UnsupportedGameError(f"{refused}: {_first_line(error)}") from error
-    if fault:
-        raise UnsupportedGameError(f"{shown(spec)} cannot be played: {fault}")
     if note := facts_of(read.name).note:
         _log.warning("%s: %s", read.name, note)
     return game
 
 
-def _require_none(what: str, unmet: list[str]) -> None:
+def _load(read: Spec, outer: str = "") -> pyspiel.Game:
+    """Loads a game after the games inside it, each of which must be playable: OpenSpiel checks less of those.
+
+    Args:
+        read: the game.
+        outer: the short name of the transformation that it is inside of.
+    """
+    inner = [_load(each, read.name) for each in read.inner]
+    if inner:
+        _require_sound(read, history_fault(read, inner[0]))
+    game = pyspiel.load_game(read.text)
+    _require_none(read, not_mended(outer, unmet_conditions(game)))
+    _require_sound(read, process_fault(game) or _start_fault(game))
+    return lasting(game)
+
+
+def _require_none(read: Spec, unmet: list[str]) -> None:
     if unmet:
+        what = shown(read.text) if read.parameters else read.name
         raise UnsupportedGameError(f"{what} is not supported: {'; '.join(unmet)} (`athenan games` lists what is)")
+
+
+def _require_sound(read: Spec, fault: str | None) -> None:
+    if fault:
+        raise UnsupportedGameError(f"{shown(read.text)} cannot be played: {fault}")
 
 
 def _start_fault(game: pyspiel.Game) -> str | None:

@@ -6,6 +6,8 @@ writes its errors to the terminal from C++. Here each of these is an error of on
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import pyspiel
 
 from athenan_spiel.errors import UnsupportedGameError, nearest, shown
+from athenan_spiel.system.files import DEEPEST
 
 _EXPECTED = {
     bool: "True or False",
@@ -32,18 +35,46 @@ class Spec:
     """
 
     name: str
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
+    text: str
+    """The game string."""
+
+    @property
+    def inner(self) -> list[Spec]:
+        """The games that are parameters of this one."""
+        return [value for value in self.parameters.values() if isinstance(value, Spec)]
+
+
+def spec_of(game: pyspiel.Game) -> Spec:
+    """Returns the `Spec` of a loaded game.
+
+    Raises:
+        UnsupportedGameError: more than `DEEPEST` games are inside each other.
+    """
+    _require_shallow(str(game))
+    return _spec(game.get_type().short_name, game.get_parameters(), str(game))
+
+
+def _spec(name: str, parameters: Mapping[str, Any], text: str) -> Spec:
+    values = dict(parameters)
+    for parameter, value in parameters.items():
+        if isinstance(value, dict) and "name" in value:
+            inner = dict(value)
+            values[parameter] = _spec(inner.pop("name"), inner, pyspiel.game_parameters_to_string(value))
+    return Spec(name, values, text)
 
 
 def read_spec(text: str) -> Spec:
     """Read a game string; every name in it is known to OpenSpiel, and every value is of the type it wants.
 
     Raises:
-        UnsupportedGameError: a bracket is missing or left over, a game or a parameter has no such name, a parameter
-            is given twice, or its value is of another type, negative where that makes no sense, or no such file.
+        UnsupportedGameError: a bracket is missing or left over, more than `DEEPEST` games are inside each other, a game
+            or a parameter has no such name, a parameter is given twice, or its value is of another type, negative where
+            that makes no sense, or no such file.
     """
+    _require_shallow(text)
     name, arguments = _split(text)
-    kind = _registered(name)
+    kind = registered_type(name)
     values: dict[str, Any] = {}
     for argument in arguments:
         parameter, equals, value = _at_last_equals(argument)
@@ -57,11 +88,25 @@ def read_spec(text: str) -> Spec:
         values[parameter] = _value(kind, parameter, value)
     if "filename" in kind.parameter_specification and "filename" not in values:
         raise UnsupportedGameError(f"{name} needs the path of a file: {name}(filename=...)")
-    return Spec(name, values)
+    return Spec(name, values, text)
 
 
-def _registered(name: str) -> pyspiel.GameType:
-    """The type of the game called `name`."""
+def _require_shallow(text: str) -> None:
+    depth = 0
+    for bracket in re.findall("[()]", text):
+        depth += 1 if bracket == "(" else -1
+        if depth > DEEPEST:
+            raise UnsupportedGameError(
+                f"more than {DEEPEST} brackets are inside each other in {shown(text)}: take a simpler game"
+            )
+
+
+def registered_type(name: str) -> pyspiel.GameType:
+    """Returns the type with which OpenSpiel registers the game called `name`.
+
+    Raises:
+        UnsupportedGameError: no game has that name.
+    """
     if name.startswith("python_") and name not in pyspiel.registered_names():
         import open_spiel.python.games  # noqa: F401  it registers OpenSpiel's games written in Python
     if name == "ludii" and name not in pyspiel.registered_names():

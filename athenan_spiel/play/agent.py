@@ -20,7 +20,7 @@ import pyspiel
 from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
-from athenan_spiel.games import given_game, load_game, require_open_state
+from athenan_spiel.games import given_game, load_game, require_open_state, same_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.play.match_clock import clock_of
@@ -99,7 +99,7 @@ class Agent:
         require_kind("rng", rng, random.Random, AgentError, or_none=True)
         require_kind("ponder", ponder, bool, AgentError)
         self.game = game = given_game(game)
-        if search.game is not game and str(search.game) != str(game):
+        if search.game is not game and not same_game(search.game, game):
             raise AgentError(
                 f"expected a search of {shown(str(game))}, got a {type(search).__name__} of {shown(str(search.game))}"
             )

@@ -36,7 +36,8 @@ for line in sys.stdin:
         answer = [str(error)]
     print(json.dumps(answer), flush=True)
 """
-PARAMETERS = {kind.short_name: tuple(kind.parameter_specification) for kind in pyspiel.registered_games()}
+SPECIFICATIONS = {kind.short_name: kind.parameter_specification for kind in pyspiel.registered_games()}
+TRANSFORMATIONS = sorted(name for name, default in SPECIFICATIONS.items() if {} in default.values())
 VALUES = (
     *(
         "0",
@@ -68,10 +69,24 @@ SAMPLES = (
 @st.composite
 def game_strings(draw: st.DrawFn) -> str:
     """A game of OpenSpiel's with odd values of its parameters."""
-    name = draw(st.sampled_from(sorted(PARAMETERS)))
-    names = st.sampled_from((*PARAMETERS[name], *PARAMETERS[name], "x", ""))
-    values = draw(st.lists(st.tuples(names, st.sampled_from(VALUES)), max_size=3))
+    name = draw(st.sampled_from(sorted(SPECIFICATIONS)))
+    known = tuple(SPECIFICATIONS[name])
+    values = draw(st.lists(st.tuples(st.sampled_from((*known, *known, "x", "")), st.sampled_from(VALUES)), max_size=3))
     return f"{name}({','.join(f'{key}={value}' for key, value in values)})"
+
+
+@st.composite
+def transformed_games(draw: st.DrawFn) -> str:
+    """Another game inside OpenSpiel's transformations, whose parameters are given, most of them with odd values."""
+    text = draw(game_strings() | st.sampled_from(SAMPLES))
+    for name in draw(st.lists(st.sampled_from(TRANSFORMATIONS), min_size=1, max_size=3)):
+        values = {key: text if default == {} else draw(_odd(default)) for key, default in SPECIFICATIONS[name].items()}
+        text = f"{name}({','.join(f'{key}={value}' for key, value in values.items())})"
+    return text
+
+
+def _odd(default: object) -> st.SearchStrategy[str]:
+    return st.sampled_from((str(default), str(default), "0;1", "0;0", *VALUES))
 
 
 class GameReader:
@@ -111,7 +126,7 @@ def reader() -> Iterator[GameReader]:
 
 def test_a_game_string_is_loaded_or_refused(reader: GameReader) -> None:
     @MANY
-    @given(game_strings() | damaged_texts(SAMPLES) | st.text())
+    @given(game_strings() | transformed_games() | damaged_texts(SAMPLES) | st.text())
     def read(text: str) -> None:
         answer = reader.read(text)
         if isinstance(answer, list):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,13 +23,16 @@ from athenan_spiel.games import (
     GameInfo,
     all_games,
     check_game,
+    given_game,
     load_game,
     loading,
     require_fixed_actions,
+    same_game,
     supported_games,
     unmet_conditions,
 )
-from athenan_spiel.games.conditions import type_conditions
+from athenan_spiel.games.conditions import spec_conditions, type_conditions
+from athenan_spiel.games.spec import Spec, read_spec
 
 SUPPORTED = (
     "amazons antichess breakthrough checkers chess chinese_checkers cliff_walking clobber connect_four crazyhouse "
@@ -175,7 +180,7 @@ REFUSED = [
     ("quoridor(players=3)", "it is for 3 players, not one or two"),
     ("quoridor(players=0)", "it is for 0 players, not one or two"),
     ("chess(chess960=True)", "it has chance"),
-    ("misere(game=kuhn_poker())", "misere(game=kuhn_poker()) is not supported: it has chance; it hides information"),
+    ("misere(game=kuhn_poker())", "'misere(game=kuhn_poker())' is not supported: it has chance; it hides information"),
     ("turn_based_simultaneous_game(game=oshi_zumo())", "it hides information"),
     ("python_kuhn_poker", "python_kuhn_poker is not supported: it has chance"),
     # Names.
@@ -293,11 +298,188 @@ def test_a_game_loads_where_there_is_no_standard_error(monkeypatch: pytest.Monke
     assert str(load_game("hex(board_size=3)")) == "hex(board_size=3)"
 
 
-def test_a_file_that_is_no_game_is_refused(tmp_path: Path) -> None:
+def test_a_file_is_not_read_where_no_file_makes_a_supported_game(tmp_path: Path) -> None:
     path = tmp_path / "poem.efg"
     path.write_text("Whan that Aprille")
-    with pytest.raises(UnsupportedGameError, match=r'it requires NextToken\(\) == "EFG"'):
+    with pytest.raises(UnsupportedGameError, match=r"is not supported: its utility is general-sum, not zero-sum"):
         load_game(f"efg_game(filename={path})")
+
+
+INSIDE = ("tic_tac_toe()", "nim(pile_sizes=1;1)", "kuhn_poker()", "matrix_rps()", "goofspiel(num_cards=2)")
+TRANSFORMED = [
+    *(
+        f"{name}(game={inner})"
+        for name in ("cached_tree", "coop_to_1p", "restricted_nash_response")
+        for inner in INSIDE
+    ),
+    *(f"normal_form_extensive_game(game={inner})" for inner in INSIDE[1:4]),
+    "repeated_game(stage_game=matrix_rps(),num_repetitions=2)",
+    *(f"turn_based_simultaneous_game(game={inner})" for inner in INSIDE[3:]),
+]
+
+
+@pytest.mark.parametrize("spec", TRANSFORMED)
+def test_what_is_refused_unloaded_is_unmet_by_the_game_that_openspiel_loads(spec: str) -> None:
+    foretold = spec_conditions(read_spec(spec))
+    assert foretold
+    assert set(foretold) <= set(unmet_conditions(pyspiel.load_game(spec)))
+
+
+def test_every_game_without_default_parameters_is_refused_unloaded_or_takes_the_type_of_the_game_inside() -> None:
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games() if not kind.default_loadable}
+    takes_the_type = {"add_noise", "misere", "start_at", "zerosum"}
+    assert {name for name in kinds if spec_conditions(Spec(name, {}, name))} == set(kinds) - takes_the_type - {"ludii"}
+    reasons = {info.short_name: info.reasons for info in all_games()}
+    assert reasons["normal_form_extensive_game"] == ("its players move at the same time", "it is a one-shot game")
+    for name in takes_the_type:
+        more = {"add_noise": ",epsilon=0.1,seed=1", "start_at": ",history="}.get(name, "")
+        inner = "breakthrough(rows=6,columns=6)"
+        inside, outside = (load_game(text).get_type() for text in (inner, f"{name}(game={inner}{more})"))
+        for attribute in ("dynamics", "chance_mode", "information", "utility", "reward_model"):
+            assert getattr(inside, attribute) == getattr(outside, attribute)
+
+
+HOSTILE = {
+    "normal_form_extensive_game(game=tic_tac_toe())": "it is a one-shot game",
+    "turn_based_simultaneous_game(game=normal_form_extensive_game(game=go()))": "it hides information",
+    "misere(game=normal_form_extensive_game(game=tic_tac_toe()))": "it is a one-shot game",
+    "repeated_game(stage_game=normal_form_extensive_game(game=hex()),num_repetitions=2)": "at the same time",
+    "misere(game=blotto(coins=100,fields=20,players=5))": "its players move at the same time",
+    "zerosum(game=blotto(coins=1000,fields=6,players=3))": "its players move at the same time",
+    "misere(game=universal_poker(numPlayers=100))": "it hides information",
+    "misere(game=hanabi(players=1000))": "it hides information",
+    "misere(game=deep_sea(size=100000))": "it hides information",
+    "misere(game=zerosum(game=quoridor(players=0)))": "it is for 0 players",
+    "start_at(game=tic_tac_toe(),history=100000000;1)": "action 1 of its history, '100000000', is not legal",
+    "start_at(game=hex(),history=0;0)": "action 2 of its history, '0', is not legal",
+    "start_at(game=y(),history=0;-1)": "action 2 of its history, '-1', is not legal",
+    "misere(game=start_at(game=othello(),history=1000000;0))": "action 1 of its history, '1000000', is not legal",
+    "start_at(game=tic_tac_toe(),history=0;3;1;4;2;5)": "action 6 of its history, '5', is not legal",
+    "start_at(game=tic_tac_toe(),history=0;x)": "action 2 of its history, 'x', is not legal",
+}
+"""Strings with which OpenSpiel hangs, takes all memory, or ends the process."""
+
+
+def test_games_inside_a_game_are_judged_before_openspiel_builds_them() -> None:
+    program = f"""
+import athenan_spiel as ath
+for spec in {list(HOSTILE)!r}:
+    try:
+        print(ath.load_game(spec))
+    except ath.UnsupportedGameError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+    messages = done.stdout.splitlines()
+    assert len(messages) == len(HOSTILE)
+    assert [each for each, part in zip(messages, HOSTILE.values(), strict=True) if part not in each] == []
+
+
+def test_an_inner_game_is_of_one_size_in_a_process_too() -> None:
+    program = """
+import athenan_spiel as ath
+ath.load_game("twixt(board_size=8)")
+try:
+    ath.load_game("misere(game=twixt(board_size=9))")
+except ath.UnsupportedGameError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "on one size of board in a process, here 8; use another process for 9" in done.stdout
+
+
+def nested(depth: int) -> str:
+    return "misere(game=" * (depth - 1) + "tic_tac_toe()" + ")" * (depth - 1)
+
+
+def test_games_are_inside_each_other_fifty_deep_at_most() -> None:
+    assert str(load_game(nested(50))) == nested(50)
+    for depth in (51, 400, 100_000):
+        with pytest.raises(UnsupportedGameError) as raised:
+            load_game(nested(depth))
+        assert str(raised.value).startswith("more than 50 brackets are inside each other in 'misere(game=misere(")
+        assert len(str(raised.value)) < 300
+    for brackets in ("(" * 1000, "hex" + "(" * 1000 + ")" * 1000, "ludii(game=" + "(" * 1000):
+        with pytest.raises(UnsupportedGameError, match="more than 50 brackets are inside each other"):
+            load_game(brackets)
+
+
+def test_a_game_that_openspiel_has_loaded_is_no_deeper() -> None:
+    with pytest.raises(UnsupportedGameError, match="more than 50 brackets are inside each other"):
+        given_game(pyspiel.load_game(nested(51)))
+
+
+def test_a_fault_of_a_game_inside_a_given_one_is_seen() -> None:
+    with pytest.raises(UnsupportedGameError, match="a pile cannot be negative"):
+        given_game(pyspiel.load_game("misere(game=nim(pile_sizes=-1;5))"))
+
+
+def used(spec: str) -> pyspiel.Game:
+    """The game after a match, in which all that may be observed was observed."""
+    game = load_game(spec)
+    rng = random.Random(0)
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        looked(state)
+        state.apply_action(rng.choice(state.legal_actions()))
+        if state.move_number() >= 60:
+            break
+    looked(state)
+    for name in ("max_utility", "min_utility", "utility_sum", "num_players", "max_game_length", "max_chance_outcomes"):
+        getattr(game, name)()
+    return game
+
+
+def looked(state: pyspiel.State) -> None:
+    str(state), state.returns(), state.rewards(), state.legal_actions(), state.history_str(), state.serialize()
+    for name in ("observation_tensor", "observation_string", "information_state_string", "information_state_tensor"):
+        with contextlib.suppress(RuntimeError):
+            getattr(state, name)(0)
+    for action in state.legal_actions():
+        state.action_to_string(action)
+
+
+@pytest.mark.parametrize("spec", [*SUPPORTED.split(), *WITH_PARAMETERS, "mnk(m=3,n=3)", "misere(game=mnk(m=3,n=3))"])
+def test_a_game_is_the_same_game_before_and_after_it_was_played(spec: str) -> None:
+    fresh, played, text = load_game(spec), used(spec), str(load_game(spec))
+    assert same_game(fresh, played)
+    assert same_game(played, fresh)
+    assert same_game(played, text)
+    assert same_game(played, pyspiel.load_game(text))
+    written_out = _with_defaults(played)
+    assert same_game(written_out, fresh)
+    assert same_game(played, written_out)
+    assert not same_game(played, "checkers(rows=12,columns=12)")
+
+
+def _with_defaults(game: pyspiel.Game) -> pyspiel.Game:
+    """The game by a string that spells its parameters out."""
+    return load_game(pyspiel.game_parameters_to_string({"name": game.get_type().short_name, **game.get_parameters()}))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("mnk", "mnk(m=15,n=15,k=5)", True),
+        ("mnk(k=5)", "mnk(m=15)", True),
+        ("mnk", "mnk(k=4)", False),
+        ("hex(board_size=5)", "hex(board_size=5,num_cols=5)", True),
+        ("hex(board_size=5)", "hex(board_size=5,num_cols=11,num_rows=11)", False),
+        ("misere(game=mnk(m=3,n=3))", "misere(game=mnk(m=3,n=3,k=5))", True),
+        ("misere(game=mnk(m=3,n=3))", "misere(game=mnk(m=3,n=3,k=3))", False),
+        ("misere(game=tic_tac_toe())", "tic_tac_toe", False),
+        ("go(board_size=9)", "go(board_size=9,komi=7.5)", True),
+    ],
+)
+def test_games_are_compared_by_their_parameters_with_defaults(one: str, other: str, same: bool) -> None:
+    assert same_game(load_game(one), load_game(other)) is same
+    assert same_game(used(one), load_game(other)) is same
+    assert same_game(load_game(one), used(other)) is same
+
+
+def test_what_is_no_game_is_the_same_as_itself_alone() -> None:
+    assert same_game("no game", "no game")
+    assert not same_game("no game", "tic_tac_toe()")
 
 
 def test_an_observation_of_another_size_than_declared_is_refused() -> None:
