@@ -20,7 +20,7 @@ from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Plan, slug
 from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
-from athenan_spiel.games import load_game
+from athenan_spiel.games import load_game, same_game
 from athenan_spiel.networks import learning_bytes
 from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.play.openings import random_openings, series_openings
@@ -64,7 +64,7 @@ def check(
     games = {spec: _game(file, spec) for spec in experiment.games}
     for i, spec in enumerate(games):
         for other in list(games)[:i]:
-            if str(games[spec]) == str(games[other]):
+            if same_game(games[spec], games[other]):
                 raise file.error(("games",), f"games: {other!r} and {spec!r} are the same game")
     _require_different_folders(file, ("games",), "games", experiment.games)
     _require_different_folders(file, ("variants",), "variants", [variant.name for variant in experiment.variants])
