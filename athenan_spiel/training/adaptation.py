@@ -108,7 +108,7 @@ class Adaptation:
         config = self._learner.config
         in_play = config.matches_at_once * max(1, config.workers.count)
         ended = progress.matches - self._matches
-        if progress.matches and (self._matches == 0 or 2 * ended >= in_play):
+        if ended < 0 or (progress.matches and (self._matches == 0 or 2 * ended >= in_play)):  # < 0: after a set-back
             return 1.0
         if progress.matches:
             return _bounded(in_play / max(1, ended))

@@ -247,7 +247,7 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
     """What was chosen of `names`, in words."""
     search = config.search
     said = {
-        "matches_at_once": f"{config.matches_at_once} matches at once",
+        "matches_at_once": f"{config.matches_at_once} match{'es' * (config.matches_at_once > 1)} at once",
         "search.evaluations": f"{search.evaluations:,} evaluations a move" if search.evaluations else "",
         "search.longest_descent": f"descents of {search.longest_descent} states" if search.longest_descent else "",
         "replay.matches": f"a replay of {config.replay.matches} matches",

@@ -23,9 +23,9 @@ from athenan_spiel.training.model import new_network, policy_shape
 
 FIRST_GAMES_SHARE = 0.1
 """Share of the training time within which the first games end."""
-MEASURED_SHARE = 0.01
+MEASURED_SHARE = 0.005
 """Share of the training time that one measurement of the speed takes."""
-MOST_MEASURED_SECONDS = 2.0
+MOST_MEASURED_SECONDS = 1.0
 """Maximum duration of one measurement, in seconds."""
 WORKER_START_SECONDS = 5.0
 """Time until workers have started, in seconds."""

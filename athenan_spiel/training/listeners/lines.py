@@ -140,7 +140,7 @@ def notice_text(event: Event) -> str | None:
 def adapted_text(event: SettingsAdapted) -> str:
     """Why the settings were adapted, and what they are now."""
     ended = f"only {event.matches} games have" if event.matches else "no game has"
-    parts = [f"{event.matches_at_once} matches at once"]
+    parts = [f"{event.matches_at_once} match{'es' * (event.matches_at_once > 1)} at once"]
     if event.evaluations_per_move is not None:
         parts.append(f"{event.evaluations_per_move:,} evaluations a move")
     if event.longest_descent is not None:
