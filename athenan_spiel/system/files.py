@@ -231,7 +231,8 @@ def parse_json(text: str | bytes) -> Any:
             (NaN, Infinity), which Python alone takes for JSON, or an object with a name twice, of which parsers differ
             in which value they take.
     """
-    return _parsed(lambda: json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique))
+    brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    return _parsed(lambda: _JSON.decode(_decoded(text)), is_shallow=brackets <= DEEPEST)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -271,15 +272,28 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _parsed(parse: Callable[[], Any]) -> Any:
-    """What `parse` gives, if it is not too deep; what it finds wrong is a `ValueError` of one line."""
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode(json.detect_encoding(text), "surrogatepass")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)
+"""Made once: a decoder per line takes longer than the line."""
+
+
+def _parsed(parse: Callable[[], Any], *, is_shallow: bool = False) -> Any:
+    """What `parse` gives, if it is not too deep; what it finds wrong is a `ValueError` of one line.
+
+    Args:
+        is_shallow: whether the text has too few brackets to be too deep, so the value is not walked through.
+    """
     try:
         value = parse()
     except RecursionError:
         raise ValueError(f"it is nested deeper than {DEEPEST}") from None
     except ValueError as error:
         raise ValueError(_first_line(error)) from None
-    _require_shallow(value)
+    if not is_shallow:
+        _require_shallow(value)
     return value
 
 

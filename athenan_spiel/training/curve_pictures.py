@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from athenan_spiel.drawing.graph import Curve, curve_svg
-from athenan_spiel.training.curves import Point, RunCurves
+from athenan_spiel.training.curves import MEAN_OF, RunCurves, ScalarSeries
 
-MEAN_OF = 25
-"""Matches, or rounds, of which a curve shows the mean."""
 MOST_CURVES = 16
 """Of one picture."""
 UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "hours", 1.0))
@@ -44,9 +42,9 @@ def pictures(runs: Mapping[str, RunCurves]) -> list[str]:
     return found
 
 
-def _means(what: str, of_runs: Mapping[str, Sequence[Point]]) -> list[Curve]:
+def _means(what: str, of_runs: Mapping[str, ScalarSeries]) -> list[Curve]:
     """A curve of each run; what is told of one alone needs no name of it."""
-    return [running_mean(what if len(of_runs) == 1 else name, points) for name, points in of_runs.items()]
+    return [_curve(what if len(of_runs) == 1 else name, series) for name, series in of_runs.items()]
 
 
 def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
@@ -54,33 +52,28 @@ def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
     return [
         Curve(
             name=f"against {opponent}" if len(runs) == 1 else f"{name} against {opponent}",
-            xs=[x for x, *_ in points],
-            ys=[100 * y for _, y, _, _ in points],
-            low=[100 * low for *_, low, _ in points],
-            high=[100 * high for *_, high in points],
+            xs=[x for x, *_ in series.points],
+            ys=[100 * y for _, y, _, _ in series.points],
+            low=[100 * low for *_, low, _ in series.points],
+            high=[100 * high for *_, high in series.points],
         )
         for name, run in runs.items()
-        for opponent, points in run.strength.items()
+        for opponent, series in run.strength.items()
     ]
 
 
 def _busy(runs: Mapping[str, RunCurves]) -> list[Curve]:
     """A curve for each part of each run."""
     return [
-        running_mean(who if len(runs) == 1 else f"{name}: {who}", points)
+        _curve(who if len(runs) == 1 else f"{name}: {who}", series)
         for name, run in runs.items()
-        for who, points in run.busy.items()
+        for who, series in run.busy.items()
     ]
 
 
-def running_mean(name: str, points: Sequence[Point]) -> Curve:
-    """The mean of `MEAN_OF` points; the first ones have the mean of those before them."""
-    xs, ys, total = [], [], 0.0
-    for i, (x, y) in enumerate(points):
-        total += y - (points[i - MEAN_OF][1] if i >= MEAN_OF else 0.0)
-        xs.append(x)
-        ys.append(total / min(i + 1, MEAN_OF))
-    return Curve(name=name, xs=xs, ys=ys)
+def _curve(name: str, series: ScalarSeries) -> Curve:
+    points = series.points
+    return Curve(name=name, xs=[x for x, *_ in points], ys=[y for _, y, *_ in points])
 
 
 def _without_the_beginning(curves: Sequence[Curve]) -> tuple[float, float] | None:

@@ -1,7 +1,8 @@
-"""What a run has told in its `metrics.jsonl`, as numbers over its time.
+"""Scalars of a run over its time, read from its `metrics.jsonl`.
 
-A run folder may come from elsewhere: its file is read within bounds, and a line that is no event is passed over, as one
-that a kill has cut is.
+A run folder may come from elsewhere: its file is read within bounds, and a line that is no event is skipped, as is one
+that a kill has cut. The file is read incrementally. Each scalar is kept as a `ScalarSeries` of bounded size, so a run
+of any length takes the same memory.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import errno
 import math
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from athenan_spiel.arguments import is_number
+from athenan_spiel.errors import printable
 from athenan_spiel.system.files import opened, parse_json
 
 METRICS = "metrics.jsonl"
@@ -22,15 +25,79 @@ MOST_BYTES = 2**32
 """Of the file."""
 MOST_LINE = 2**20
 """Bytes of a line: a thousand times those of an event."""
-MOST_AT_ONCE = 2**25
-"""Bytes that one look reads; the next look goes on there."""
+MOST_AT_ONCE = 2**22
+"""Bytes that one look reads, in about 0.2 s; the next look goes on there."""
 MOST_OPPONENTS = 50
 """Whose curves are kept."""
 MOST_TEXT = 500
 """Characters of a text."""
+MEAN_OF = 25
+"""Values, of games or rounds, in a running mean."""
+MAX_BUCKETS = 512
+"""Maximum number of buckets of a series, about one per pixel of its picture."""
+MAX_ACTIONS = 10_000
+"""Maximum number of actions of a game that is kept."""
+MAX_WAITING = 100_000
+"""Maximum number of values that wait for the end of their round."""
+TAIL_BYTES = 64
+"""Bytes before the next line to read, which are compared at each look: where they differ, the file was rewritten."""
 
-Point = tuple[float, float]
-"""(hours of the run, what was measured)."""
+Point = tuple[float, ...]
+"""(hours of the run, running mean, ends of an interval if there is one)."""
+
+
+class ScalarSeries:
+    """Running mean of a scalar over time, downsampled by M4.
+
+    M4 keeps four points of each bucket of consecutive values: the first, the last, the least and the greatest. A
+    picture with at most one bucket per pixel is the same as one of all points. Buckets hold equally many values. Where
+    there would be more than `MAX_BUCKETS`, pairs of them are merged, so there are then half as many.
+
+    Args:
+        window: Number of values in the mean; 1 keeps the values themselves.
+    """
+
+    def __init__(self, window: int = MEAN_OF) -> None:
+        self.count = 0
+        """Number of values that were added."""
+        self._window: deque[float] = deque(maxlen=window)
+        self._buckets: list[tuple[Point, Point, Point, Point]] = []
+        self._width = 1
+
+    def add(self, x: float, value: float, *interval: float) -> None:
+        """Add a value.
+
+        Args:
+            x: Hours of the run, ascending.
+            interval: Lower and upper end of the value's interval, if there is one.
+        """
+        self._window.append(value)
+        point = (x, sum(self._window) / len(self._window), *interval)
+        if self.count % self._width:
+            self._buckets[-1] = _merged(self._buckets[-1], (point, point, point, point))
+        else:
+            if len(self._buckets) == MAX_BUCKETS:
+                pairs = zip(self._buckets[::2], self._buckets[1::2], strict=True)
+                self._buckets = [_merged(left, right) for left, right in pairs]
+                self._width *= 2
+            self._buckets.append((point, point, point, point))
+        self.count += 1
+
+    @property
+    def points(self) -> list[Point]:
+        """The points that are kept, by their x."""
+        # A dict drops points that are several of the four, and keeps the order of points with the same x.
+        return [point for bucket in self._buckets for point in sorted(dict.fromkeys(bucket), key=lambda point: point[0])]
+
+
+def _merged(
+    left: tuple[Point, Point, Point, Point], right: tuple[Point, Point, Point, Point]
+) -> tuple[Point, Point, Point, Point]:
+    """The first, least, greatest and last point of two neighbouring buckets."""
+    least = left[1] if left[1][1] <= right[1][1] else right[1]
+    greatest = left[2] if left[2][1] >= right[2][1] else right[2]
+    return left[0], least, greatest, right[3]
+
 
 
 @dataclass
@@ -43,10 +110,10 @@ class RunCurves:
         matches, seconds: learned, and the time of the run, at the end of the last round.
         elapsed: time of the run, of the round in progress, too, as far as is told.
         warm_up_states: random terminal states learned, while the warm-up lasts; else 0.
-        loss, length: of each match.
-        speed: states valued a second, of each round.
+        loss, length: of each game.
+        speed: evaluations per second, of each round.
         busy: shares of each round by whose they are, in cores.
-        strength: points against each opponent, with the ends of their intervals.
+        strength: points against each opponent, with the ends of their intervals, without a mean.
         actions: of the last match of self-play, where they are told.
         ended: why the last session ended; None while it goes on, as far as is told.
         told_at: when the run last told something, in seconds since 1970; a run that was killed tells nothing more.
@@ -60,38 +127,40 @@ class RunCurves:
     seconds: float = 0.0
     elapsed: float = 0.0
     warm_up_states: int = 0
-    loss: list[Point] = field(default_factory=list)
-    length: list[Point] = field(default_factory=list)
-    speed: list[Point] = field(default_factory=list)
-    busy: dict[str, list[Point]] = field(default_factory=dict)
-    strength: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
+    loss: ScalarSeries = field(default_factory=ScalarSeries)
+    length: ScalarSeries = field(default_factory=ScalarSeries)
+    speed: ScalarSeries = field(default_factory=ScalarSeries)
+    busy: dict[str, ScalarSeries] = field(default_factory=dict)
+    strength: dict[str, ScalarSeries] = field(default_factory=dict)
     actions: tuple[int, ...] = ()
     ended: str | None = None
     told_at: float = 0.0
     _offset: int = 0
-    _waiting: list[tuple[list[Point], float]] = field(default_factory=list)
+    _tail: bytes = b""
+    _waiting: list[tuple[ScalarSeries, float]] = field(default_factory=list)
 
     def look(self) -> bool:
-        """Read what was written since the last look; whether there was anything.
+        """Read at most `MOST_AT_ONCE` bytes of what was written since the last look; whether there was anything.
 
         Raises:
             OSError: the file cannot be read.
         """
-        count = 0
+        before = (self._offset, self._tail)
         for record in self._records():
             self._take(record)
-            count += 1
-        return count > 0
+        return before != (self._offset, self._tail)
 
     def _records(self) -> Iterator[Mapping[str, Any]]:
         with opened(self.path / METRICS, MOST_BYTES) as file:
             self.told_at = os.fstat(file.fileno()).st_mtime
-            if file.seek(0, 2) < self._offset:  # the run was set back: what it tells from there on is told again
+            file.seek(self._offset - len(self._tail))
+            if file.read(len(self._tail)) != self._tail:  # after a rollback the file is written again from there
                 self._begin_anew()
-            file.seek(self._offset)
+                file.seek(0)
             end = self._offset + MOST_AT_ONCE
             while self._offset < end and (line := file.readline(MOST_LINE)).endswith(b"\n"):
                 self._offset += len(line)
+                self._tail = line[-TAIL_BYTES:]
                 try:
                     record = parse_json(line)
                 except ValueError:
@@ -120,7 +189,7 @@ class RunCurves:
             self._wait(self.length, _number(record, "length"))
             actions = record.get("actions")
             if isinstance(actions, list) and all(type(action) is int for action in actions):
-                self.actions = tuple(actions)
+                self.actions = tuple(actions[:MAX_ACTIONS])
         elif name == "learning_finished":
             self._wait(self.loss, _number(record, "loss"))
         elif name == "round_finished":
@@ -130,23 +199,23 @@ class RunCurves:
         elif name == "run_finished":
             self.ended = _text(record, "reason")
 
-    def _wait(self, curve: list[Point], value: float | None) -> None:
-        """Keep what a match or its learning tells until its round says when that was."""
-        if value is not None:
-            self._waiting.append((curve, value))
+    def _wait(self, series: ScalarSeries, value: float | None) -> None:
+        """Keep what a game or its learning tells until its round says when that was."""
+        if value is not None and len(self._waiting) < MAX_WAITING:
+            self._waiting.append((series, value))
 
     def _end_round(self, record: Mapping[str, Any]) -> None:
         seconds = _number(record, "seconds")
         if seconds is None:
             return
         began, self.seconds = self.seconds, seconds
-        for number, (curve, value) in enumerate(self._waiting, 1):
+        for number, (series, value) in enumerate(self._waiting, 1):
             at = began + (seconds - began) * number / len(self._waiting)
-            curve.append((at / 3600, value))
+            series.add(at / 3600, value)
         self._waiting.clear()
         evaluations = _number(record, "evaluations")
         if evaluations is not None and seconds > began:
-            self.speed.append((seconds / 3600, evaluations / (seconds - began)))
+            self.speed.add(seconds / 3600, evaluations / (seconds - began))
         busy = {"learner": _number(record, "learner_busy"), "values": _number(record, "inference_busy")}
         workers = record.get("workers_busy")
         shares = [_finite(share) for share in workers] if isinstance(workers, list) else []
@@ -154,14 +223,14 @@ class RunCurves:
             busy["workers, all"] = sum(share for share in shares if share is not None)
         for who, share in busy.items():
             if share is not None:
-                self.busy.setdefault(who, []).append((seconds / 3600, share))
+                self.busy.setdefault(who, ScalarSeries()).add(seconds / 3600, share)
 
     def _evaluated(self, record: Mapping[str, Any]) -> None:
         opponent = _text(record, "opponent")
         points, low, high = (_number(record, key) for key in ("points", "low", "high"))
         is_known = opponent in self.strength or len(self.strength) < MOST_OPPONENTS
         if points is not None and low is not None and high is not None and is_known:
-            self.strength.setdefault(opponent, []).append((self.seconds / 3600, points, low, high))
+            self.strength.setdefault(opponent, ScalarSeries(window=1)).add(self.seconds / 3600, points, low, high)
 
 
 def has_games(path: Path) -> bool:
@@ -208,4 +277,4 @@ def _number(record: Mapping[str, Any], key: str) -> float | None:
 
 def _text(record: Mapping[str, Any], key: str) -> str:
     value = record.get(key)
-    return value[:MOST_TEXT] if isinstance(value, str) else ""
+    return printable(value[:MOST_TEXT]) if isinstance(value, str) else ""

@@ -19,6 +19,7 @@ from typing import Any
 
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import NONE, TrainingConfig
+from athenan_spiel.config.settings import type_hints
 from athenan_spiel.errors import ConfigError, nearest, printable, shown
 from athenan_spiel.outcomes import is_code, not_allowed
 from athenan_spiel.system.files import parse_toml, read_toml
@@ -189,7 +190,7 @@ def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, other
         SettingError: a key is unknown, or no table where there must be one.
         ConfigError: a value is of a wrong type, out of range, or contradicts another one.
     """
-    hints = typing.get_type_hints(cls)
+    hints = type_hints(cls)
     names = [field.name for field in dataclasses.fields(cls)]
     table = renewed(cls, table, path)
     for key in table:
@@ -205,7 +206,7 @@ def renewed(cls: type[Any], table: Mapping[str, Any], path: KeyPath = ()) -> dic
     Raises:
         SettingError: a setting is given by its older name and by the one of now.
     """
-    hints = typing.get_type_hints(cls)
+    hints = type_hints(cls)
     found = {
         key: renewed(hints[key], value, (*path, key))
         if dataclasses.is_dataclass(hints.get(key)) and isinstance(value, Mapping)

@@ -12,8 +12,9 @@ import pytest
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.training import Run, train
-from athenan_spiel.training.curve_pictures import MEAN_OF, pictures, running_mean
-from athenan_spiel.training.curves import MOST_OPPONENTS, RunCurves
+from athenan_spiel.training import curves as curves_module
+from athenan_spiel.training.curve_pictures import pictures
+from athenan_spiel.training.curves import MAX_BUCKETS, MEAN_OF, MOST_OPPONENTS, RunCurves, ScalarSeries
 from athenan_spiel.training.run_picture import time_text
 
 STARTED = {"event": "run_started", "game": "tic_tac_toe()", "network": "a network", "seconds": 0.0}
@@ -42,11 +43,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(2, 3600.0), *round_of(1, 7200.0, first=3))
     assert curves.look()
-    assert [x for x, _ in curves.length] == [0.25, 0.75, 1.5]
-    assert [y for _, y in curves.length] == [6, 7, 8]
-    assert [y for _, y in curves.loss] == [1.0, 0.5, pytest.approx(1 / 3)]
-    assert curves.speed == [(1.0, 1.0), (2.0, 1.0)]
-    assert curves.busy == {"learner": [(1.0, 0.5), (2.0, 0.5)]}
+    assert [x for x, _ in curves.length.points] == [0.25, 0.75, 1.5]
+    assert [y for _, y in curves.length.points] == [6, 6.5, 7], "means of the games so far"
+    assert [y for _, y in curves.loss.points] == [1.0, 0.75, pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
+    assert curves.speed.points == [(1.0, 1.0), (2.0, 1.0)]
+    assert {who: series.points for who, series in curves.busy.items()} == {"learner": [(1.0, 0.5), (2.0, 0.5)]}
     assert (curves.matches, curves.seconds, curves.game) == (3, 7200.0, "tic_tac_toe()")
     assert not curves.look(), "nothing is new"
 
@@ -88,10 +89,10 @@ def test_what_is_told_later_is_read_later_and_a_run_that_was_set_back_is_read_ag
         {"event": "run_finished", "reason": "matches"},
     )
     assert curves.look()
-    assert (len(curves.loss), curves.ended) == (4, "matches")
+    assert (curves.loss.count, curves.ended) == (4, "matches")
     told(tmp_path, STARTED, *round_of(1, 5.0))
     assert curves.look()
-    assert (len(curves.loss), curves.ended, curves.seconds) == (1, None, 5.0)
+    assert (curves.loss.count, curves.ended, curves.seconds) == (1, None, 5.0)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_what_is_told_later_is_read_later_and_a_run_that_was_set_back_is_read_ag
 def test_a_line_that_is_no_event_is_passed_over(line: bytes, tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(1, 5.0), lines=line)
     curves.look()
-    assert (len(curves.loss), len(curves.length), curves.strength, curves.actions) == (1, 1, {}, ())
+    assert (curves.loss.count, curves.length.count, curves.strength, curves.actions) == (1, 1, {}, ())
 
 
 def test_numbers_beyond_all_bounds_are_none(tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_numbers_beyond_all_bounds_are_none(tmp_path: Path) -> None:
     )
     curves.look()
     assert curves.seconds == 18.0
-    assert curves.busy == {"workers, all": [(9.0 / 3600, 1.5)]}
+    assert {who: series.points for who, series in curves.busy.items()} == {"workers, all": [(9.0 / 3600, 1.5)]}
 
 
 def test_opponents_and_names_are_bounded_and_names_are_text(tmp_path: Path) -> None:
@@ -142,9 +143,63 @@ def test_a_folder_without_metrics_is_an_error_of_the_system(tmp_path: Path) -> N
 
 
 def test_the_running_mean() -> None:
-    curve = running_mean("loss", [(float(i), float(i)) for i in range(40)])
-    assert curve.ys[:3] == [0.0, 0.5, 1.0]
-    assert curve.ys[-1] == pytest.approx(39 - (MEAN_OF - 1) / 2)
+    series = ScalarSeries()
+    for i in range(40):
+        series.add(float(i), float(i))
+    means = [y for _, y in series.points]
+    assert means[:3] == [0.0, 0.5, 1.0]
+    assert means[-1] == pytest.approx(39 - (MEAN_OF - 1) / 2)
+
+
+@pytest.mark.parametrize("count", [1, MAX_BUCKETS, MAX_BUCKETS + 1, 50_000])
+def test_a_series_keeps_its_ends_and_its_peaks_in_bounded_memory(count: int) -> None:
+    """M4: the first and the last value, and the least and the greatest of each bucket."""
+    series = ScalarSeries(window=1)
+    peak, trough = count * 2 // 3, count // 3
+    for i in range(count):
+        series.add(float(i), 9.0 if i == peak else -9.0 if i == trough else math.sin(i), i - 1.0, i + 1.0)
+    points = series.points
+    assert series.count == count
+    assert len(points) <= 4 * MAX_BUCKETS
+    assert [x for x, *_ in points] == sorted({x for x, *_ in points})
+    assert (points[0][0], points[-1][0]) == (0.0, count - 1.0)
+    assert max(y for _, y, *_ in points) == 9.0
+    if trough != peak:
+        assert min(y for _, y, *_ in points) == -9.0
+    assert all((low, high) == (x - 1, x + 1) for x, _, low, high in points)
+    if count <= MAX_BUCKETS:
+        assert len(points) == count, "nothing is dropped where all fits"
+
+
+def test_a_file_that_was_rewritten_is_read_again_although_it_is_longer(tmp_path: Path) -> None:
+    """A rollback may have written more than was read before by the time of the next look."""
+    curves = told(tmp_path, STARTED, *round_of(2, 10.0))
+    curves.look()
+    told(tmp_path, STARTED, *round_of(5, 40.0, first=7))
+    assert curves.look()
+    assert [y for _, y in curves.length.points][:2] == [12, 12.5]
+    assert curves.length.count == 5
+
+
+def test_long_runs_are_read_in_parts_and_take_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [event for i in range(300) for event in round_of(10, 10.0 * (i + 1), first=10 * i + 1)]
+    curves = told(tmp_path, STARTED, *events)
+    monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 50_000)
+    looks = 0
+    while curves.look():
+        looks += 1
+    assert looks > 5
+    assert curves.length.count == 3000
+    assert len(curves.length.points) <= 4 * MAX_BUCKETS
+    assert all(len(picture) < 60_000 for picture in pictures({"run": curves}))
+
+
+def test_text_that_is_no_unicode_is_shown_by_its_escapes(tmp_path: Path) -> None:
+    """JSON may hold half of a surrogate pair, which no page can send."""
+    curves = told(tmp_path, lines=b'{"event": "run_started", "game": "a\\ud800b", "network": "line\\nbreak"}\n')
+    curves.look()
+    assert curves.game == "a\\ud800b"
+    assert curves.network == "line\\nbreak"
 
 
 @pytest.mark.parametrize(("seconds", "unit"), [(100.0, "seconds"), (1000.0, "minutes"), (90_000.0, "hours")])

@@ -37,9 +37,9 @@ def looked(folder: Path) -> RunCurves:
 def test_a_run_tells_its_curves(tiny_run: Path) -> None:
     curves = looked(tiny_run)
     assert curves.game == "tic_tac_toe()"
-    assert len(curves.length) == curves.matches > 0
-    assert 0 < len(curves.loss) <= curves.matches
-    assert len(curves.speed) > 0
+    assert curves.length.count == curves.matches > 0
+    assert 0 < curves.loss.count <= curves.matches
+    assert curves.speed.count > 0
     assert curves.ended is not None
     assert curves.actions
     assert not curves.look(), "there is nothing new"
@@ -79,21 +79,21 @@ def test_a_link_out_of_the_folder_is_not_followed(tiny_run: Path, tmp_path: Path
 def test_a_look_takes_what_is_new(tmp_path: Path) -> None:
     write(tmp_path, match(7), match(9), round_at(36.0))
     curves = looked(tmp_path)
-    assert curves.length == [(0.005, 7.0), (0.01, 9.0)]
+    assert curves.length.points == [(0.005, 7.0), (0.01, 8.0)]
     write(tmp_path, match(5), round_at(72.0))
     assert curves.look()
-    assert curves.length[-1] == (0.02, 5.0)
-    assert curves.speed == [(0.01, 100 / 36), (0.02, 100 / 36)]
+    assert curves.length.points[-1] == (0.02, 7.0)
+    assert curves.speed.points == [(0.01, 100 / 36), (0.02, 100 / 36)]
 
 
 def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
     whole = json.dumps(round_at(36.0)).encode() + b"\n"
     write(tmp_path, match(7), whole[:20])
     curves = looked(tmp_path)
-    assert curves.speed == []
+    assert curves.speed.points == []
     write(tmp_path, whole[20:])
     assert curves.look()
-    assert len(curves.speed) == 1
+    assert curves.speed.count == 1
 
 
 def test_a_run_that_was_set_back_is_told_anew(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_run_that_was_set_back_is_told_anew(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").unlink()
     write(tmp_path, match(9), round_at(36.0))
     assert curves.look()
-    assert curves.length == [(0.01, 9.0)]
+    assert curves.length.points == [(0.01, 9.0)]
 
 
 def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
     assert curves.game == ""
     assert len(curves.network) <= 500
     assert curves.actions == (1, 2)
-    assert curves.length == [(0.02, 7.0)]
+    assert curves.length.points == [(0.02, 7.0)]
     assert curves.strength == curves.busy == {}
 
 
@@ -132,7 +132,7 @@ def test_a_line_without_an_end_stops_there(tmp_path: Path, monkeypatch: pytest.M
     """What is longer than a line may be is never read whole."""
     monkeypatch.setattr(curves_module, "MOST_LINE", 1000)
     write(tmp_path, round_at(36.0), b"x" * 5000, round_at(72.0))
-    assert len(looked(tmp_path).speed) == 1
+    assert looked(tmp_path).speed.count == 1
 
 
 def test_one_look_reads_no_more_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_one_look_reads_no_more_than_its_bound(tmp_path: Path, monkeypatch: pyte
     while curves.look():
         looks += 1
     assert looks > 3
-    assert len(curves.speed) == 20
+    assert curves.speed.count == 20
 
 
 def test_a_run_without_metrics_cannot_be_read(tmp_path: Path) -> None:
