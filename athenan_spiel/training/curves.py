@@ -87,7 +87,9 @@ class ScalarSeries:
     def points(self) -> list[Point]:
         """The points that are kept, by their x."""
         # A dict drops points that are several of the four, and keeps the order of points with the same x.
-        return [point for bucket in self._buckets for point in sorted(dict.fromkeys(bucket), key=lambda point: point[0])]
+        return [
+            point for bucket in self._buckets for point in sorted(dict.fromkeys(bucket), key=lambda point: point[0])
+        ]
 
 
 def _merged(
@@ -97,7 +99,6 @@ def _merged(
     least = left[1] if left[1][1] <= right[1][1] else right[1]
     greatest = left[2] if left[2][1] >= right[2][1] else right[2]
     return left[0], least, greatest, right[3]
-
 
 
 @dataclass

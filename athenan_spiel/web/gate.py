@@ -8,15 +8,10 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+from athenan_spiel.web.error_responses import Application, Message, Receive, Send, respond
 
 COOKIE = "athenan_token"
 MOST_FIELDS = 20
@@ -45,7 +40,7 @@ class Gate:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._refusal(scope, headers)
         if refusal is not None:
-            await _refuse(scope, send, refusal)
+            await respond(scope, send, 403, refusal)
         elif self._token is not None and self._brings_token(scope):
             await self._application(scope, receive, _with_cookie(send, self._token))
         else:
@@ -55,7 +50,7 @@ class Gate:
         """Why the request is refused; None where it is not."""
         host = headers.get("host", "")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _netloc(origin) != host.lower():
             return "this page is asked by another site"
         if self._token is None:
             return (
@@ -94,6 +89,14 @@ def _name(host: str) -> str:
         return ""
 
 
+def _netloc(origin: str) -> str:
+    """The host of an origin with its port; empty where there is none, or the origin is no URL."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
 def _with_cookie(send: Send, token: str) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -102,12 +105,3 @@ def _with_cookie(send: Send, token: str) -> Send:
         await send(message)
 
     return sending
-
-
-async def _refuse(scope: Message, send: Send, reason: str) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008, "reason": reason[:100]})
-        return
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": f"403: {reason}\n".encode()})

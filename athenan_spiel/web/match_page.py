@@ -110,7 +110,8 @@ class MatchPage:
                 ponder.tooltip("The agent thinks on while you do, from its next move on")
 
     def _button(self, icon: str, name: str, act: Callable[[], object]) -> None:
-        button = ui.button(icon=icon, on_click=lambda: self._tried(act)).props(f'flat dense aria-label="{name}"')
+        button = ui.button(icon=icon, on_click=lambda: self._tried(act)).props("flat dense")
+        button.props["aria-label"] = name
         button.tooltip(name)
 
     def _side(self, player: int) -> str:

@@ -7,21 +7,23 @@ from contextlib import contextmanager
 from html import escape
 from importlib import resources
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import pyspiel
 from fastapi import Request
 from fastapi.responses import RedirectResponse
 from nicegui import Client, ui
+from nicegui.run import io_bound
 
-from agents import AgentWord, parse_word
-from athenan_spiel.errors import AthenanError
+from agents import AgentWord
+from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.games import load_game
+from athenan_spiel.web.live import Live
 from athenan_spiel.web.match_page import MatchPage
 from athenan_spiel.web.opponents import YOU
-from athenan_spiel.web.reports import list_reports, read_report
-from athenan_spiel.web.run_page import RunPage
-from athenan_spiel.web.runs import RunEntry, list_runs
+from athenan_spiel.web.reports import list_reports, report_html
+from athenan_spiel.web.run_page import LOOK_SECONDS, RunPage
+from athenan_spiel.web.runs import RunEntry, RunReader, is_utf8
 from athenan_spiel.web.site import Offer, Site
 from athenan_spiel.web.style import SHEET
 from athenan_spiel.web.visits import Visit, Visits
@@ -32,67 +34,81 @@ SECONDS = 1.0
 """A move of a run that the list of runs lets one play against."""
 COMPARED = 8
 """Runs that one page compares at most."""
+PATIENCE_SECONDS = 60.0
+"""Time that a page may take until its files are read."""
 
 
-def add_pages(site: Site, visits: Visits) -> None:
-    """Make the pages of a site."""
+def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
+    """Make the pages of a site.
 
-    @ui.page("/")
-    def home() -> RedirectResponse | None:
+    Args:
+        runs: Reads the runs of the site.
+    """
+
+    async def all_runs() -> list[RunEntry]:
+        return [] if site.runs is None else await runs.list(site.runs)
+
+    @ui.page("/", response_timeout=PATIENCE_SECONDS)
+    async def home() -> RedirectResponse | None:
         if site.offer is not None:
             return _begun(site.offer, visits)
-        runs = _runs_of(site)
-        if len(runs) == 1 and site.runs == runs[0].path:
-            return RedirectResponse(f"/run/{quote(runs[0].name)}")
+        found = await all_runs()
+        if len(found) == 1 and site.runs == found[0].path and found[0].name:
+            return RedirectResponse(f"/run/{_address(found[0].name)}")
+        reports = [] if site.runs is None else await io_bound(list_reports, site.runs)
         with framed("Runs"):
-            _list(site, runs)
+            _list(site, found, reports)
         return None
 
     @ui.page("/match/{name}")
     def match(name: str, client: Client) -> None:
         visit = visits.find(name)
         if visit is None:
-            _tell("No such match", "This match is not kept any more: begin another one.")
+            _tell("No such match", "This match is not kept any more: begin another one.", 404)
             return
         with framed(title_of(visit.match.game)):
             MatchPage(visit)
         _stay(client, visit)
 
-    @ui.page("/run/{name}")
-    def run(name: str) -> None:
-        _show_runs(site, [name])
+    @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)
+    async def run(name: str) -> None:
+        await _show_runs([entry for entry in await all_runs() if entry.name == name], runs)
 
-    @ui.page("/compare")
-    def compare(request: Request) -> None:
-        _show_runs(site, request.query_params.getlist("run")[:COMPARED])
+    @ui.page("/compare", response_timeout=PATIENCE_SECONDS)
+    async def compare(request: Request) -> None:
+        names = request.query_params.getlist("run")
+        if not names:
+            _tell("Compare runs", f"Choose from 2 to {COMPARED} runs to compare.")
+            return
+        await _show_runs(_chosen(await all_runs(), names), runs)
 
-    @ui.page("/play/{name}")
-    def play(name: str) -> RedirectResponse | None:
-        found = [entry for entry in _runs_of(site) if entry.name == name and entry.game is not None]
-        if not found:
-            _tell("No such run", f"There is no run {name[:80]!r} that can be played here.")
+    @ui.page("/play/{name}", response_timeout=PATIENCE_SECONDS)
+    async def play(name: str) -> RedirectResponse | None:
+        known = await all_runs()
+        found = next((entry for entry in known if entry.name == name and entry.game is not None), None)
+        if found is None:
+            _tell("No such run", f"There is no run {name[:80]!r} that can be played here.", 404)
             return None
         try:
-            return _begun(_offer(found[0], _runs_of(site)), visits)
+            return _begun(await io_bound(_offer, found, known), visits)
         except (AthenanError, RuntimeError) as error:  # Ludii's errors are of the latter kind
             _tell("This run cannot be played", str(error).split("\n")[0])
             return None
 
-    @ui.page("/report/{name}")
-    def report(name: str) -> None:
-        found = [path for path in _reports_of(site) if path.name == name]
-        if not found:
-            _tell("No such report", f"There is no report {name[:80]!r} here.")
+    @ui.page("/report/{name}", response_timeout=PATIENCE_SECONDS)
+    async def report(name: str) -> None:
+        reports = [] if site.runs is None else await io_bound(list_reports, site.runs)
+        found = next((path for path in reports if path.name == name), None)
+        if found is None:
+            _tell("No such report", f"There is no report {name[:80]!r} here.", 404)
             return
-        with framed(name):
-            try:
-                for part in read_report(found[0]):
-                    if part.picture:
-                        ui.image(part.picture).classes("picture")
-                    else:
-                        ui.markdown(part.text)
-            except OSError as error:
-                ui.label(f"The report cannot be read: {error.strerror}").props('role="alert"')
+        try:
+            html = await io_bound(report_html, found)
+        except OSError as error:
+            _tell(printable(name), f"The report cannot be read: {error.strerror}")
+            return
+        with framed(printable(name)):
+            ui.html(html, sanitize=False).classes("report")
 
 
 def title_of(game: pyspiel.Game) -> str:
@@ -120,7 +136,7 @@ def _begun(offer: Offer, visits: Visits) -> RedirectResponse | None:
     try:
         name = visits.open(offer.start, offer.opponents, offer.seats, offer.seconds)
     except AthenanError as error:
-        _tell("No match now", str(error))
+        _tell("No match now", str(error), 503)
         return None
     return RedirectResponse(f"/match/{name}")
 
@@ -129,71 +145,83 @@ def _offer(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
     """A match against a run; the others of its game may be chosen in the page, too."""
     start = load_game(str(run.game)).new_initial_state()
     others = [other for other in runs if other.game == run.game and other.name != run.name]
-    words = [_word(entry) for entry in (run, *others)]
+    words = [_word(run)]
+    for word in map(_word, others):
+        if all(word.text != known.text for known in words):  # those of two folders may be printed alike
+            words.append(word)
     seats = (words[0].text,) if start.num_players() == 1 else (YOU, words[0].text)
     return Offer(start, words, seats, SECONDS)
 
 
 def _word(run: RunEntry) -> AgentWord:
-    return parse_word(str(run.path) if len(run.path.parts) > 1 else f"./{run.path}")
+    """The agent of a run. Its name isn't parsed, as it may look like another agent's word, such as `a#640`."""
+    text = str(run.path) if len(run.path.parts) > 1 else f"./{run.path}"
+    return AgentWord(printable(text), "athenan", {"checkpoint": str(run.path)})
 
 
-def _runs_of(site: Site) -> list[RunEntry]:
-    return [] if site.runs is None else list_runs(site.runs)
+def _chosen(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:
+    """The runs with these names, each as it is or as `_row` writes it."""
+    found = {entry.name: entry for entry in runs} | {
+        _address(entry.name): entry for entry in runs if entry.is_addressable
+    }
+    chosen = {found[name].path for name in names if name in found}
+    return [entry for entry in runs if entry.path in chosen]
 
 
-def _reports_of(site: Site) -> list[Path]:
-    return [] if site.runs is None else list_reports(site.runs)
+def _address(name: str) -> str:
+    """A file's name as part of a URL."""
+    return quote(name, safe="")
 
 
-def _list(site: Site, runs: Sequence[RunEntry]) -> None:
+def _list(site: Site, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None:
     """The runs of a folder, to look at, to play and to compare, and its reports."""
-    chosen: set[str] = set()
-
-    def compare() -> None:
-        if not 2 <= len(chosen) <= COMPARED:
-            ui.notify(f"choose from 2 to {COMPARED} runs to compare", type="warning")
-            return
-        ui.navigate.to(f"/compare?{urlencode([('run', name) for name in sorted(chosen)])}")
-
-    def choose(name: str, wanted: bool) -> None:
-        (chosen.add if wanted else chosen.discard)(name)
-
     if not runs:
-        ui.label(f"There are no runs in {site.runs}: train one, such as by athenan train connect_four")
-    with ui.element("div").classes("runs"):
-        for entry in runs:
-            with ui.row().classes("run"):
-                box = ui.checkbox().props(f'dense aria-label="Compare {escape(entry.name)}"')
-                box.on_value_change(lambda event, name=entry.name: choose(name, bool(event.value)))
-                ui.link(entry.name, f"/run/{quote(entry.name)}")
-                ui.label(entry.game or f"cannot be read: {entry.problem}").classes("game")
-                if entry.game is not None:
-                    ui.link("play", f"/play/{quote(entry.name)}").props(
-                        f'aria-label="Play against {escape(entry.name)}"'
-                    )
-    if len(runs) > 1:
-        ui.button("Compare", on_click=compare).props("outline no-caps")
-    if reports := _reports_of(site):
+        folder = printable(str(site.runs))
+        ui.label(f"There are no runs in {folder}: train one, such as by athenan train connect_four")
+    Live(runs_html(runs)).classes("runs")
+    if reports:
         ui.label("Reports").classes("status")
         for path in reports:
-            ui.link(path.name, f"/report/{quote(path.name)}")
+            if is_utf8(path.name):
+                ui.link(printable(path.name), f"/report/{_address(path.name)}")
 
 
-def _show_runs(site: Site, names: Sequence[str]) -> None:
-    found = [entry for entry in _runs_of(site) if entry.name in names]
-    if not found:
-        _tell("No such run", "There is no run of that name here.")
+def runs_html(runs: Sequence[RunEntry]) -> str:
+    """The list of runs, as a form by which some are chosen to be compared; one element, as a folder may have many."""
+    button = '<button class="compare">Compare</button>' if len(runs) > 1 else ""
+    return f'<form action="/compare">{"".join(map(_row, runs))}{button}</form>'
+
+
+def _row(run: RunEntry) -> str:
+    title, game = escape(run.title), escape(run.game or f"cannot be read: {run.problem}")
+    if not run.is_addressable:
+        return f'<div class="run"><span>{title}</span><span class="game">its name is not UTF-8: rename it</span></div>'
+    address = escape(_address(run.name))
+    # A newline in a form is sent as two characters, so names are sent as they are in a URL.
+    choice = f'<input type="checkbox" name="run" value="{address}" aria-label="Compare {title}">'
+    play = f'<a href="/play/{address}" aria-label="Play against {title}">play</a>' if run.game is not None else ""
+    return f'<div class="run">{choice}<a href="/run/{address}">{title}</a><span class="game">{game}</span>{play}</div>'
+
+
+async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:
+    if not runs:
+        _tell("No such run", "There is no run of that name here.", 404)
         return
-    with framed(" and ".join(entry.name for entry in found)):
-        if len(found) == 1 and found[0].game is not None:
-            ui.link("Play against it", f"/play/{quote(found[0].name)}")
-        RunPage(found)
+    shown = runs[:COMPARED]
+    with framed(" and ".join(run.title for run in shown)):
+        if len(runs) > COMPARED:
+            ui.label(f"Only {COMPARED} of these {len(runs)} runs are compared.")
+        if len(shown) == 1 and shown[0].game is not None:
+            ui.link("Play against it", f"/play/{_address(shown[0].name)}")
+        page = RunPage(shown, reader)
+        await page.look()
+        ui.timer(LOOK_SECONDS, page.look, immediate=False)
 
 
-def _tell(title: str, message: str) -> None:
+def _tell(title: str, message: str, status: int = 200) -> None:
+    ui.context.client.status_code = status
     with framed(title):
-        ui.label(message).props('role="alert"')
+        ui.label(printable(message)).props('role="alert"')
 
 
 @contextmanager

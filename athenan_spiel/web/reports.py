@@ -1,16 +1,20 @@
 """Reports of experiments and tournaments as a page shows them: their Markdown, and the pictures beside it.
 
-Such a folder may come from elsewhere: the text is shown as text and never as a page's own elements, and a picture is a
-file of that folder alone.
+Such a folder may come from elsewhere: HTML in the text is shown as text, links lead to the web alone, and a picture is a
+file of that folder alone. Nesting and size are bounded; what exceeds the bounds is shown as plain text.
 """
 
 from __future__ import annotations
 
 import base64
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
+
+from markdown_it import MarkdownIt
 
 from athenan_spiel.system.files import is_folder, read_file
 
@@ -18,6 +22,10 @@ REPORT = "report.md"
 MOST_TEXT = 2**21
 MOST_PICTURE = 2**22
 """Bytes of a report, and of a picture."""
+MAX_MARKDOWN = 2**17
+"""Maximum number of characters that are rendered as Markdown, in two seconds at worst; longer text stays plain."""
+MAX_NESTING = 20
+"""Maximum depth of quotes and lists in Markdown; deeper ones are left out."""
 MOST_PICTURES = 50
 """Of a report."""
 MOST_REPORTS = 200
@@ -38,8 +46,37 @@ def list_reports(folder: Path) -> list[Path]:
     """The folders in a folder that hold a report, by their names."""
     if not folder.is_dir():
         return []
-    found = [path for path in sorted(folder.iterdir()) if is_folder(path) and (path / REPORT).is_file()]
-    return found[:MOST_REPORTS]
+    return list(itertools.islice(filter(_has_report, sorted(folder.iterdir())), MOST_REPORTS))
+
+
+def report_html(folder: Path) -> str:
+    """The report in `folder` as HTML, with its pictures.
+
+    Raises:
+        OSError: the report cannot be read.
+    """
+    return "".join(
+        f'<img class="picture" alt="" src="{escape(part.picture)}">' if part.picture else _markdown_html(part.text)
+        for part in read_report(folder)
+    )
+
+
+def _has_report(folder: Path) -> bool:
+    try:
+        return is_folder(folder) and (folder / REPORT).is_file()
+    except OSError:  # such as a folder of another user
+        return False
+
+
+def _markdown_html(text: str) -> str:
+    """Markdown as HTML. What HTML it holds is escaped, and its own images are shown as text."""
+    if len(text) <= MAX_MARKDOWN:
+        try:
+            parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+            return str(parser.enable("table").disable("image").render(text))
+        except RecursionError:
+            pass
+    return f"<p>This part is too long or too deeply nested for Markdown.</p><pre>{escape(text)}</pre>"
 
 
 def read_report(folder: Path) -> Iterator[Part]:

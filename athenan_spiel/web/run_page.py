@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
 
 from nicegui import ui
+from nicegui.run import io_bound
 
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games import load_game
-from athenan_spiel.training.curve_pictures import pictures
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.limits import fraction_done
-from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import time_text
 from athenan_spiel.web.live import Live, bar_html
-from athenan_spiel.web.runs import RunEntry
+from athenan_spiel.web.runs import RunEntry, RunReader
 from athenan_spiel.web.table import Table
 
 ENDINGS = {
@@ -39,46 +37,43 @@ class RunPage:
 
     Args:
         runs: which.
+        reader: reads them, for this page and for others.
     """
 
-    def __init__(self, runs: Sequence[RunEntry]) -> None:
-        self._runs = {run.name: RunCurves(run.path) for run in runs}
-        self._entries = {run.name: run for run in runs}
+    def __init__(self, runs: Sequence[RunEntry], reader: RunReader) -> None:
+        self._runs = runs
+        self._reader = reader
         self._problem = ui.label().props('role="alert"')
         self._about = Live().classes("about")
         self._curves = Live().classes("curves")
         self._self_play = SelfPlayPanel() if len(runs) == 1 else None
-        self._is_drawn = False
-        ui.timer(LOOK_SECONDS, self._look)
-        self._look()
 
-    def _look(self) -> None:
-        news, problems = False, []
-        for name, run in self._runs.items():
-            try:
-                news = run.look() or news
-            except OSError as error:
-                problems.append(f"{name}: what it tells cannot be read: {error.strerror}")
-        self._problem.text = "; ".join(problems)
-        self._problem.visible = bool(problems)
-        self._about.set_content("".join(self._said(name, run) for name, run in self._runs.items()))
-        if news or not self._is_drawn:
-            self._is_drawn = True
-            self._draw()
-
-    def _draw(self) -> None:
-        self._curves.set_content("".join(f"<figure>{picture}</figure>" for picture in pictures(self._runs)))
+    async def look(self) -> None:
+        """Show what the runs tell until now."""
+        self._runs = await self._reader.renew(self._runs)
+        problem = await self._reader.read(self._runs)
+        about, last = await self._reader.view(self._runs, self._view)
+        pictures = await self._reader.pictures(self._runs)
+        self._problem.text = problem
+        self._problem.visible = bool(problem)
+        self._about.set_content(about)
+        self._curves.set_content("".join(f"<figure>{picture}</figure>" for picture in pictures))
         if self._self_play is not None:
-            (run,) = self._runs.values()
-            self._self_play.show(run.game, run.actions)
+            await self._self_play.show(*last)
 
-    def _said(self, name: str, run: RunCurves) -> str:
+    def _view(self, curves: Mapping[str, RunCurves]) -> tuple[str, tuple[str, tuple[int, ...]]]:
+        """What is said of the runs, as HTML, and the last game of self-play of one of them: its string and actions."""
+        about = "".join(self._said(entry, curves[entry.title]) for entry in self._runs)
+        last = next(iter(curves.values()))
+        return about, (last.game, last.actions)
+
+    def _said(self, entry: RunEntry, run: RunCurves) -> str:
         """What is known of a run, and how much of it is still to come."""
-        text = about_text(name, run, self._entries[name].problem)
+        text = about_text(entry.title, run, entry.problem)
         parts = [f"<p>{escape(text)}</p>"]
-        if run.ended is None and (progress := _progress(self._entries[name].path, run)):
+        if run.ended is None and (progress := _progress(entry, run)):
             parts.append(progress)
-        if self._self_play is not None:
+        if len(self._runs) == 1:
             parts.append(f'<p class="small">{escape("; ".join(filter(None, [run.network, run.choice])))}</p>')
         return "".join(parts)
 
@@ -102,13 +97,10 @@ def going_on(run: RunCurves, now: float) -> str:
     return f"has told nothing for {time_text(silent)}: it may have been killed, and `athenan resume` goes on with it"
 
 
-def _progress(path: Path, run: RunCurves) -> str:
+def _progress(entry: RunEntry, run: RunCurves) -> str:
     """How much of a run lies behind by its limits, as a bar; nothing where it has none."""
-    try:
-        _, config = RunFolder(path).settings()
-    except AthenanError:
-        return ""
-    if config.seconds is None and config.matches is None:
+    config = entry.config
+    if config is None or (config.seconds is None and config.matches is None):
         return ""
     done = fraction_done(config, run.matches, run.elapsed)
     left = [] if config.seconds is None else [f"{time_text(max(0.0, config.seconds - run.elapsed))} left"]
@@ -132,19 +124,17 @@ class SelfPlayPanel:
             )
         self._box.visible = False
 
-    def show(self, game: str, actions: tuple[int, ...]) -> None:
-        """Show a match of `game`; one that the rules do not know is not shown."""
+    async def show(self, game: str, actions: tuple[int, ...]) -> None:
+        """Show a game; one that the rules do not know is not shown."""
         if not game or not actions or actions == self._shown:
             return
-        try:
-            table = Table(load_game(game).new_initial_state())
-            for action in actions:
-                table.play(action)
-        except (AthenanError, RuntimeError):  # Ludii's errors are of the latter kind
+        self._shown = actions
+        table = await io_bound(_replayed, game, actions)
+        if table is None:
             return
-        self._shown, self._table = actions, table
+        self._table = table
         self._box.visible = True
-        self._slider.props(f"max={len(actions)}")
+        self._slider.props["max"] = len(actions)
         self._slider.value = len(actions)
         self._draw()
 
@@ -152,9 +142,20 @@ class SelfPlayPanel:
         if self._table is None:
             return
         ply = int(self._slider.value)
-        if 0 <= ply <= len(self._shown):
+        if 0 <= ply <= len(self._table.moves) + len(self._table.ahead):
             self._table.show(ply)
         self._board.set_content(picture_of(self._table))
+
+
+def _replayed(game: str, actions: Sequence[int]) -> Table | None:
+    """The table of a game that was played; None where the rules do not know it."""
+    try:
+        table = Table(load_game(game).new_initial_state())
+        for action in actions:
+            table.play(action)
+    except (AthenanError, RuntimeError):  # Ludii's errors are of the latter kind
+        return None
+    return table
 
 
 def picture_of(table: Table) -> str:

@@ -1,16 +1,45 @@
-"""The runs of a folder, which may come from elsewhere: nothing in it is followed out of it."""
+"""Runs of a folder and what they tell, read once for all visitors.
+
+The folder may come from elsewhere: nothing in it is followed out of it, and no run hides another one.
+
+1. Files are read in one thread of the reader, never in the event loop. A long file is read in parts, so other visitors
+   are served between them.
+2. A run's settings are read again only where its `config.toml` has another modification time, size or inode.
+3. A run's metrics are read incrementally. Its curves and their pictures are shared between visitors.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from athenan_spiel.errors import AthenanError
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.system.files import is_folder
+from athenan_spiel.training.curve_pictures import pictures
+from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 MOST_RUNS = 500
 """Of a folder, that are listed."""
+MAX_SHARED_RUNS = 64
+"""Maximum number of runs whose curves are kept in memory, and of pages whose pictures are."""
+READ_SECONDS = 1.0
+"""Time after which reading metrics pauses to show what was read until then."""
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Stamp = tuple[int, int, int]
+"""Modification time in ns, size in bytes, and inode of a file."""
 
 
 @dataclass(frozen=True)
@@ -18,31 +47,155 @@ class RunEntry:
     """A run of a folder.
 
     Attributes:
-        name: of its folder.
+        name: of its folder, any text without a slash.
         game: its string; None where the settings cannot be read.
         problem: why they cannot.
+        config: its settings, if they can be read.
     """
 
     name: str
     path: Path
     game: str | None
     problem: str | None = None
+    config: TrainingConfig | None = None
+
+    @property
+    def title(self) -> str:
+        """Name on one line, with escapes for control characters."""
+        return printable(self.name)
+
+    @property
+    def is_addressable(self) -> bool:
+        """Whether a URL can hold its name, which must be UTF-8 for that."""
+        return is_utf8(self.name)
 
 
-def list_runs(folder: Path) -> list[RunEntry]:
-    """The runs in a folder, or that one run, by their names."""
+class RunReader:
+    """Reads run folders for all visitors. Its coroutines are called from the event loop."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="reading runs")
+        self._entries: dict[Path, tuple[Stamp, RunEntry]] = {}
+        self._curves: OrderedDict[Path, tuple[RunCurves, int]] = OrderedDict()
+        self._pictures: OrderedDict[Hashable, list[str]] = OrderedDict()
+        self._versions = itertools.count()
+
+    async def list(self, folder: Path) -> list[RunEntry]:
+        """Returns the runs in a folder, or that one run, by their names."""
+        return await self._do(lambda: list_runs(folder, self._entries))
+
+    async def renew(self, runs: Sequence[RunEntry]) -> Sequence[RunEntry]:
+        """Returns the same runs with their settings of now; a run that is gone stays as it was."""
+        return await self._do(lambda: [self._renewed(run) for run in runs])
+
+    async def read(self, runs: Sequence[RunEntry]) -> str:
+        """Read new metrics of runs, for `READ_SECONDS` at most.
+
+        Returns:
+            What could not be read, and why; empty if all could.
+        """
+        end, problems = time.monotonic() + READ_SECONDS, []
+        for run in runs:
+            try:
+                while await self._do(lambda run=run: self._look(run)) and time.monotonic() < end:
+                    pass
+            except OSError as error:
+                problems.append(f"{run.title}: its metrics cannot be read: {error.strerror}")
+        return "; ".join(problems)
+
+    async def view(self, runs: Sequence[RunEntry], view: Callable[[Mapping[str, RunCurves]], T]) -> T:
+        """Returns what `view` makes of the curves of runs, by their titles; it is called in the reader's thread."""
+        return await self._do(lambda: view({run.title: self._shared(run)[0] for run in runs}))
+
+    async def pictures(self, runs: Sequence[RunEntry]) -> list[str]:
+        """Returns the curves of runs as SVG; see `curve_pictures.pictures`."""
+        return await self._do(lambda: self._drawn(runs))
+
+    def close(self) -> None:
+        """Read nothing more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _shared(self, run: RunEntry) -> tuple[RunCurves, int]:
+        """The curves of a run, and a number that no other state of them has."""
+        found = self._curves.get(run.path) or (RunCurves(run.path), next(self._versions))
+        _keep(self._curves, run.path, found)
+        return found
+
+    def _renewed(self, run: RunEntry) -> RunEntry:
+        try:
+            return _entry(run.path, run.name, self._entries)
+        except OSError:
+            return run
+
+    def _look(self, run: RunEntry) -> bool:
+        curves, _ = self._shared(run)
+        is_new = curves.look()
+        if is_new:
+            self._curves[run.path] = (curves, next(self._versions))
+        return is_new
+
+    def _drawn(self, runs: Sequence[RunEntry]) -> list[str]:
+        shared = {run.title: self._shared(run) for run in runs}
+        key = tuple((title, version) for title, (_, version) in shared.items())
+        found = self._pictures.get(key)
+        if found is None:
+            found = pictures({title: curves for title, (curves, _) in shared.items()})
+        _keep(self._pictures, key, found)
+        return found
+
+
+def list_runs(folder: Path, known: dict[Path, tuple[Stamp, RunEntry]] | None = None) -> list[RunEntry]:
+    """The runs in a folder, or that one run, by their names.
+
+    Args:
+        known: Runs that were read before, and when; it is brought up to date.
+    """
+    known = {} if known is None else known
     if (folder / CONFIG).is_file():
-        return [_entry(folder)]
+        return [_entry(folder, folder.absolute().name, known)]
     found = []
     for path in sorted(folder.iterdir())[: 10 * MOST_RUNS] if folder.is_dir() else []:
-        if is_folder(path) and (path / CONFIG).is_file():
-            found.append(_entry(path))
+        try:
+            if is_folder(path) and (path / CONFIG).is_file():
+                found.append(_entry(path, path.name, known))
+        except OSError as error:  # such as a folder of another user
+            found.append(RunEntry(path.name, path, None, error.strerror))
+    for gone in known.keys() - {run.path for run in found}:
+        del known[gone]
     return found[:MOST_RUNS]
 
 
-def _entry(path: Path) -> RunEntry:
+def _entry(path: Path, name: str, known: dict[Path, tuple[Stamp, RunEntry]]) -> RunEntry:
+    status = (path / CONFIG).lstat()
+    stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+    if path not in known or known[path][0] != stamp:
+        known[path] = (stamp, _read(path, name))
+    return known[path][1]
+
+
+def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
+    """Keep a value as the one used last, and drop the one unused longest where there are too many."""
+    kept[key] = value
+    kept.move_to_end(key)
+    if len(kept) > MAX_SHARED_RUNS:
+        kept.popitem(last=False)
+
+
+def is_utf8(name: str) -> bool:
+    """Whether the name of a file is UTF-8, so that a page can show and send it."""
     try:
-        game, _ = RunFolder(path).settings()
+        os.fsencode(name).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _read(path: Path, name: str) -> RunEntry:
+    try:
+        game, config = RunFolder(path).settings()
     except AthenanError as error:
-        return RunEntry(path.name, path, None, str(error).split("\n")[0])
-    return RunEntry(path.name, path, game)
+        return RunEntry(name, path, None, printable(str(error).split("\n")[0]))
+    return RunEntry(name, path, game, None, config)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.web.error_responses import ErrorResponses
 from athenan_spiel.web.gate import LOOPBACK, Gate
 from athenan_spiel.web.site import Site
 from athenan_spiel.web.visits import Visits
@@ -89,13 +90,16 @@ def serve(site: Site, host: str, port: int, *, opens: bool, tell: Callable[[str]
     from nicegui import app, ui
 
     from athenan_spiel.web.pages import add_pages
+    from athenan_spiel.web.runs import RunReader
 
     token = None if is_loopback(host) else secrets.token_urlsafe(16)
-    visits = Visits()
-    add_pages(site, visits)
+    visits, runs = Visits(), RunReader()
+    add_pages(site, visits, runs)
     app.add_middleware(Gate, token=token)
+    app.add_middleware(ErrorResponses)  # the outermost, as it is added last
     app.timer(TICK_SECONDS, visits.tick)
     app.on_shutdown(visits.close)
+    app.on_shutdown(runs.close)
     shown_host = f"[{host}]" if ":" in host else host
     address = f"http://{shown_host}:{port}/" + ("" if token is None else f"?token={token}")
     tell(f"open {address} in a browser; Ctrl-C ends it")

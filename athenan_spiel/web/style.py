@@ -31,9 +31,12 @@ body { background: var(--paper); color: var(--ink); }
 .controls { gap: 0.15rem; } .settings { gap: 0.5rem; align-items: center; width: 100%; }
 .settings .q-select { min-width: 8.5rem; flex: 1; } .seconds { width: 8rem; } .switches { gap: 0.35rem; }
 .named { gap: 0.35rem; margin-top: 0.35rem; }
-.nicegui-markdown :is(h1, h2, h3) { font-weight: 600; line-height: 1.4; margin: 1rem 0 0.4rem; }
-.nicegui-markdown { max-width: 100%; overflow-x: auto; }
-.nicegui-markdown h1 { font-size: 1.3rem; } .nicegui-markdown :is(h2, h3) { font-size: 1.1rem; }
+.report :is(h1, h2, h3) { font-weight: 600; line-height: 1.4; margin: 1rem 0 0.4rem; }
+.report { max-width: 100%; overflow-x: auto; } .report p, .report :is(ul, ol) { margin: 0.5rem 0; }
+.report h1 { font-size: 1.3rem; } .report :is(h2, h3) { font-size: 1.1rem; } .report a { color: var(--mark); }
+.report :is(ul, ol) { padding-left: 1.5rem; list-style: revert; } .report pre { white-space: pre-wrap; }
+.report table { border-collapse: collapse; }
+.report :is(td, th) { border: 1px solid var(--soft); padding: 0.1rem 0.5rem; }
 .typed { max-width: 16rem; }
 .summary { font-size: 0.9rem; overflow-wrap: anywhere; } .reason { font-size: 0.9rem; font-style: italic; }
 .actions table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
@@ -45,8 +48,10 @@ body { background: var(--paper); color: var(--ink); }
 .actions .visits i { display: block; height: 0.6rem; background: var(--mark); opacity: 0.5; }
 .values p { margin: 0.6rem 0 0; font-size: 0.85rem; opacity: 0.8; }
 .values svg, .curves svg { width: 100%; height: auto; }
-.runs { width: 100%; } .run { align-items: center; padding: 0.2rem 0.5rem; gap: 0.9rem; }
+.runs { width: 100%; } .run { display: flex; align-items: center; padding: 0.2rem 0.5rem; gap: 0.9rem; }
 .run:nth-child(odd) { background: var(--soft); } .run .game { flex: 1; overflow-wrap: anywhere; }
+.compare { border: 1px solid var(--mark); color: var(--mark); border-radius: 0.3rem; padding: 0.2rem 0.8rem;
+  margin-top: 0.5rem; }
 .run a, .nicegui-link { color: var(--mark); } .about { width: 100%; } .about p { margin: 0; }
 .small { font-size: 0.85rem; opacity: 0.85; }
 .curves figure { margin: 0; } .picture { max-width: 50rem; } .self-play { max-width: 30rem; width: 100%; }

@@ -72,6 +72,7 @@ def main() -> None:
     from agents import parse_word
     from athenan_spiel.web.opponents import Opponents
     from athenan_spiel.web.pages import add_pages
+    from athenan_spiel.web.runs import RunReader
     from athenan_spiel.web.server import RUN, TICK_SECONDS
     from athenan_spiel.web.site import Site
     from athenan_spiel.web.visits import Visits
@@ -88,7 +89,7 @@ def main() -> None:
         seconds = 60.0 if name == "slow" else 0.1
         addresses[name] = "/match/" + visits.open(start_of(game, left), Opponents(words), sitting, seconds)
     runs = os.environ.get("RUNS")
-    add_pages(Site(runs=None if runs is None else Path(runs)), visits)
+    add_pages(Site(runs=None if runs is None else Path(runs)), visits, RunReader())
     app.timer(TICK_SECONDS, visits.tick)
     app.on_shutdown(visits.close)
     app.on_startup(lambda: tell(addresses))

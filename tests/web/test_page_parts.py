@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -80,14 +81,16 @@ def test_a_bar_says_in_words_what_it_shows() -> None:
     assert 'role="progressbar"' in unknown
 
 
-def test_a_run_that_goes_on_says_what_is_left_of_it(tiny_run: Path, tmp_path: Path) -> None:
+def test_a_run_that_goes_on_says_what_is_left_of_it(tiny_run: Path) -> None:
     run = RunCurves(tiny_run)
     run.look()
     assert run.ended is not None
-    text = run_page._progress(tiny_run, run)
+    (entry,) = list_runs(tiny_run)
+    text = run_page._progress(entry, run)
     assert "0 matches left" in text
     assert 'aria-valuenow="100"' in text
-    assert run_page._progress(tmp_path, run) == "", "where the settings cannot be read"
+    unread = dataclasses.replace(entry, config=None)
+    assert run_page._progress(unread, run) == "", "where the settings cannot be read"
 
 
 def test_a_run_that_tells_nothing_more_is_said_to_be_silent(tiny_run: Path) -> None:
