@@ -13,7 +13,7 @@ from agents.limits import Limit
 from agents.parameters import read_parameters
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import AgentError, shown
-from athenan_spiel.play.openspiel_mcts import MCTSSettings, make_mcts_bot
+from athenan_spiel.play.openspiel_mcts import MEMORY_MB, MCTSSettings, make_mcts_bot
 
 SIMULATIONS = 1000
 """Of each move where nothing limits it; OpenSpiel's example has as many."""
@@ -33,6 +33,8 @@ class MCTSParameters:
     """A match clock, in place of `simulations`: thinking time of all moves of a match."""
     match_increment: float = 0.0
     """Thinking time that each own move adds to the match clock once it is made."""
+    memory_mb: int = MEMORY_MB
+    """Maximum size of its tree, in MB; a larger one loses its least visited parts."""
     seed: int = 0
     """Of the choices among equals and of the rollouts."""
 
@@ -44,6 +46,7 @@ class MCTSParameters:
             seconds=self.seconds,
             match_seconds=self.match_seconds,
             match_increment=self.match_increment,
+            memory_mb=self.memory_mb,
         )
 
 

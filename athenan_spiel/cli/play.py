@@ -55,8 +55,8 @@ class PlayArguments:
     seconds: float | None = None
     """How long the agent thinks about a move, as in runs/NAME@0.5s; one second if neither says otherwise."""
     memory: Memory = None
-    """What this process may take, such as 2g: the agent's tree then grows no more, and it moves sooner than its time;
-    by default as much as there is."""
+    """Memory limit of this process, such as 2g. The agent's tree stops growing there, and it moves sooner than its time
+    (default: no limit; with --web half of what the process may use)."""
     ponder: tyro.conf.FlagCreatePairsOff[bool] = False
     """The agent thinks on while you do, as with runs/NAME:ponder=true; for runs and alphabeta."""
     first: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -101,7 +101,7 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError(f"--{extra[0]} is for a page: add --web, or leave it out")
     with progress().status("loading the agent"):
         agent = None if word.is_human else make_bot(word, game, _first_other(game, people), arguments.seed)
-        if arguments.memory is not None:
+        if arguments.memory is not None and not arguments.web:
             _bound(agent, word, parse_memory(arguments.memory))
         if arguments.ponder:
             _let_ponder(agent, word, game)
@@ -127,8 +127,6 @@ def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
     require_web()
     for text in arguments.also:
         parse_word(text)
-    if arguments.memory is not None:
-        raise ConfigError("--memory is for a match at the terminal: leave it out with --web")
     if arguments.seconds is not None:
         require_seconds(arguments.seconds)
     if start.is_terminal():
@@ -147,7 +145,7 @@ def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]
     seats = [YOU if player in people else word.text for player in range(start.num_players())]
     words = [word, *(parse_word(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
     offer = Offer(start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds)
-    serve_pages(Site(offer=offer), arguments.host, arguments.port, opens=arguments.open)
+    serve_pages(Site(offer=offer), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory)
 
 
 def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:

@@ -35,5 +35,7 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.web.site import Site
 
     RunFolder(arguments.folder).require_run()
-    serve_pages(Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open)
+    serve_pages(
+        Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory
+    )
     return DONE

@@ -13,6 +13,7 @@ import tyro
 from athenan_spiel.cli.console import say
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, shown
@@ -32,6 +33,9 @@ class Address:
     """The port of the address."""
     open: tyro.conf.FlagCreatePairsOff[bool] = False
     """Open the page in this machine's browser."""
+    memory: Memory = None
+    """Memory limit of this process, such as 2g (default: half of what it may use). To stay within it, searches end
+    sooner, and search trees unused longest are freed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,20 +60,26 @@ def run(words: Sequence[str]) -> int:
         )
     from athenan_spiel.web.site import Site
 
-    serve_pages(Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open)
+    serve_pages(
+        Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory
+    )
     return DONE
 
 
-def serve_pages(site: Site, host: str, port: int, *, opens: bool) -> None:
+def serve_pages(site: Site, host: str, port: int, *, opens: bool, memory: str | None) -> None:
     """Serve pages until Ctrl-C, and say where they are.
 
+    Args:
+        memory: Memory limit of this process, as `--memory` gives it.
+
     Raises:
-        ConfigError: NiceGUI is missing, or the address cannot be listened at.
+        ConfigError: NiceGUI is missing, the address cannot be listened at, or the limit is no size or too small.
     """
+    limit = None if memory is None else parse_memory(memory)
     from athenan_spiel.web.server import require_free, require_web, serve
 
     require_web()
     require_free(host, port)
     with Waiting("starting the pages"):
         importlib.import_module("athenan_spiel.web.pages")  # which takes a while
-    serve(site, host, port, opens=opens, tell=say)
+    serve(site, host, port, opens=opens, tell=say, memory=limit)

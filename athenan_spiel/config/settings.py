@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import types
 import typing
@@ -70,10 +69,14 @@ class Settings:
             self.require(value is None or value <= most, name, f"at most {most:,}")
 
 
-@functools.cache
 def type_hints(cls: type[Any]) -> Mapping[str, Any]:
     """The types of a dataclass's fields, by their names. They are evaluated once, which takes a millisecond."""
-    return typing.get_type_hints(cls)
+    if cls not in _TYPE_HINTS:
+        _TYPE_HINTS[cls] = typing.get_type_hints(cls)
+    return _TYPE_HINTS[cls]
+
+
+_TYPE_HINTS: dict[type[Any], Mapping[str, Any]] = {}
 
 
 def _check_type(name: str, hint: Any, value: object) -> None:

@@ -47,6 +47,7 @@ class MCTSSettings:
         match_increment: seconds that each own move brings to the clock of a match.
         uct_constant: c of Q(s, a) + c · sqrt(ln N(s) / n(s, a)), returns being in [-1, 1].
         solve: proven results are backed up.
+        memory_mb: Maximum size of the tree, in MB.
     """
 
     name: str = "mcts"
@@ -56,6 +57,7 @@ class MCTSSettings:
     match_increment: float = 0.0
     uct_constant: float = UCT_CONSTANT
     solve: bool = SOLVE
+    memory_mb: int = MEMORY_MB
 
 
 def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
@@ -78,9 +80,9 @@ def make_mcts_bot(game: pyspiel.Game, settings: MCTSSettings, seed: int) -> pysp
         seed: of the choices among equals and of the rollouts.
 
     Raises:
-        ConfigError: the simulations are less than 1 or more than a billion, or a time is given as well, or nothing is,
-            or the game rewards on the way or lets players move at the same time, which `MCTSBot` cannot play; c is
-            negative.
+        ConfigError: the simulations or the MB are less than 1 or more than a billion, or a time is given as well, or
+            nothing is, or the game rewards on the way or lets players move at the same time, which `MCTSBot` cannot
+            play; c is negative.
         BudgetError: a limit in time is not above zero, or there is an increment without the clock of a match.
     """
     name, simulations = settings.name, settings.simulations
@@ -91,6 +93,10 @@ def make_mcts_bot(game: pyspiel.Game, settings: MCTSSettings, seed: int) -> pysp
     if simulations is not None and not 1 <= simulations <= MOST:
         bound = "at least 1" if simulations < 1 else f"at most {MOST:,}"
         raise ConfigError(f"simulations of {name.upper()} must be {bound}, got {shown(simulations)}")
+    if not 1 <= settings.memory_mb <= MOST:
+        raise ConfigError(
+            f"the MB of {name.upper()}'s tree must be from 1 to {MOST:,}, got {shown(settings.memory_mb)}"
+        )
     times = (settings.seconds, settings.match_seconds)
     if (simulations is None) == (times == (None, None)):  # OpenSpiel's bot with a time does not count
         raise ConfigError(f"{name} takes simulations or a time, not both; got {shown(simulations)} and {shown(times)}")
@@ -123,7 +129,7 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
             evaluator,
             settings.uct_constant,
             MOST if settings.simulations is None else settings.simulations,
-            MEMORY_MB,
+            settings.memory_mb,
             settings.solve,
             seeds.getrandbits(31),
             False,

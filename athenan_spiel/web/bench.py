@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from concurrent.futures import Executor, Future
 
 import pyspiel
 
 from agents import AthenanBot
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.opponents import Opponents
+from athenan_spiel.web.tree_memory import TreeMemory
 
 
 class Bench:
@@ -18,13 +21,15 @@ class Bench:
         game: what is played.
         opponents: who may be chosen.
         workers: where bots are made.
+        memory: bounds their trees.
 
     Attributes:
         ponders: whether agents with a tree of ours think on while a person does; it may be changed.
     """
 
-    def __init__(self, game: pyspiel.Game, opponents: Opponents, workers: Executor) -> None:
+    def __init__(self, game: pyspiel.Game, opponents: Opponents, workers: Executor, memory: TreeMemory) -> None:
         self._game = game
+        self._memory = memory
         self._opponents = opponents
         self._workers = workers
         self._made: dict[tuple[str, int, bool], Future[pyspiel.Bot]] = {}
@@ -41,7 +46,7 @@ class Bench:
         if key in self._made:
             return False
         opponent, seed = self._opponents.find(name), random.randrange(2**31)
-        self._made[key] = self._workers.submit(opponent.make, self._game, player, seconds, seed)
+        self._made[key] = self._workers.submit(opponent.make, self._game, player, seconds, seed, self._memory)
         return True
 
     def find(self, name: str, player: int, *, advises: bool = False) -> pyspiel.Bot | None:
@@ -80,6 +85,17 @@ class Bench:
         """Forget all of them."""
         self.stop_pondering()
         self._made.clear()
+
+    def release(self, busy: Collection[pyspiel.Bot]) -> None:
+        """Forget those that are made, but for some; they are made again once they are needed."""
+        for key, made in [*self._made.items()]:
+            if made.done() and (made.exception() is not None or all(made.result() is not bot for bot in busy)):
+                del self._made[key]
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees of those that are made."""
+        return [bot.agent.tree for bot in self._trees()]
 
     def _trees(self) -> list[AthenanBot]:
         """Those that are made and have a tree of ours."""

@@ -7,6 +7,7 @@
    stop keeps its place, and nobody else of the match thinks, until it has ended.
 4. `leave` ends all thinking; a visitor who comes back finds the match as it was, and it goes on.
 5. Who ponders has the match's place, too, and ponders no more where there is none, or once another position is shown.
+6. `release` frees all trees but those that grow now, and the agents with them. They are made again when needed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pyspiel
 
 from agents import AthenanBot
 from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.bench import Bench
 from athenan_spiel.web.mind import Judgement
 from athenan_spiel.web.notes import Mind, Notes
@@ -28,6 +30,7 @@ from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import Table, TableError
 from athenan_spiel.web.thinking import LOOK_SECONDS, Thinking, look_at, scale_of
+from athenan_spiel.web.tree_memory import TreeMemory
 
 ADVICE_SECONDS = 15.0
 """How long a position is analysed at most."""
@@ -58,6 +61,7 @@ class LiveMatch:
         seconds: for a move of the agents that take their time from the page.
         places: of those that think at once.
         workers: where bots are made.
+        memory: bounds their trees.
 
     Attributes:
         table: the board and its line of moves.
@@ -65,6 +69,7 @@ class LiveMatch:
         analyses: whether positions are thought about while a person is to move.
         error: what went wrong last, for the page to tell; None where nothing has.
         version: changes with whatever is to be seen.
+        used_at: when anybody last began to think, by `time.monotonic`.
     """
 
     def __init__(
@@ -75,6 +80,7 @@ class LiveMatch:
         seconds: float,
         places: Places,
         workers: Executor,
+        memory: TreeMemory,
     ) -> None:
         self.table = Table(start)
         self._start = start.clone()
@@ -82,7 +88,7 @@ class LiveMatch:
         self.seats: tuple[str, ...] = tuple(seats)
         self.seconds = seconds
         self._places = places
-        self._bench = Bench(start.get_game(), opponents, workers)
+        self._bench = Bench(start.get_game(), opponents, workers, memory)
         self._pondered = 0.0
         self._thinking: Thinking | None = None
         self._ending: list[Thinking] = []
@@ -95,6 +101,7 @@ class LiveMatch:
         self.analyses = False
         self.error: str | None = None
         self.version = 0
+        self.used_at = time.monotonic()
 
     @property
     def game(self) -> pyspiel.Game:
@@ -314,6 +321,28 @@ class LiveMatch:
         self._stop()
         self._bench.stop_pondering()
 
+    @property
+    def idle_trees(self) -> list[Tree]:
+        """Trees in memory that don't grow now."""
+        growing = [bot.agent.tree for bot in self._busy if isinstance(bot, AthenanBot)]
+        trees = {id(tree): tree for tree in (*self._bench.trees, *self._notes.trees)}
+        return [tree for tree in trees.values() if all(tree is not other for other in growing)]
+
+    def release(self) -> None:
+        """Free the trees that don't grow now; the game, its moves and their values stay."""
+        self._bench.release(self._busy)
+        if self._thinking is None:
+            self._notes.release()
+            self._advised.clear()
+        self._changed()
+
+    @property
+    def _busy(self) -> list[pyspiel.Bot]:
+        """Bots that think or ponder now."""
+        thinking = [self._thinking] if self._thinking is not None else []
+        pondering = self._bench.pondering()
+        return [*(each.bot for each in (*thinking, *self._ending)), *([] if pondering is None else [pondering])]
+
     def tick(self) -> None:
         """Take what was found meanwhile, and let whoever is to move think."""
         if self._thinking is not None:
@@ -327,8 +356,9 @@ class LiveMatch:
         thinking = self._thinking
         assert thinking is not None
         seen = thinking.seen
-        if seen is not None and not self._notes.knows(seen):
-            self._notes.note(Mind(self._thought, self.table.state.clone(), self._thinker, seen, thinking.scale))
+        if seen is not None and thinking.tree is not None and not self._notes.knows(seen):
+            state = self.table.state.clone()
+            self._notes.note(Mind(self._thought, state, self._thinker, seen, thinking.scale, thinking.tree))
             self.version += 1
         if self._is_advice:
             is_spent = thinking.seconds >= ADVICE_SECONDS or (thinking.seen is not None and thinking.seen.is_resolved)
@@ -365,6 +395,7 @@ class LiveMatch:
         self._bench.stop_pondering()
         self._is_advice, self._thought, self._thinker = is_advice, self.line, name
         self._thinking = Thinking(bot, self.table.state).start()
+        self.used_at = time.monotonic()
         self.version += 1
         return True
 
@@ -382,7 +413,7 @@ class LiveMatch:
             seen = look_at(bot.agent, self.table.state, random.Random(0), 0.0)
             if seen is not None:
                 by, scale = f"{self._adviser()}, pondering,", scale_of(bot.agent)
-                self._notes.note(Mind(self.line, self.table.state.clone(), by, seen, scale))
+                self._notes.note(Mind(self.line, self.table.state.clone(), by, seen, scale, bot.agent.tree))
                 self.version += 1
         return True
 

@@ -10,6 +10,7 @@ import pyspiel
 
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.search.result import SearchResult
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.mind import Judgement, of_state
 
 Line = tuple[int, ...]
@@ -26,6 +27,7 @@ class Mind:
         by: the name of who has thought.
         result: what was found.
         scale: the size of large values.
+        tree: in which it was found, which it keeps in memory.
     """
 
     line: Line
@@ -33,6 +35,7 @@ class Mind:
     by: str
     result: SearchResult
     scale: float
+    tree: Tree
 
 
 class Notes:
@@ -53,6 +56,15 @@ class Notes:
         """Keep what was found of a position."""
         self._mind = mind
         self._judged[mind.line] = of_state(mind.result, mind.state.num_players())
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The tree that the last note keeps in memory, if there is one."""
+        return [] if self._mind is None else [self._mind.tree]
+
+    def release(self) -> None:
+        """Forget what was found last and its tree. Values of positions stay."""
+        self._mind = None
 
     def knows(self, result: SearchResult) -> bool:
         """Whether this was noted last."""

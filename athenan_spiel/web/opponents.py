@@ -16,6 +16,7 @@ from agents import AgentWord, make_bot, parse_word
 from agents.limits import LIMITS
 from athenan_spiel.arguments import is_number
 from athenan_spiel.errors import AgentError, BudgetError, shown
+from athenan_spiel.web.tree_memory import TreeMemory
 
 YOU = "you"
 """The name of a person, who may sit at either side."""
@@ -26,6 +27,8 @@ ALWAYS = {
     "random": parse_word("random"),
 }
 """Agents that know no more than the rules, by their names; their time comes from the page."""
+OF_OPENSPIEL = ("mcts", "uct")
+"""Agents whose trees OpenSpiel grows and bounds; they live for one move."""
 LEAST_SECONDS, MOST_SECONDS = 0.05, 60.0
 """Of a move, in a page."""
 
@@ -67,8 +70,8 @@ class Opponent:
         said = self.word.params.get("seconds")
         return float(said) if is_number(said) else None  # type: ignore[arg-type]
 
-    def make(self, game: pyspiel.Game, player_id: int, seconds: float, seed: int) -> pyspiel.Bot:
-        """Its bot.
+    def make(self, game: pyspiel.Game, player_id: int, seconds: float, seed: int, memory: TreeMemory) -> pyspiel.Bot:
+        """Its bot, whose tree is bounded.
 
         Raises:
             AthenanError: what `make_bot` finds wrong.
@@ -76,7 +79,11 @@ class Opponent:
         word = self.word
         if self.takes_seconds:
             word = dataclasses.replace(word, params={**word.params, "seconds": seconds})
-        return make_bot(word, game, player_id, seed)
+        if word.bot in OF_OPENSPIEL:
+            word = dataclasses.replace(word, params={**word.params, "memory_mb": memory.share_megabytes})
+        bot = make_bot(word, game, player_id, seed)
+        memory.bound(bot)
+        return bot
 
 
 class Opponents:

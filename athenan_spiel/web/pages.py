@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -13,7 +14,6 @@ import pyspiel
 from fastapi import Request
 from fastapi.responses import RedirectResponse
 from nicegui import Client, ui
-from nicegui.run import io_bound
 
 from agents import AgentWord
 from athenan_spiel.errors import AthenanError, printable
@@ -46,7 +46,7 @@ def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
     """
 
     async def all_runs() -> list[RunEntry]:
-        return [] if site.runs is None else await runs.list(site.runs)
+        return [] if site.runs is None else await runs.list_runs(site.runs)
 
     @ui.page("/", response_timeout=PATIENCE_SECONDS)
     async def home() -> RedirectResponse | None:
@@ -55,7 +55,7 @@ def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
         found = await all_runs()
         if len(found) == 1 and site.runs == found[0].path and found[0].name:
             return RedirectResponse(f"/run/{_address(found[0].name)}")
-        reports = [] if site.runs is None else await io_bound(list_reports, site.runs)
+        reports = [] if site.runs is None else await asyncio.to_thread(list_reports, site.runs)
         with framed("Runs"):
             _list(site, found, reports)
         return None
@@ -90,20 +90,20 @@ def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
             _tell("No such run", f"There is no run {name[:80]!r} that can be played here.", 404)
             return None
         try:
-            return _begun(await io_bound(_offer, found, known), visits)
+            return _begun(await asyncio.to_thread(_offer, found, known), visits)
         except (AthenanError, RuntimeError) as error:  # Ludii's errors are of the latter kind
             _tell("This run cannot be played", str(error).split("\n")[0])
             return None
 
     @ui.page("/report/{name}", response_timeout=PATIENCE_SECONDS)
     async def report(name: str) -> None:
-        reports = [] if site.runs is None else await io_bound(list_reports, site.runs)
+        reports = [] if site.runs is None else await asyncio.to_thread(list_reports, site.runs)
         found = next((path for path in reports if path.name == name), None)
         if found is None:
             _tell("No such report", f"There is no report {name[:80]!r} here.", 404)
             return
         try:
-            html = await io_bound(report_html, found)
+            html = await asyncio.to_thread(report_html, found)
         except OSError as error:
             _tell(printable(name), f"The report cannot be read: {error.strerror}")
             return

@@ -10,15 +10,18 @@ class Places:
 
     Args:
         count: of places; by default the cores that this process may use.
+
+    Attributes:
+        count: as the argument.
     """
 
     def __init__(self, count: int | None = None) -> None:
-        self._count = cores() if count is None else count
+        self.count = cores() if count is None else count
         self._taken: set[int] = set()
 
     def take(self, who: object) -> bool:
         """Take a place; False where none is free."""
-        if len(self._taken) >= self._count and id(who) not in self._taken:
+        if len(self._taken) >= self.count and id(who) not in self._taken:
             return False
         self._taken.add(id(who))
         return True

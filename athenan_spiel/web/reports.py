@@ -1,7 +1,7 @@
 """Reports of experiments and tournaments as a page shows them: their Markdown, and the pictures beside it.
 
-Such a folder may come from elsewhere: HTML in the text is shown as text, links lead to the web alone, and a picture is a
-file of that folder alone. Nesting and size are bounded; what exceeds the bounds is shown as plain text.
+Such a folder may come from elsewhere: HTML in the text is shown as text, links run no scripts, and a picture is a file
+of that folder alone. Nesting and size are bounded; what exceeds the bounds is shown as plain text.
 """
 
 from __future__ import annotations

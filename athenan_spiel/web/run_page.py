@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from nicegui import ui
-from nicegui.run import io_bound
 
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.errors import AthenanError
@@ -129,7 +129,7 @@ class SelfPlayPanel:
         if not game or not actions or actions == self._shown:
             return
         self._shown = actions
-        table = await io_bound(_replayed, game, actions)
+        table = await asyncio.to_thread(_replayed, game, actions)
         if table is None:
             return
         self._table = table

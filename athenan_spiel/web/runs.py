@@ -11,6 +11,7 @@ The folder may come from elsewhere: nothing in it is followed out of it, and no 
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import os
 import time
@@ -80,7 +81,7 @@ class RunReader:
         self._pictures: OrderedDict[Hashable, list[str]] = OrderedDict()
         self._versions = itertools.count()
 
-    async def list(self, folder: Path) -> list[RunEntry]:
+    async def list_runs(self, folder: Path) -> list[RunEntry]:
         """Returns the runs in a folder, or that one run, by their names."""
         return await self._do(lambda: list_runs(folder, self._entries))
 
@@ -97,7 +98,7 @@ class RunReader:
         end, problems = time.monotonic() + READ_SECONDS, []
         for run in runs:
             try:
-                while await self._do(lambda run=run: self._look(run)) and time.monotonic() < end:
+                while await self._do(functools.partial(self._look, run)) and time.monotonic() < end:
                     pass
             except OSError as error:
                 problems.append(f"{run.title}: its metrics cannot be read: {error.strerror}")

@@ -75,15 +75,18 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(site: Site, host: str, port: int, *, opens: bool, tell: Callable[[str], object]) -> None:
+def serve(
+    site: Site, host: str, port: int, *, opens: bool, tell: Callable[[str], object], memory: int | None = None
+) -> None:
     """Serve the pages until the process is asked to stop.
 
     Args:
         opens: whether the machine's browser is opened.
         tell: is told the address.
+        memory: Memory limit of this process, in bytes; None: half of what it may use.
 
     Raises:
-        ConfigError: NiceGUI is missing, or the address cannot be listened at.
+        ConfigError: NiceGUI is missing, the address cannot be listened at, or the memory limit is too small.
     """
     require_web()
     require_free(host, port)
@@ -93,7 +96,7 @@ def serve(site: Site, host: str, port: int, *, opens: bool, tell: Callable[[str]
     from athenan_spiel.web.runs import RunReader
 
     token = None if is_loopback(host) else secrets.token_urlsafe(16)
-    visits, runs = Visits(), RunReader()
+    visits, runs = Visits(memory), RunReader()
     add_pages(site, visits, runs)
     app.add_middleware(Gate, token=token)
     app.add_middleware(ErrorResponses)  # the outermost, as it is added last

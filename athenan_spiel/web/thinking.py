@@ -24,6 +24,7 @@ from athenan_spiel.evaluators.base import Evaluation, checked
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.pondering import FREE_BYTES
 from athenan_spiel.search.result import SearchResult, Used, make_result
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.system.machine import free_memory
 
 LOOK_SECONDS = 0.2
@@ -38,14 +39,16 @@ class Thinking:
         state: about which; nobody else changes it.
 
     Attributes:
+        bot: as the argument.
         seen: what the search has found so far; None before its first look, and for bots that show nothing.
+        tree: in which it was found; None likewise.
         action: the move, once it is found.
         error: what failed.
         seconds: since `start`, until it ended.
     """
 
     def __init__(self, bot: pyspiel.Bot, state: pyspiel.State) -> None:
-        self._bot = bot
+        self.bot = bot
         self._state = state.clone()
         self._stopped = threading.Event()
         self._short_of_memory = threading.Event()
@@ -55,6 +58,7 @@ class Thinking:
         self._looked = 0.0
         self._rng = random.Random(0)
         self.seen: SearchResult | None = None
+        self.tree: Tree | None = None
         self.action: int | None = None
         self.error: Exception | None = None
 
@@ -67,7 +71,7 @@ class Thinking:
     @property
     def scale(self) -> float:
         """The size of the large values of its search."""
-        return scale_of(self._bot.agent) if isinstance(self._bot, AthenanBot) else 1.0
+        return scale_of(self.bot.agent) if isinstance(self.bot, AthenanBot) else 1.0
 
     @property
     def is_over(self) -> bool:
@@ -89,10 +93,10 @@ class Thinking:
 
     def _run(self) -> None:
         try:
-            if isinstance(self._bot, AthenanBot):
-                action = self._search(self._bot.agent)
+            if isinstance(self.bot, AthenanBot):
+                action = self._search(self.bot.agent)
             else:
-                action = int(self._bot.step(self._state))
+                action = int(self.bot.step(self._state))
             if not self._stopped.is_set():
                 self.action = action
         except Exception as error:  # the page tells it
@@ -117,7 +121,7 @@ class Thinking:
                 answer = checked(agent.evaluator(question), question) if question else Evaluation([])
                 question = questions.send(answer)
         except StopIteration as finished:
-            self.seen = agent.result
+            self.tree, self.seen = agent.tree, agent.result
             return int(finished.value)
 
     def _look(self, agent: Agent) -> None:
@@ -128,6 +132,7 @@ class Thinking:
         self._looked = now
         if (free := free_memory()) is not None and free < FREE_BYTES:
             self._short_of_memory.set()
+        self.tree = agent.tree
         self.seen = look_at(agent, self._state, self._rng, now - self._began) or self.seen
 
 

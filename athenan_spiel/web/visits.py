@@ -14,9 +14,14 @@ from athenan_spiel.errors import ArenaError, AthenanError
 from athenan_spiel.web.live_match import LiveMatch
 from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.places import Places
+from athenan_spiel.web.tree_memory import tree_memory
 
 MOST_VISITS = 100
 """Matches that are kept; the one that was left longest ago goes first."""
+RELEASE_SECONDS = 60.0
+"""Time after the last visitor of a match has left until its search trees are freed."""
+MEMORY_SECONDS = 1.0
+"""Time between two looks at the memory of trees."""
 MOST_SAVED = 200
 """Finished matches that a visit lists."""
 MOST_UPLOAD = 2**22
@@ -111,11 +116,23 @@ class Visit:
 
 
 class Visits:
-    """All visits, by their names."""
+    """All visits, by their names.
 
-    def __init__(self) -> None:
+    Trees of a match are freed `RELEASE_SECONDS` after its last visitor has left, or sooner where all matches together
+    reach the memory limit. The match itself stays.
+
+    Args:
+        limit: Of the memory of this process, in bytes; None: half of what it may use.
+
+    Raises:
+        ConfigError: the limit is too small.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
         self._visits: dict[str, Visit] = {}
         self._places = Places()
+        self._memory = tree_memory(limit, self._places.count)
+        self._looked = 0.0
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="loading")
 
     def open(self, start: pyspiel.State, opponents: Opponents, seats: Sequence[str], seconds: float) -> str:
@@ -131,7 +148,7 @@ class Visits:
             oldest = min(left, key=lambda name: self._visits[name].left_at)
             self._visits.pop(oldest).match.leave()
         name = secrets.token_urlsafe(16)
-        match = LiveMatch(start, opponents, seats, seconds, self._places, self._workers)
+        match = LiveMatch(start, opponents, seats, seconds, self._places, self._workers, self._memory)
         self._visits[name] = Visit(match, opponents)
         return name
 
@@ -143,6 +160,22 @@ class Visits:
         """Let all matches go on."""
         for visit in self._visits.values():
             visit.tick()
+        now = time.monotonic()
+        if now - self._looked >= MEMORY_SECONDS:
+            self._looked = now
+            self._release(now)
+
+    def _release(self, now: float) -> None:
+        """Free the trees of matches that were left, and as many others as the memory limit demands."""
+        holding = [visit for visit in self._visits.values() if visit.match.idle_trees]
+        for visit in holding:
+            if not visit.is_watched and now - visit.left_at >= RELEASE_SECONDS:
+                visit.match.release()
+        holding.sort(key=lambda visit: (visit.is_watched, visit.match.used_at))
+        for visit in holding:
+            if not self._memory.is_exceeded([tree for other in holding for tree in other.match.idle_trees]):
+                return
+            visit.match.release()
 
     def close(self) -> None:
         """End all thinking."""

@@ -15,6 +15,7 @@ from athenan_spiel.web.live_match import LiveMatch
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import TableError
+from athenan_spiel.web.tree_memory import TreeMemory
 
 PATIENCE = 60.0
 PONDERS = AgentWord("ponderer", "alphabeta", {"seconds": 0.05, "ponder": True})
@@ -31,7 +32,15 @@ def match_at(
 ) -> LiveMatch:
     words = [parse_word("alphabeta@20i"), parse_word("random"), parse_word("runs/nothing"), PONDERS]
     seats = tuple({"quick": "alphabeta@20i"}.get(name, name) for name in seats)
-    match = LiveMatch(ath.load_game(game).new_initial_state(), Opponents(words), seats, 0.05, Places(count), workers)
+    match = LiveMatch(
+        ath.load_game(game).new_initial_state(),
+        Opponents(words),
+        seats,
+        0.05,
+        Places(count),
+        workers,
+        TreeMemory(10**9, count),
+    )
     match.come()
     return match
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import athenan_spiel as ath
 from agents import parse_word
 from athenan_spiel.errors import ArenaError, AthenanError
+from athenan_spiel.search.tree import Tree
 from athenan_spiel.web import visits as visits_module
 from athenan_spiel.web.opponents import YOU, Opponents
+from athenan_spiel.web.places import Places
+from athenan_spiel.web.tree_memory import TreeMemory, tree_memory
 from athenan_spiel.web.visits import TooManyVisitorsError, Visit, Visits
 
+PATIENCE = 60.0
 WHOLE = (0, 3, 1, 4, 2)
 """A match of Tic-Tac-Toe that player 0 wins."""
 
@@ -147,3 +154,115 @@ def test_the_match_that_was_left_longest_ago_makes_room(visits: Visits, monkeypa
     last.come()
     with pytest.raises(TooManyVisitorsError, match="come back later"):
         opened(visits)
+
+
+def analysed(visits: Visits, game: str = "breakthrough") -> Visit:
+    """A visit whose visitor has had the first position analysed, and is there."""
+    opponents = Opponents([parse_word("alphabeta@3i")])
+    name = visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, "alphabeta@3i"), 0.1)
+    visit = visits.find(name)
+    assert visit is not None
+    visit.come()
+    visit.match.analyse(True)
+    until(visits, lambda: visit.match.mind is not None and not visit.match.is_thinking and not visit.match._ending)
+    return visit
+
+
+def until(visits: Visits, true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        visits.tick()
+        time.sleep(0.005)
+
+
+def trees_of(visit: Visit) -> list[weakref.ref[Tree]]:
+    return [weakref.ref(tree) for tree in visit.match.idle_trees]
+
+
+def alive(trees: list[weakref.ref[Tree]]) -> int:
+    gc.collect()
+    return sum(tree() is not None for tree in trees)
+
+
+def test_trees_are_freed_a_while_after_the_last_visitor_has_left(
+    visits: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visits_module, "MEMORY_SECONDS", 0.0)
+    visit = analysed(visits)
+    action = visit.match.table.state.legal_actions()[0]
+    visit.match.play(action)
+    until(visits, lambda: visit.match.is_yours)
+    until(visits, lambda: not visit.match.is_thinking and not visit.match._ending)
+    trees, line = trees_of(visit), visit.match.line
+    assert trees
+    visit.come()
+    visit.leave()
+    visits.tick()
+    assert alive(trees) == len(trees), "somebody is still there"
+    visit.leave()
+    visits.tick()
+    assert alive(trees) == len(trees), "who comes back within a minute finds them"
+    visit.left_at -= visits_module.RELEASE_SECONDS
+    visits.tick()
+    assert alive(trees) == 0
+    assert visit.match.line == line
+    assert visit.match.values()[0] is not None, "values stay"
+    visit.come()
+    until(visits, lambda: visit.match.mind is not None)
+    assert visit.match.line == line
+
+
+def test_a_tree_that_is_pondered_in_is_freed_too(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits_module, "MEMORY_SECONDS", 0.0)
+    visit = analysed(visits)
+    visit.match.ponder(True)
+    visit.match.play(visit.match.table.state.legal_actions()[0])
+    until(visits, lambda: visit.match.is_pondering)
+    trees = trees_of(visit)
+    visit.leave()
+    until(visits, lambda: not visit.match._ending)
+    visit.left_at -= visits_module.RELEASE_SECONDS
+    visits.tick()
+    assert alive(trees) == 0
+    assert visit.match.idle_trees == []
+
+
+def test_all_trees_together_stay_within_one_limit(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ones unused longest are freed first, of visitors who have left before others."""
+    monkeypatch.setattr(visits_module, "MEMORY_SECONDS", 0.0)
+    monkeypatch.setattr(Places, "take", lambda self, who: True)
+    memory = visits._memory = TreeMemory(40_000_000, 2)
+    watched, *left = [analysed(visits) for _ in range(4)]
+    for visit in left:
+        visit.leave()
+    sizes = [memory.size(visit.match.idle_trees) for visit in (watched, *left)]
+    assert all(0 < size <= memory.share for size in sizes)
+    assert not memory.is_exceeded([tree for visit in (watched, *left) for tree in visit.match.idle_trees])
+    visits._memory = TreeMemory(int(2.2 * max(sizes)), 2)
+    visits._memory.share = memory.share
+    visits.tick()
+    assert [bool(visit.match.idle_trees) for visit in (watched, *left)] == [True, False, False, False]
+
+
+def test_a_tree_takes_no_more_than_its_share(visits: Visits) -> None:
+    visits._memory = memory = TreeMemory(4_000_000, 1)
+    visit = analysed(visits)
+    (tree, *_) = visit.match.idle_trees
+    assert tree.most is not None
+    assert 100 < tree.most < 2_000_000 / 300
+    assert memory.size([tree]) <= memory.share == 2_000_000
+
+
+def test_a_memory_limit_that_leaves_no_room_is_refused() -> None:
+    with pytest.raises(ath.ConfigError, match=r"--memory must be at least \d+m for pages and 2 searches at once, got 1m"):
+        tree_memory(10**6, 2)
+    assert tree_memory(None, 2).limit >= 4 * 10**6
+    assert tree_memory(10**12, 2).limit < 10**12
+
+
+def test_openspiels_searches_have_their_share_too() -> None:
+    game, memory = ath.load_game("tic_tac_toe"), TreeMemory(80_000_000, 2)
+    bot = Opponents().find("mcts").make(game, 0, 0.05, 1, memory)
+    assert bot._made_of[0].memory_mb == 20
+    assert bot.step(game.new_initial_state()) in range(9)
