@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import weakref
+from collections.abc import Awaitable, Callable
 
 from nicegui import events, ui
 
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.web.visits import MOST_UPLOAD, Visit
+
+Upload = Callable[[events.UploadEventArguments], Awaitable[None]]
 
 
 class SavedPanel:
@@ -23,13 +26,18 @@ class SavedPanel:
         self._visit = visit
         self._tried = tried
         self._drawn: list[SavedMatch] | None = None
+        # FastAPI caches routes of uploads, which outlive the page: they must not keep the visit and its trees.
+        bring = weakref.WeakMethod(self._bring)
         with ui.expansion("Finished matches").classes("saved"):
             self._list = ui.column().classes("list")
             with ui.row():
                 ui.button("Export", icon="download", on_click=self._export).props("flat dense no-caps")
-                ui.upload(label="Import", on_upload=self._bring, max_file_size=MOST_UPLOAD, auto_upload=True).props(
-                    'flat accept=".jsonl,.json,.txt" aria-label="Import matches"'
-                ).classes("import")
+                ui.upload(
+                    label="Import",
+                    on_upload=lambda event: _called(bring, event),
+                    max_file_size=MOST_UPLOAD,
+                    auto_upload=True,
+                ).props('flat accept=".jsonl,.json,.txt" aria-label="Import matches"').classes("import")
 
     def draw(self) -> None:
         """List them, if any has come."""
@@ -57,6 +65,12 @@ class SavedPanel:
         content = await event.file.read()
         self._tried(lambda: ui.notify(_brought(self._visit.bring(content)), type="positive"))
         event.sender.reset()  # type: ignore[attr-defined]
+
+
+def _called(method: weakref.WeakMethod[Upload], event: events.UploadEventArguments) -> Awaitable[None] | None:
+    """Call a method if its object is still there."""
+    found = method()
+    return None if found is None else found(event)
 
 
 def _brought(count: int) -> str:

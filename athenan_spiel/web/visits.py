@@ -146,7 +146,9 @@ class Visits:
             if not left:
                 raise TooManyVisitorsError(f"{MOST_VISITS} matches are being played here: come back later")
             oldest = min(left, key=lambda name: self._visits[name].left_at)
-            self._visits.pop(oldest).match.leave()
+            match = self._visits.pop(oldest).match
+            match.leave()
+            match.release()
         name = secrets.token_urlsafe(16)
         match = LiveMatch(start, opponents, seats, seconds, self._places, self._workers, self._memory)
         self._visits[name] = Visit(match, opponents)

@@ -53,7 +53,7 @@ def test_another_name_is_refused_without_a_token(host: str) -> None:
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_a_page_of_another_site_is_refused_whatever_it_brings(token: str | None, kind: str) -> None:
     headers = [("host", "localhost:8000"), ("cookie", f"{COOKIE}={TOKEN}")]
-    for origin in ("http://evil.example", "http://localhost:9000", "null"):
+    for origin in ("http://evil.example", "http://localhost:9000", "null", "http://[", "[", ""):
         assert ask(token, *headers, ("origin", origin), query=f"token={TOKEN}", kind=kind)[0] != 200
     assert ask(token, *headers, ("origin", "http://localhost:8000"), kind=kind)[0] == 200
 

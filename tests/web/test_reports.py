@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from athenan_spiel.web import reports as reports_module
-from athenan_spiel.web.reports import Part, list_reports, read_report
+from athenan_spiel.web.reports import MAX_MARKDOWN, Part, list_reports, read_report, report_html
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 
@@ -62,3 +62,28 @@ def test_a_folder_elsewhere_is_not_listed(tmp_path: Path) -> None:
     report(tmp_path / "here" / "own", "text")
     assert [path.name for path in list_reports(tmp_path / "here")] == ["own"]
     assert list_reports(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    "text", [">" * 100_000, "> " * 60_000, "- " * 60_000, "[" * 20_000, "*a_" * 5_000, "`" * 100_000]
+)
+def test_deep_nesting_is_cut_and_no_fault(text: str, tmp_path: Path) -> None:
+    html = report_html(report(tmp_path / "one", text))
+    assert html.count("<blockquote>") <= reports_module.MAX_NESTING
+    assert html.count("<ul>") <= reports_module.MAX_NESTING
+
+
+def test_text_beyond_the_bound_stays_plain(tmp_path: Path) -> None:
+    html = report_html(report(tmp_path / "one", "# <b>\n" + "x" * MAX_MARKDOWN))
+    assert "too long" in html
+    assert "<h1>" not in html
+    assert "# &lt;b&gt;" in html
+
+
+def test_markdown_is_shown_and_no_html_of_it(tmp_path: Path) -> None:
+    text = "# A\n\n|a|b|\n|-|-|\n|1|2|\n\n<img src=x onerror=alert(1)> [x](javascript:alert(1)) ![y](http://z/y.png)\n"
+    html = report_html(report(tmp_path / "one", text))
+    assert "<h1>A</h1>" in html
+    assert "<td>2</td>" in html
+    assert "<img" not in html
+    assert 'href="javascript' not in html

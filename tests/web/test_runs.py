@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,8 @@ import pytest
 
 from athenan_spiel.training import curves as curves_module
 from athenan_spiel.training.curves import RunCurves
-from athenan_spiel.web.runs import list_runs
+from athenan_spiel.web import runs as runs_module
+from athenan_spiel.web.runs import RunEntry, RunReader, list_runs
 
 
 def write(folder: Path, *events: dict[str, Any] | bytes) -> None:
@@ -148,3 +152,119 @@ def test_one_look_reads_no_more_than_its_bound(tmp_path: Path, monkeypatch: pyte
 def test_a_run_without_metrics_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         looked(tmp_path)
+
+
+def runs_in(folder: Path, tiny_run: Path, count: int) -> None:
+    for number in range(count):
+        path = folder / f"run-{number:03}"
+        path.mkdir()
+        (path / "config.toml").write_bytes((tiny_run / "config.toml").read_bytes())
+
+
+def test_the_event_loop_goes_on_while_runs_are_read(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading takes a second here, in which the loop would else stand still."""
+    runs_in(tmp_path, tiny_run, 20)
+    threads = set()
+    read = runs_module._read
+
+    def slow(path: Path, name: str) -> RunEntry:
+        threads.add(threading.current_thread())
+        time.sleep(0.05)
+        return read(path, name)
+
+    monkeypatch.setattr(runs_module, "_read", slow)
+
+    async def beat(beats: list[float]) -> None:
+        while True:
+            beats.append(time.monotonic())
+            await asyncio.sleep(0.01)
+
+    async def main() -> tuple[int, list[float]]:
+        reader, beats = RunReader(), []
+        heart = asyncio.create_task(beat(beats))
+        found = await reader.list_runs(tmp_path)
+        heart.cancel()
+        reader.close()
+        return len(found), beats
+
+    count, beats = asyncio.run(main())
+    assert count == 20
+    assert threading.current_thread() not in threads
+    assert len(beats) > 10, "one where the loop stands still"
+
+
+def test_settings_are_read_once_until_they_change(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_in(tmp_path, tiny_run, 3)
+    reads = []
+    read = runs_module._read
+    monkeypatch.setattr(runs_module, "_read", lambda path, name: reads.append(name) or read(path, name))
+    known: dict[Path, Any] = {}
+    for _ in range(3):
+        assert len(list_runs(tmp_path, known)) == 3
+    assert reads == ["run-000", "run-001", "run-002"]
+    (tmp_path / "run-001" / "config.toml").write_text('game = "hex"\n')
+    assert [run.game for run in list_runs(tmp_path, known)][1] == "hex"
+    assert reads[3:] == ["run-001"]
+    (tmp_path / "run-002" / "config.toml").unlink()
+    assert len(list_runs(tmp_path, known)) == len(known) == 2
+
+
+def test_curves_and_pictures_are_shared_between_visitors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 200)
+    write(tmp_path, *[event for i in range(1, 30) for event in (match(7), round_at(36.0 * i))])
+    run, opened = RunEntry("run", tmp_path, None), []
+    take = RunCurves._take
+    monkeypatch.setattr(RunCurves, "_take", lambda self, record: opened.append(record) or take(self, record))
+
+    async def main() -> list[list[str]]:
+        reader = RunReader()
+        drawn = []
+        for _ in range(2):
+            assert await reader.read([run]) == ""
+            drawn.append(await reader.pictures([run]))
+        write(tmp_path, match(9), round_at(3600.0))
+        assert await reader.read([run]) == ""
+        drawn.append(await reader.pictures([run]))
+        reader.close()
+        return drawn
+
+    first, second, third = asyncio.run(main())
+    assert len(opened) == 60, "each line is read once"
+    assert first is second
+    assert third != first
+
+
+def test_what_cannot_be_read_is_told_and_others_are_read(tmp_path: Path) -> None:
+    write(tmp_path, match(7), round_at(36.0))
+    runs = [RunEntry("gone\n", tmp_path / "none", None), RunEntry("run", tmp_path, None)]
+
+    async def main() -> tuple[str, int]:
+        reader = RunReader()
+        problem = await reader.read(runs)
+        count = await reader.view(runs, lambda curves: curves["run"].length.count)
+        reader.close()
+        return problem, count
+
+    assert asyncio.run(main()) == ("gone\\n: its metrics cannot be read: No such file or directory", 1)
+
+
+def test_one_folder_that_cannot_be_looked_into_hides_no_other(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_in(tmp_path, tiny_run, 2)
+    is_folder = runs_module.is_folder
+
+    def refuses(path: Path) -> bool:
+        if path.name == "run-000":
+            raise PermissionError(13, "Permission denied")
+        return is_folder(path)
+
+    monkeypatch.setattr(runs_module, "is_folder", refuses)
+    assert [(run.name, run.problem) for run in list_runs(tmp_path)] == [
+        ("run-000", "Permission denied"),
+        ("run-001", None),
+    ]

@@ -158,8 +158,8 @@ def test_the_match_that_was_left_longest_ago_makes_room(visits: Visits, monkeypa
 
 def analysed(visits: Visits, game: str = "breakthrough") -> Visit:
     """A visit whose visitor has had the first position analysed, and is there."""
-    opponents = Opponents([parse_word("alphabeta@3i")])
-    name = visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, "alphabeta@3i"), 0.1)
+    opponents = Opponents([parse_word("alphabeta@2i")])
+    name = visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, "alphabeta@2i"), 0.1)
     visit = visits.find(name)
     assert visit is not None
     visit.come()
@@ -255,7 +255,9 @@ def test_a_tree_takes_no_more_than_its_share(visits: Visits) -> None:
 
 
 def test_a_memory_limit_that_leaves_no_room_is_refused() -> None:
-    with pytest.raises(ath.ConfigError, match=r"--memory must be at least \d+m for pages and 2 searches at once, got 1m"):
+    with pytest.raises(
+        ath.ConfigError, match=r"--memory must be at least \d+m for pages and 2 searches at once, got 1m"
+    ):
         tree_memory(10**6, 2)
     assert tree_memory(None, 2).limit >= 4 * 10**6
     assert tree_memory(10**12, 2).limit < 10**12
