@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import weakref
 from collections.abc import Awaitable, Callable
@@ -9,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import events, ui
 
 from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.web.visits import MOST_UPLOAD, Visit
 
 Upload = Callable[[events.UploadEventArguments], Awaitable[None]]
@@ -63,7 +65,12 @@ class SavedPanel:
 
     async def _bring(self, event: events.UploadEventArguments) -> None:
         content = await event.file.read()
-        self._tried(lambda: ui.notify(_brought(self._visit.bring(content)), type="positive"))
+        try:
+            brought = await asyncio.to_thread(self._visit.read, content)
+        except AthenanError as error:
+            ui.notify(str(error).split("\n")[0], type="warning")
+        else:
+            self._tried(lambda: ui.notify(_brought(self._visit.add(brought)), type="positive"))
         event.sender.reset()  # type: ignore[attr-defined]
 
 
@@ -83,4 +90,5 @@ def _title(number: int, saved: SavedMatch) -> str:
         ending = f"{result.returns[0]:g}"
     else:
         ending = "draw" if result.returns[0] == 0 else "1-0" if result.returns[0] > 0 else "0-1"
-    return f"{number + 1}. {' - '.join(saved.players)}  {ending}, {len(result.history)} moves"
+    players = printable(" - ".join(saved.players))  # a file may hold any text, such as half of a surrogate pair
+    return f"{number + 1}. {players}  {ending}, {len(result.history)} moves"

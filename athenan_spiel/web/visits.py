@@ -80,6 +80,21 @@ class Visit:
         Raises:
             ArenaError: it is none, or its matches are of another game.
         """
+        return self.add(self.read(content))
+
+    def add(self, brought: Sequence[SavedMatch]) -> int:
+        """Add matches that `read` gave; returns their number."""
+        for saved in brought:
+            self._known.add(saved.result.history)
+            self._keep(saved)
+        return len(brought)
+
+    def read(self, content: bytes) -> list[SavedMatch]:
+        """The matches of such a file, each replayed by the rules. It changes nothing, so any thread may call it.
+
+        Raises:
+            ArenaError: it is none, or its matches are of another game.
+        """
         if len(content) > MOST_UPLOAD:
             raise ArenaError(f"expected at most {MOST_UPLOAD:,} bytes, got {len(content):,}: take a part of the file")
         brought = []
@@ -95,10 +110,7 @@ class Visit:
             brought.append(saved)
         if not brought:
             raise ArenaError("the file holds no matches")
-        for saved in brought:
-            self._known.add(saved.result.history)
-            self._keep(saved)
-        return len(brought)
+        return brought
 
     def show(self, number: int) -> None:
         """Put the number-th finished match on the board, to look through it.
