@@ -214,9 +214,9 @@ class RunCurves:
             at = began + (seconds - began) * number / len(self._waiting)
             series.add(at / 3600, value)
         self._waiting.clear()
-        evaluations = _number(record, "evaluations")
-        if evaluations is not None and seconds > began:
-            self.speed.add(seconds / 3600, evaluations / (seconds - began))
+        evaluations, searching = _number(record, "evaluations"), _number(record, "search_seconds")
+        if evaluations is not None and searching is not None and searching > 0:
+            self.speed.add(seconds / 3600, evaluations / searching)
         busy = {"learner": _number(record, "learner_busy"), "values": _number(record, "inference_busy")}
         workers = record.get("workers_busy")
         shares = [_finite(share) for share in workers] if isinstance(workers, list) else []

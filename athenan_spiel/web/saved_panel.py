@@ -29,7 +29,7 @@ class SavedPanel:
         self._tried = tried
         self._drawn: list[SavedMatch] | None = None
         # FastAPI caches routes of uploads, which outlive the page: they must not keep the visit and its trees.
-        bring = weakref.WeakMethod(self._bring)
+        bring: weakref.WeakMethod[Upload] = weakref.WeakMethod(self._bring)
         with ui.expansion("Finished matches").classes("saved"):
             self._list = ui.column().classes("list")
             with ui.row():

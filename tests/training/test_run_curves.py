@@ -32,7 +32,8 @@ def round_of(matches: int, seconds: float, first: int = 1) -> list[dict[str, Any
     for number in range(first, first + matches):
         events.append({"event": "match_finished", "matches": number, "length": 5 + number})
         events.append({"event": "learning_finished", "matches": number, "loss": 1 / number})
-    return [*events, {"event": "round_finished", "seconds": seconds, "evaluations": 3600, "learner_busy": 0.5}]
+    end = {"seconds": seconds, "search_seconds": 1800.0, "evaluations": 3600, "learner_busy": 0.5}
+    return [*events, {"event": "round_finished", **end}]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
     assert [x for x, _ in curves.length.points] == [0.25, 0.75, 1.5]
     assert [y for _, y in curves.length.points] == [6, 6.5, 7], "means of the games so far"
     assert [y for _, y in curves.loss.points] == [1.0, 0.75, pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
-    assert curves.speed.points == [(1.0, 1.0), (2.0, 1.0)]
+    assert curves.speed.points == [(1.0, 2.0), (2.0, 2.0)], "per second of search, as TensorBoard shows it"
     assert {who: series.points for who, series in curves.busy.items()} == {"learner": [(1.0, 0.5), (2.0, 0.5)]}
     assert (curves.matches, curves.seconds, curves.game) == (3, 7200.0, "tic_tac_toe()")
     assert not curves.look(), "nothing is new"
@@ -61,7 +62,7 @@ def test_time_passes_though_no_game_has_ended(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, progress, *round_of(2, 100.0))
     curves.look()
     assert (curves.matches, curves.elapsed, curves.seconds) == (2, 100.0, 100.0)
-    assert [x * 3600 for x, _ in curves.length] == pytest.approx([25.0, 75.0])
+    assert [x * 3600 for x, _ in curves.length.points] == pytest.approx([25.0, 75.0])
     curves = told(tmp_path, STARTED, progress, {"event": "run_finished", "seconds": 120.0, "reason": "seconds"})
     curves.look()
     assert (curves.matches, curves.elapsed, curves.ended) == (0, 120.0, "seconds")

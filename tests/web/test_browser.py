@@ -323,7 +323,7 @@ def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, brows
     news: list[dict[str, Any]] = [
         {"event": "run_started", "matches": 2, "seconds": 1.0, "game": "tic_tac_toe()", "network": "a network"},
         {"event": "match_finished", "matches": 1234, "length": 5, "actions": [4, 0, 8, 2, 6]},
-        {"event": "round_finished", "matches": 1234, "seconds": 9.0, "evaluations": 100},
+        {"event": "round_finished", "matches": 1234, "seconds": 9.0, "search_seconds": 8.0, "evaluations": 100},
     ]
     with (runs / "one" / "metrics.jsonl").open("a") as file:
         file.writelines(json.dumps(record) + "\n" for record in news)

@@ -118,8 +118,8 @@ def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp
         os.utime(tmp_path / "metrics.jsonl", (time.time() - age,) * 2)
         run.look()
         assert f"0 matches in 2 min 30 s; {state}" in run_page.about_text(entry.name, run, None)
-    assert "50 s left" in run_page._progress(tmp_path, run)
-    assert 'aria-valuenow="75"' in run_page._progress(tmp_path, run)
+    assert "50 s left" in run_page._progress(entry, run)
+    assert 'aria-valuenow="75"' in run_page._progress(entry, run)
 
 
 def test_a_run_that_warms_up_or_has_told_nothing_says_so(tmp_path: Path) -> None:

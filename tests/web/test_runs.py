@@ -29,7 +29,7 @@ def match(length: float, actions: object = None) -> dict[str, Any]:
 
 
 def round_at(seconds: float, **more: object) -> dict[str, Any]:
-    return {"event": "round_finished", "seconds": seconds, "evaluations": 100, **more}
+    return {"event": "round_finished", "seconds": seconds, "search_seconds": 20.0, "evaluations": 100, **more}
 
 
 def looked(folder: Path) -> RunCurves:
@@ -87,7 +87,7 @@ def test_a_look_takes_what_is_new(tmp_path: Path) -> None:
     write(tmp_path, match(5), round_at(72.0))
     assert curves.look()
     assert curves.length.points[-1] == (0.02, 7.0)
-    assert curves.speed.points == [(0.01, 100 / 36), (0.02, 100 / 36)]
+    assert curves.speed.points == [(0.01, 5.0), (0.02, 5.0)]
 
 
 def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
