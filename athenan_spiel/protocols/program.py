@@ -6,18 +6,22 @@ The program is not trusted to behave. Its promises:
 2. What the program says is bounded in memory, however much it says and however long its lines are. While nobody asks,
    it has to wait with the rest.
 3. What is wrong is a `ProgramError` that names the program, and says what it last wrote to its standard error.
-4. It ends with its object, and at the latest with this process, and so do the programs that it has begun, where the
-   system knows groups of processes.
+4. It ends with its object, and at the latest with this process, and so do the programs that it has begun. On Linux this
+   holds if this process is killed, and for descendants in sessions of their own (`supervisor`). Elsewhere only an orderly
+   end of this process ends them, and only those in the program's group of processes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import queue
 import shlex
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -26,6 +30,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from athenan_spiel.errors import AgentError, ProgramError, ProgramTimeoutError, printable, shown
+from athenan_spiel.protocols import supervisor
 
 LONGEST_LINE = 65_536
 """Bytes of a line; the rest of a longer one is dropped."""
@@ -67,13 +72,7 @@ class Program:
     def __init__(self, command: Sequence[str]) -> None:
         self.name = printable(os.path.basename(command[0]))
         try:
-            process = subprocess.Popen(
-                list(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C at the terminal is ours to hear
-            )
+            process, control = _started(list(command))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise ProgramError(f"{printable(command[0])} cannot be started: {reason}") from None
@@ -81,7 +80,7 @@ class Program:
         assert process.stdout is not None
         assert process.stderr is not None
         self._process = process
-        self._end = weakref.finalize(self, _ended, process)
+        self._end = weakref.finalize(self, _ended, process, control)
         self._said: queue.Queue[str | None] = queue.Queue(MOST_LINES)
         self._to_send: queue.Queue[bytes | None] = queue.Queue(MOST_SENT)
         self._errors: deque[str] = deque(maxlen=LAST_WORDS)
@@ -193,8 +192,50 @@ def _keep(file: IO[bytes], last: deque[str]) -> None:
                 last.append(text[:200])
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
+def _started(command: list[str]) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
+    """The process that runs `command`, and what ends it when it is closed: None where the system has no such thing.
+
+    Raises:
+        OSError, ValueError: it cannot be started.
+    """
+    if sys.platform != "linux":
+        return _opened(command), None
+    if any("\0" in word for word in command):
+        raise ValueError("embedded null byte")
+    ours, theirs = socket.socketpair()
+    with contextlib.ExitStack() as unless_started:
+        unless_started.callback(ours.close)
+        with theirs:
+            script = [sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno())]
+            process = _opened([*script, *command], theirs.fileno())
+        number = int(ours.recv(16) or errno.ENOMEM)
+        if number:
+            process.communicate()
+            raise OSError(number, os.strerror(number))
+        unless_started.pop_all()
+    return process, ours
+
+
+def _opened(command: list[str], *descriptors: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C at the terminal is ours to hear
+        pass_fds=descriptors,
+    )
+
+
+def _ended(process: subprocess.Popen[bytes], control: socket.socket | None) -> None:
     """End the program and those that it has begun, and wait for it."""
+    if control is not None:
+        control.close()
+        try:
+            process.wait(supervisor.CLOSING_SECONDS + supervisor.KILLING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return
     for kill in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):

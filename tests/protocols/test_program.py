@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -33,7 +35,7 @@ def is_alive(pid: int) -> bool:
 
 
 def ends(pid: int) -> bool:
-    until = time.monotonic() + 5
+    until = time.monotonic() + 15
     while is_alive(pid) and time.monotonic() < until:
         time.sleep(0.01)
     return not is_alive(pid)
@@ -138,3 +140,69 @@ def test_a_kind_one_is_not_killed(tmp_path: Path) -> None:
     kind.close()
     assert saved.exists()
     assert not kind.running
+
+
+DAEMON = (
+    "import os, sys, time\n"
+    "read, write = os.pipe()\n"
+    "if os.fork() == 0:\n"
+    "    os.setsid()\n"
+    "    if os.fork() == 0:\n"
+    "        os.write(write, b'%d' % os.getpid())\n"
+    "        time.sleep(600)\n"
+    "    os._exit(0)\n"
+    "os.wait()\n"
+    "print(os.getpid(), int(os.read(read, 16)), flush=True)\n"
+)
+"""An engine that leaves a daemon in a session of its own, whose parent has ended."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux finds descendants in other sessions")
+@pytest.mark.parametrize("way", ["closed", "dropped", "ends by itself"])
+def test_a_descendant_in_a_session_of_its_own_ends_too(way: str) -> None:
+    code = DAEMON + ("" if way == "ends by itself" else "time.sleep(600)\n")
+    one = Program([sys.executable, "-c", code])
+    pids = [int(pid) for pid in one.line(20).split()]
+    if way == "closed":
+        one.close()
+    elif way == "dropped":
+        del one
+    assert all(map(ends, pids))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends them with a process that is killed")
+def test_engines_end_with_a_process_that_is_killed() -> None:
+    """They read nothing, so the end of their input does not end them."""
+    code = (
+        "import sys, time\n"
+        "from athenan_spiel.protocols.program import Program\n"
+        f"one = Program([sys.executable, '-c', {DAEMON + 'time.sleep(600)'!r}])\n"
+        "print(one.line(20), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        pids = [int(pid) for pid in owner.stdout.readline().split()]
+        assert len(pids) == 2
+        assert all(map(is_alive, pids))
+        owner.kill()
+    assert all(map(ends, pids))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_crash_is_told_as_the_signal() -> None:
+    with running("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)") as crashing:
+        with pytest.raises(ProgramError, match=r"has ended \(exit code -11\)"):
+            crashing.line(20)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the signals are blocked on Linux alone")
+def test_a_program_has_no_blocked_signals() -> None:
+    """Processes of the library block those of a terminal, which a program would inherit."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        code = "import signal; print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())), flush=True); input()"
+        with running(code) as one:
+            assert one.line(20) == "[]"
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,135 @@
+"""A script that runs a program for `protocols.program` and ends it together with all its descendants (Linux only).
+
+    python -I -S supervisor.py DESCRIPTOR COMMAND [ARGUMENT ...]
+
+1. The program has the standard streams of the script, a session of its own, and no blocked signals.
+2. The first line that is written to the socket DESCRIPTOR is 0, or the error number with which the start failed.
+3. The program ends when the other end of the socket is closed, also because its owner was killed. It gets SIGTERM first,
+   and SIGKILL after `CLOSING_SECONDS`.
+4. Its descendants end with it, and when it ends by itself. The kernel makes the script the parent of those whose own
+   parent has ended (PR_SET_CHILD_SUBREAPER), so a descendant in a session of its own is found as well.
+5. The script ends with the program's exit code, or by the signal that has ended the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+CLOSING_SECONDS = 0.5
+"""Time between SIGTERM and SIGKILL."""
+KILLING_SECONDS = 5.0
+"""Maximum time that killed processes are waited for."""
+POLL_SECONDS = 0.01
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def main(descriptor: int, command: Sequence[str]) -> NoReturn:
+    """Run `command` until it ends or `descriptor` is closed at its other end."""
+    control = socket.socket(fileno=descriptor)
+    control.set_inheritable(False)
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(wakes)
+    failing, fails = os.pipe()
+    program = os.fork()
+    if program == 0:
+        _execute(command, libc, fails)
+    os.close(fails)
+    with contextlib.suppress(OSError):
+        control.sendall(b"%d\n" % int(os.read(failing, 16) or b"0"))
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # so that the owner sees the end of the program's streams
+        os.dup2(null, stream)
+    status = None
+    while status is None and control not in select.select([control, woken], [], [])[0]:
+        os.read(woken, 1024)
+        status = _reap(program)
+    left = _end_descendants(program)
+    _exit_as(left if status is None else status)
+
+
+def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
+    """Become the program."""
+    try:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.execvp(command[0], list(command))
+    except OSError as error:
+        os.write(fails, b"%d" % error.errno)
+    finally:
+        os._exit(127)
+
+
+def _reap(program: int) -> int | None:
+    """Wait for the children that have ended; returns the status of the program if it is among them."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            found = ended[1] if ended[0] == program else found
+    return found
+
+
+def _end_descendants(program: int) -> int | None:
+    """Send SIGTERM, then SIGKILL to all descendants; returns the status of the program if it ends now."""
+    found = None
+    for number, seconds in ((signal.SIGTERM, CLOSING_SECONDS), (signal.SIGKILL, KILLING_SECONDS)):
+        until = time.monotonic() + seconds
+        told: set[int] = set()
+        while descendants := _descendants():
+            for pid in descendants - told:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, number)
+            told |= descendants
+            time.sleep(POLL_SECONDS)
+            status = _reap(program)
+            found = status if found is None else found
+            if time.monotonic() > until:
+                break
+    return found
+
+
+def _descendants() -> set[int]:
+    """The descendants of this process, those that have ended and were not waited for included."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found: set[int] = set()
+    parents = [os.getpid()]
+    while parents:
+        new = set(children.get(parents.pop(), ())) - found
+        found |= new
+        parents.extend(new)
+    return found
+
+
+def _exit_as(status: int | None) -> NoReturn:
+    """End as the program has ended."""
+    if status is not None and os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError):  # SIGKILL has no other handler
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(1 if status is None else os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])
