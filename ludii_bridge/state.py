@@ -192,6 +192,12 @@ class LudiiState(pyspiel.State):
         """The match is over."""
         return self.position.over
 
+    def was_cut(self) -> bool:
+        """Whether `max_length` ended the match, which is a draw then, or for one player as it stands."""
+        if not self.position.over or len(self.history()) < self.get_game().max_game_length():
+            return False
+        return len(self.position.utilities) == 1 or not any(self.returns())
+
     def returns(self) -> list[float]:
         """1 and -1 for a win, zeros for a draw and before the end; for one player the score, where there is one.
 

@@ -17,7 +17,7 @@ MeasureName = Literal["score", "pieces"]
 Count = Callable[[pyspiel.State], tuple[Any, Any]]
 """Counts something of a state: for player 0, for player 1."""
 
-SAID_BY_STATES = ("key", "scores", "pieces")
+SAID_BY_STATES = ("key", "scores", "pieces", "was_cut")
 """Methods of a state without arguments that say something of it; asking them may change nothing."""
 
 
@@ -47,6 +47,13 @@ class KeyedState(Protocol):
 
     def key(self) -> Hashable:
         """Equal for states that look alike."""
+
+
+class CutState(Protocol):
+    """A state that knows whether a length limit ended its game."""
+
+    def was_cut(self) -> bool:
+        """Whether the limit ended the game of this terminal state, and not its rules."""
 
 
 class KeyedGame(Protocol):
@@ -115,6 +122,11 @@ def makes_children(state: pyspiel.State) -> TypeGuard[MakesChildren]:
 def is_children(states: object) -> TypeGuard[Children]:
     """Whether these are children that were made together."""
     return hasattr(states, "observe") and hasattr(states, "players")
+
+
+def says_cut(state: pyspiel.State) -> TypeGuard[CutState]:
+    """Whether the state itself says if a length limit ended its game."""
+    return hasattr(state, "was_cut")
 
 
 def own_end_key(state: pyspiel.State) -> Callable[[], Hashable] | None:

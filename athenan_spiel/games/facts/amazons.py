@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import pyspiel
 
 from athenan_spiel.games.boards import cells, reached
-from athenan_spiel.games.facts.base import Facts, Measure, Text
+from athenan_spiel.games.facts.base import Facts, Measure, Text, never_cut
 from athenan_spiel.games.facts.readers import merged
 from athenan_spiel.games.facts.views import Sign, plain_rows, view_by_rows
 from athenan_spiel.games.layout import Layout, squares
@@ -50,4 +50,5 @@ FACTS = Facts(
     pieces=Measure("either player has four amazons to the end"),
     marks=("X", "O"),
     view=view_by_rows(plain_rows, _SIGNS, _squares),
+    cut=never_cut,
 )

@@ -69,6 +69,11 @@ WINNER = Measure("the rules know a winner only")
 STAY = Measure("no piece ever leaves the board")
 
 
+def never_cut(state: pyspiel.State) -> bool:
+    """For a game whose rules end every game by themselves: `max_game_length()` is no limit that cuts one off."""
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """What is known of one game."""
@@ -93,8 +98,8 @@ class Facts:
     """Its states live only as long as the one that they were cloned from; see `games.lasting_states`."""
     longest: Callable[[pyspiel.Game], int] | None = None
     """The actions of its longest match, where `max_game_length()` is not true."""
-    limited: bool = False
-    """Its rules know no end of some matches: OpenSpiel ends them undecided after `max_game_length()` actions."""
+    cut: Callable[[pyspiel.State], bool] | None = None
+    """Whether the length limit ended the game of a finished state; None: it did if the game has the longest length."""
     planes: Callable[[pyspiel.Game], tuple[int, int, int] | None] | None = None
     """(C, H, W) of its observation, where OpenSpiel declares another shape; None where it is no stack of boards."""
     observation: Callable[[pyspiel.Game], Observation] | None = None

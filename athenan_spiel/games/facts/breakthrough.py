@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyspiel
 
 from athenan_spiel.games.boards import rows_behind_one_character
-from athenan_spiel.games.facts.base import Facts, Measure
+from athenan_spiel.games.facts.base import Facts, Measure, never_cut
 from athenan_spiel.games.facts.readers import CELLS, Pieces, merged
 from athenan_spiel.games.facts.views import from_below_squares, stones, view_by_rows
 
@@ -20,4 +20,5 @@ FACTS = Facts(
     pieces=Measure("pawns", _pawns),
     marks=("b", "w"),
     view=view_by_rows(rows_behind_one_character, stones("b", "w", "pawn"), from_below_squares),
+    cut=never_cut,
 )

@@ -29,7 +29,6 @@ _SIGNS = {"o": Sign(0, "man"), "8": Sign(0, "king", "♛"), "+": Sign(1, "man"),
 
 
 FACTS = Facts(
-    limited=True,
     transposition=merged(
         "Besides the board the rules know the plies since a capture (40 make a draw), which the history shows, and "
         "the piece that must go on jumping, which the legal actions show right after a capture.",

@@ -43,7 +43,6 @@ def _view(game: pyspiel.Game) -> View:
 
 
 FACTS = Facts(
-    limited=True,
     transposition=merged(
         "Besides the board the rules know the number of turns (`max_moves` make a draw), which is not the ply as "
         "each hop is an action, and the cells that the hops of this turn came through, which are forbidden.",
@@ -52,4 +51,5 @@ FACTS = Facts(
     ),
     marks=("1", "2"),
     view=_view,
+    cut=lambda state: not any(state.returns()),  # the rules have no other draw than that by `max_moves`
 )

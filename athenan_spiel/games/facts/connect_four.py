@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from athenan_spiel.games.facts.base import Facts, Parameters
+from athenan_spiel.games.facts.base import Facts, Parameters, never_cut
 from athenan_spiel.games.facts.readers import CELLS, at_least, merged
 from athenan_spiel.games.facts.views import numbered_squares, plain_rows, stones, view_by_rows
 
@@ -17,4 +17,5 @@ FACTS = Facts(
     marks=("x", "o"),
     fault=_fault,
     view=view_by_rows(plain_rows, stones("x", "o", "disc"), numbered_squares, colours=("red", "yellow")),
+    cut=never_cut,
 )

@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Measure
+from athenan_spiel.games.facts.base import Facts, Measure, never_cut
 from athenan_spiel.games.facts.readers import merged_by_observation
 from athenan_spiel.games.facts.views import played
 from athenan_spiel.games.layout import Layout, Line, Piece, Site, square
@@ -84,4 +84,5 @@ FACTS = Facts(
     pieces=Measure("lines and boxes stay; boxes are the score"),
     longest=_longest,
     view=_view,
+    cut=never_cut,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Parameters
+from athenan_spiel.games.facts.base import Facts, Parameters, never_cut
 from athenan_spiel.games.facts.readers import merged_by_observation
 from athenan_spiel.games.facts.views import numbered_points, plain_rows, stones, view_by_rows
 from athenan_spiel.games.view import View
@@ -44,4 +44,5 @@ FACTS = Facts(
     fault=_fault,
     planes=_planes,
     view=_view,
+    cut=never_cut,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Parameters, Sides
+from athenan_spiel.games.facts.base import Facts, Parameters, Sides, never_cut
 from athenan_spiel.games.facts.readers import merged, observed
 from athenan_spiel.games.facts.views import pieces_of, spaced_rows, stones
 from athenan_spiel.games.layout import rhombus
@@ -63,4 +63,5 @@ FACTS = Facts(
     planes=_planes,
     sides=_sides,
     view=_view,
+    cut=never_cut,
 )

@@ -12,7 +12,6 @@ def _fault(given: Parameters) -> str | None:
 
 
 FACTS = Facts(
-    limited=True,
     transposition=apart(
         "The tile moved last may not be moved by a pillbug, and the printed state is the list of moves itself."
     ),

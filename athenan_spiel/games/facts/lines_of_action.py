@@ -20,7 +20,6 @@ def _text(game: pyspiel.Game) -> Text:
 
 
 FACTS = Facts(
-    limited=True,
     transposition=merged(
         "A position that recurs makes a draw. Captured pieces do not come back, so only positions since the last "
         "capture can recur; the moves since then, taken back from the board, give them. " + PLIES,

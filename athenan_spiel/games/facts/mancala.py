@@ -43,7 +43,6 @@ def _view(game: pyspiel.Game) -> View:
 
 
 FACTS = Facts(
-    limited=True,
     transposition=merged("The text shows every pit, the mover and the number of the move. " + PLIES, counts_plies=True),
     score=Measure("seeds in the store and in the pits of one's side", seeds),
     pieces=Measure("seeds belong to no player; they are the score"),

@@ -16,7 +16,7 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.games.facts.base import Facts, Observation, Text
+from athenan_spiel.games.facts.base import Facts, Observation, Text, never_cut
 from athenan_spiel.games.facts.readers import merged
 from athenan_spiel.games.facts.views import played
 from athenan_spiel.games.layout import Layout, Line, Piece, Site
@@ -97,4 +97,5 @@ FACTS = Facts(
     lasting=True,
     observation=_observation,
     view=_view,
+    cut=never_cut,
 )

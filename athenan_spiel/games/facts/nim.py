@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Measure, Parameters
+from athenan_spiel.games.facts.base import Facts, Measure, Parameters, never_cut
 from athenan_spiel.games.facts.readers import merged
 from athenan_spiel.games.layout import Layout, Piece, Site, square
 from athenan_spiel.games.view import View
@@ -52,4 +52,5 @@ FACTS = Facts(
     pieces=Measure("what lies in the piles belongs to no player"),
     fault=_fault,
     view=_view,
+    cut=never_cut,
 )

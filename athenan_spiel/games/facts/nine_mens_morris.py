@@ -11,6 +11,9 @@ from athenan_spiel.games.facts.readers import Pieces, merged
 from athenan_spiel.games.layout import Layout, Line, Piece, Site
 from athenan_spiel.games.view import View
 
+_TURN = re.compile(r"Turn number: (\d+)")
+MAX_TURNS = 200
+"""The number of turns after which OpenSpiel ends the game as a draw; the removal of a man is none."""
 _MEN = re.compile(r"Num men: (\d+) (\d+)")
 
 
@@ -19,6 +22,12 @@ def _men(state: pyspiel.State) -> Pieces:
     found = _MEN.search(str(state))
     assert found is not None, "the text of a state of Nine Men's Morris gives the number of men"
     return int(found[1]), int(found[2])
+
+
+def _cut(state: pyspiel.State) -> bool:
+    found = _TURN.search(str(state))
+    assert found is not None, "the text of a state of Nine Men's Morris gives the number of the turn"
+    return int(found[1]) >= MAX_TURNS
 
 
 def _view(game: pyspiel.Game) -> View:
@@ -64,4 +73,5 @@ FACTS = Facts(
     pieces=Measure("men on the board and still to be placed", _men),
     marks=("W", "B"),
     view=_view,
+    cut=_cut,
 )

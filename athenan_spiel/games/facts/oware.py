@@ -46,7 +46,6 @@ def _view(game: pyspiel.Game) -> View:
 
 
 FACTS = Facts(
-    limited=True,
     transposition=apart(
         "A position that recurs ends the match. Those since the last capture count, and neither the state nor the "
         "actions show when that was."

@@ -7,7 +7,7 @@ import re
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts
+from athenan_spiel.games.facts.base import Facts, never_cut
 from athenan_spiel.games.facts.readers import merged
 from athenan_spiel.games.facts.views import pieces_of, stones
 from athenan_spiel.games.layout import Line, from_above, squares
@@ -37,4 +37,5 @@ FACTS = Facts(
     transposition=merged("The rules look at the board and the mover only. Stone and rotation are one action."),
     marks=("O", "@"),
     view=_view,
+    cut=never_cut,
 )

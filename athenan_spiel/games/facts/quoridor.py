@@ -54,7 +54,6 @@ def _view(game: pyspiel.Game) -> View:
 
 
 FACTS = Facts(
-    limited=True,
     transposition=merged("The text shows pawns, walls and walls in hand. " + PLIES, counts_plies=True),
     pieces=Measure("either player has one pawn to the end"),
     marks=("0", "@"),

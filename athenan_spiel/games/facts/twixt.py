@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts
+from athenan_spiel.games.facts.base import Facts, never_cut
 from athenan_spiel.games.facts.readers import merged_by_observation
 from athenan_spiel.games.facts.views import played
 from athenan_spiel.games.layout import Layout, Line, Piece, Point, Site, letters
@@ -88,4 +88,5 @@ FACTS = Facts(
     marks=("x", "o"),
     process_fault=_process_fault,
     view=_view,
+    cut=never_cut,
 )

@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts
+from athenan_spiel.games.facts.base import Facts, never_cut
 from athenan_spiel.games.facts.readers import merged
 from athenan_spiel.games.facts.views import pieces_of, stones
 from athenan_spiel.games.layout import Layout, Line, Site, square
@@ -39,4 +39,5 @@ FACTS = Facts(
     transposition=merged("The text shows the nine boards, the mover and the board to be played in."),
     marks=("x", "o"),
     view=_view,
+    cut=never_cut,
 )

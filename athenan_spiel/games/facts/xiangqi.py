@@ -30,7 +30,6 @@ _SIGNS = {letter: Sign(1, kind, sign) for letter, (sign, kind) in _FIGURES.items
 
 
 FACTS = Facts(
-    limited=True,
     transposition=merged(
         "OpenSpiel's rules look at the board and the mover, and at no repetition. " + PLIES, counts_plies=True
     ),

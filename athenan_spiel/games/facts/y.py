@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Parameters
+from athenan_spiel.games.facts.base import Facts, Parameters, never_cut
 from athenan_spiel.games.facts.readers import at_most, merged_by_observation
 from athenan_spiel.games.facts.views import cells_of, pieces_of, stones
 from athenan_spiel.games.layout import from_above, hexagons
@@ -33,4 +33,5 @@ FACTS = Facts(
     marks=("O", "@"),
     fault=_fault,
     view=_view,
+    cut=never_cut,
 )
