@@ -12,48 +12,49 @@ neither torch nor OpenSpiel.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
-from athenan_spiel.config import (
-    EncodingConfig,
-    EngineConfig,
-    EvaluationConfig,
-    ExplorationConfig,
-    LearnerConfig,
-    MemoryConfig,
-    NetworkConfig,
-    ReplayConfig,
-    SearchConfig,
-    SelfPlayConfig,
-    TargetsConfig,
-    TrainingConfig,
-    WarmUpConfig,
-    WorkersConfig,
-)
-from athenan_spiel.errors import (
-    AgentError,
-    ArenaError,
-    AthenanError,
-    BudgetError,
-    CheckpointError,
-    ConfigError,
-    DivergedError,
-    DrawingError,
-    EncodingError,
-    EvaluatorError,
-    ExperimentError,
-    LearningError,
-    MatchAbandonedError,
-    NotFiniteError,
-    ProgramError,
-    ProgramRefusalError,
-    ProgramTimeoutError,
-    ResignedError,
-    SearchError,
-    UnsupportedGameError,
-)
-
+TYPE_CHECKING = False  # as type checkers know it; `typing` itself would take most of the time of this import
 if TYPE_CHECKING:
+    from typing import Any
+
+    from athenan_spiel.config import (
+        EncodingConfig,
+        EngineConfig,
+        EvaluationConfig,
+        ExplorationConfig,
+        LearnerConfig,
+        MemoryConfig,
+        NetworkConfig,
+        ReplayConfig,
+        SearchConfig,
+        SelfPlayConfig,
+        TargetsConfig,
+        TrainingConfig,
+        WarmUpConfig,
+        WorkersConfig,
+    )
+    from athenan_spiel.errors import (
+        AgentError,
+        ArenaError,
+        AthenanError,
+        BudgetError,
+        CheckpointError,
+        ConfigError,
+        DivergedError,
+        DrawingError,
+        EncodingError,
+        EvaluatorError,
+        ExperimentError,
+        LearningError,
+        MatchAbandonedError,
+        NotFiniteError,
+        ProgramError,
+        ProgramRefusalError,
+        ProgramTimeoutError,
+        ResignedError,
+        SearchError,
+        UnsupportedGameError,
+    )
     from athenan_spiel.drawing.notebook import load_ipython_extension, show, unload_ipython_extension
     from athenan_spiel.evaluators.base import Evaluation, Evaluator
     from athenan_spiel.games import (
@@ -165,6 +166,44 @@ __all__ = [
 ]
 
 _FETCHED = {
+    "config": [
+        "EncodingConfig",
+        "EngineConfig",
+        "EvaluationConfig",
+        "ExplorationConfig",
+        "LearnerConfig",
+        "MemoryConfig",
+        "NetworkConfig",
+        "ReplayConfig",
+        "SearchConfig",
+        "SelfPlayConfig",
+        "TargetsConfig",
+        "TrainingConfig",
+        "WarmUpConfig",
+        "WorkersConfig",
+    ],
+    "errors": [
+        "AgentError",
+        "ArenaError",
+        "AthenanError",
+        "BudgetError",
+        "CheckpointError",
+        "ConfigError",
+        "DivergedError",
+        "DrawingError",
+        "EncodingError",
+        "EvaluatorError",
+        "ExperimentError",
+        "LearningError",
+        "MatchAbandonedError",
+        "NotFiniteError",
+        "ProgramError",
+        "ProgramRefusalError",
+        "ProgramTimeoutError",
+        "ResignedError",
+        "SearchError",
+        "UnsupportedGameError",
+    ],
     "drawing.notebook": ["load_ipython_extension", "show", "unload_ipython_extension"],
     "outcomes": ["Outcome", "gain", "register_outcome"],
     "games": ["check_game", "load_game", "piece_counts", "score", "supported_games", "unmet_conditions"],

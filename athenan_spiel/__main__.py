@@ -1,14 +1,28 @@
 """`python -m athenan_spiel` is the `athenan` command, and like that imports nothing from the current folder."""
 
+import signal
 import sys
-from pathlib import Path
 
-import athenan_spiel
 
-# Python puts the current folder before all others. It stays where this package is in it, as in a checkout.
-if not sys.flags.safe_path and Path(sys.path[0]) != Path(athenan_spiel.__file__).parent.parent:
-    del sys.path[0]
+def command() -> int:
+    """Run the `athenan` command in a process of its own; returns the exit code.
 
-from athenan_spiel.cli.main import main  # after the path is set
+    Ctrl-C has the system's default action while the command is imported, and again once it has come: it ends the
+    process without a traceback.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from athenan_spiel.cli.main import main
 
-sys.exit(main())
+    return main()
+
+
+if __name__ == "__main__":
+    from pathlib import Path
+
+    import athenan_spiel
+
+    # Python puts the current folder before all others. It stays where this package is in it, as in a checkout.
+    if not sys.flags.safe_path and Path(sys.path[0]) != Path(athenan_spiel.__file__).parent.parent:
+        del sys.path[0]
+    sys.exit(command())

@@ -32,7 +32,14 @@ def progress(*, quiet: bool = False) -> Console:
 
 
 class _StandardError(Console):
-    """A console that is silent once its reader has gone; rich's own would end the program and close standard output."""
+    """A console that is silent once its reader has gone; rich's own would end the program and close standard output.
+
+    It never hides the cursor, which a process that is ended at once would leave hidden.
+    """
+
+    def show_cursor(self, show: bool = True) -> bool:
+        """Leave the cursor as it is."""
+        return False
 
     def on_broken_pipe(self) -> None:
         """Nothing of interest is lost."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from athenan_spiel import __version__
 from athenan_spiel.cli.exit_codes import BAD_INPUT, BROKEN_PIPE, DONE, STOPPED, stopped_by
 from athenan_spiel.errors import AthenanError, nearest, printable
-from athenan_spiel.system.stopping import StopRequests
+from athenan_spiel.system.stopping import StopRequests, StopSignal
 
 COMMANDS = {
     "train": "train an agent on a game, into a run folder",
@@ -110,12 +110,26 @@ def _run(name: str, arguments: list[str]) -> int:
         reason = f" ({error})" if str(error) else ""
         return _fail(command, f"memory ran out{reason}: take a smaller board or network, or fewer matches at once")
     except KeyboardInterrupt:
-        _tell(f"{command}: stopped")
-        return STOPPED
-    except RuntimeError as error:
+        return _stopped(command)
+    except Exception as error:
+        if _is_of_stop(error):
+            return _stopped(command)
         if not _is_ludiis(error):
             raise
         return _fail(command, str(error))
+
+
+def _stopped(command: str) -> int:
+    _tell(f"{command}: stopped")
+    return STOPPED
+
+
+def _is_of_stop(error: BaseException | None) -> bool:
+    """Whether it was raised because a signal had come: native code and class bodies that are being imported turn what a
+    handler raises into errors of their own."""
+    while error is not None and not isinstance(error, StopSignal):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _is_ludiis(error: Exception) -> bool:

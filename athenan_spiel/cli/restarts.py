@@ -49,7 +49,7 @@ def watched(words: Sequence[str], folder: Path, again: Sequence[str], most: int,
     if sys.platform == "win32":
         raise ConfigError("--restarts needs signals that let a process save, which Windows has not: leave it out")
     killed: deque[float] = deque()
-    with StopRequests() as stops:
+    with StopRequests(raises=True) as stops:
         while True:
             code = _code(words, stops)
             if stops.requested:

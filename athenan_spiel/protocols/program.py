@@ -27,10 +27,10 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO
 
 from athenan_spiel.errors import AgentError, ProgramError, ProgramTimeoutError, printable, shown
-from athenan_spiel.protocols import supervisor
 
 LONGEST_LINE = 65_536
 """Bytes of a line; the rest of a longer one is dropped."""
@@ -40,6 +40,10 @@ MOST_SENT = 1_000
 """Lines that wait to be taken by the program."""
 CLOSING_SECONDS = 0.5
 """How long a program may take to end when its input does, and then when it is told to."""
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+"""The script that runs a program and ends it with all its descendants, on Linux."""
+KILLING_SECONDS = 6.0
+"""Maximum time until the script has ended them."""
 LAST_WORDS = 3
 """Lines of standard error that stand in an error."""
 
@@ -206,7 +210,7 @@ def _started(command: list[str]) -> tuple[subprocess.Popen[bytes], socket.socket
     with contextlib.ExitStack() as unless_started:
         unless_started.callback(ours.close)
         with theirs:
-            script = [sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno())]
+            script = [sys.executable, "-I", "-S", os.fspath(SUPERVISOR), str(theirs.fileno())]
             process = _opened([*script, *command], theirs.fileno())
         number = int(ours.recv(16) or errno.ENOMEM)
         if number:
@@ -232,7 +236,7 @@ def _ended(process: subprocess.Popen[bytes], control: socket.socket | None) -> N
     if control is not None:
         control.close()
         try:
-            process.wait(supervisor.CLOSING_SECONDS + supervisor.KILLING_SECONDS)
+            process.wait(KILLING_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
         return

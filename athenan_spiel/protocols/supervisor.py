@@ -4,8 +4,8 @@
 
 1. The program has the standard streams of the script, a session of its own, and no blocked signals.
 2. The first line that is written to the socket DESCRIPTOR is 0, or the error number with which the start failed.
-3. The program ends when the other end of the socket is closed, also because its owner was killed. It gets SIGTERM first,
-   and SIGKILL after `CLOSING_SECONDS`.
+3. The program ends when the other end of the socket is closed, also because its owner was killed. It gets SIGTERM
+   first, and SIGKILL after `CLOSING_SECONDS`.
 4. Its descendants end with it, and when it ends by itself. The kernel makes the script the parent of those whose own
    parent has ended (PR_SET_CHILD_SUBREAPER), so a descendant in a session of its own is found as well.
 5. The script ends with the program's exit code, or by the signal that has ended the program.
@@ -24,6 +24,8 @@ import sys
 import time
 from collections.abc import Sequence
 from typing import NoReturn
+
+assert sys.platform == "linux", "only Linux makes a process the parent of its orphaned descendants"
 
 CLOSING_SECONDS = 0.5
 """Time between SIGTERM and SIGKILL."""

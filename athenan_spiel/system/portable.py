@@ -1,16 +1,18 @@
 """What Linux, macOS and Windows do differently, each behind one name that holds on all of them.
 
 What only some of them have is used here, or where a test lists it (`tests/system/test_portable.py`): a lock of a file,
-a folder that is kept in sight, names flushed to disk, the memory of this process, whether its parent has ended, and by
-which flags a file is opened. `docs/platforms.md` says what was tried where.
+a folder that is kept in sight, names flushed to disk, the memory of this process, whether its parent has ended, by
+which flags a file is opened, a signal that is handled once, and a process that is killed with its parent. `docs/platforms.md` says what was tried where.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -117,3 +119,43 @@ def is_orphan(parent: int) -> bool:
         process = multiprocessing.parent_process()
         return process is not None and not process.is_alive()
     return os.getppid() != parent
+
+
+PR_SET_PDEATHSIG = 1
+SIGACTION_FLAGS = {"linux": (136, 0x80000000), "darwin": (12, 0x4)}
+"""The offset of `sa_flags` in the `struct sigaction` of 64-bit systems, and the value of SA_RESETHAND."""
+SIGACTION_BYTES = 512
+"""More than any `struct sigaction` has."""
+
+
+def handle_once(number: int) -> bool:
+    """Let the system put the default action back when it next delivers the signal `number`, which has a handler.
+
+    Python calls a handler only between two instructions of its own. The default action ends the process at once, also
+    inside native code.
+
+    Returns:
+        Whether the system could be told; False on Windows and on 32-bit systems.
+    """
+    if sys.platform not in SIGACTION_FLAGS or sys.maxsize < 2**32:
+        return False
+    offset, reset = SIGACTION_FLAGS[sys.platform]
+    action = ctypes.create_string_buffer(SIGACTION_BYTES)
+    try:
+        sigaction = ctypes.CDLL(None).sigaction
+    except (OSError, AttributeError):
+        return False
+    if sigaction(number, None, action):
+        return False
+    flags = ctypes.c_uint32.from_buffer(action, offset)
+    flags.value |= reset
+    return bool(sigaction(number, action, None) == 0)
+
+
+def die_with_parent(parent: int) -> None:
+    """Let the system kill this process when the thread that began it in the process `parent` ends (Linux only)."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if is_orphan(parent):
+            os._exit(1)

@@ -23,7 +23,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from athenan_spiel.system.stopping import CLOSED
+from athenan_spiel.system.portable import die_with_parent
+from athenan_spiel.system.stopping import CLOSED, put_back
 
 
 def context() -> SpawnContext:
@@ -38,7 +39,11 @@ def context() -> SpawnContext:
 
 
 def begin(
-    target: Callable[..., None], *arguments: Any, daemon: bool = False, deaf_to: Collection[int] = ()
+    target: Callable[..., None],
+    *arguments: Any,
+    daemon: bool = False,
+    deaf_to: Collection[int] = (),
+    bound: bool = False,
 ) -> SpawnProcess:
     """Begin a process that calls `target`.
 
@@ -46,7 +51,10 @@ def begin(
         arguments: of `target`; they are pickled.
         daemon: the process ends when this one does.
         deaf_to: signals that wait for ever in the process, and until it has begun in this one.
+        bound: on Linux the process is killed when the thread that calls this ends, however it ends.
     """
+    if bound:
+        target, arguments = _bound, (os.getpid(), target, *arguments)
     if sys.platform == "win32":  # which blocks no signals
         target, arguments = _deaf, (tuple(deaf_to), target, *arguments)
     process = context().Process(target=target, args=arguments, daemon=daemon)
@@ -61,6 +69,12 @@ def hear(number: int) -> None:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     else:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+
+
+def _bound(parent: int, target: Callable[..., None], *arguments: Any) -> None:
+    """Call `target` in a process that is killed with `parent`."""
+    die_with_parent(parent)
+    target(*arguments)
 
 
 def _deaf(signals: Collection[int], target: Callable[..., None], *arguments: Any) -> None:
@@ -85,7 +99,7 @@ def _held(signals: Collection[int]) -> Iterator[None]:
             for number in signals:
                 if callable(handler := signal.getsignal(number)):
                     signal.signal(number, lambda number, frame: came.append(number))
-                    after.callback(signal.signal, number, handler)
+                    after.callback(put_back, number, handler)
         if sys.platform != "win32":
             before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
             after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.system.portable import handle_once
 
 CLOSED: tuple[int, ...] = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
 """A terminal that is closed; on Windows, which has no SIGHUP, Ctrl-Break as well."""
@@ -39,7 +40,9 @@ class StopRequests:
 
     1. Inside `droppable()` a signal raises at once, or on entry if it came before.
     2. Elsewhere it is noted: `requested` is true from then on.
-    3. Ctrl-C after another signal raises wherever the run is; SIGTERM and SIGHUP never do so.
+    3. Ctrl-C after another signal raises wherever the run is; SIGTERM and SIGHUP never do so. If Ctrl-C had the system's
+       default action before, as in the `athenan` command, the second one takes that action instead: the system ends the
+       process at once, also inside native code, where no handler of Python's runs.
     4. A signal that was ignored stays so: `nohup` ignores SIGHUP, and a shell Ctrl-C in what it runs in the background.
        SIGTERM and SIGHUP stay the caller's where the caller has a handler for them.
     5. One inside another hears the signals alone, and tells the outer one which came.
@@ -50,13 +53,17 @@ class StopRequests:
 
     Args:
         asked: a caller's own request, looked at again and again; True stops the run.
+        raises: a second Ctrl-C raises in any case, for work that only waits and has something to tidy up.
 
     Attributes:
         signal: the last that came; None before.
     """
 
-    def __init__(self, asked: Callable[[], bool] | None = None) -> None:
+    def __init__(self, asked: Callable[[], bool] | None = None, *, raises: bool = False) -> None:
         self.signal: int | None = None
+        self._raises = raises
+        self._ends = False
+        """Whether a second Ctrl-C takes the system's default action."""
         self._asked = asked or (lambda: False)
         self._heard_at = 0.0
         self._droppable = False
@@ -95,6 +102,8 @@ class StopRequests:
                     self._outer, self.signal = outer, outer.signal
                 if isinstance(outer, StopRequests) or _may_be_replaced(number, handler):
                     self._previous[number] = signal.signal(number, self._on_signal)
+            self._ends = not self._raises and self._inherits_default_action()
+            self._arm()
             if self._previous:
                 self._resender = threading.Thread(target=self._resend, name="stop requests", daemon=True)
                 self._resender.start()
@@ -106,6 +115,22 @@ class StopRequests:
             self._resender.join()  # so that nothing is sent to the handlers that are put back
         for number, previous in self._previous.items():
             signal.signal(number, previous)
+        if self._outer is not None:
+            self._outer._arm()
+
+    def _inherits_default_action(self) -> bool:
+        """Whether Ctrl-C would end the process if it were not for these requests and those around them."""
+        if self._outer is not None:
+            return self._outer._ends or self._outer._inherits_default_action()
+        return self._previous.get(signal.SIGINT, signal.default_int_handler) is signal.SIG_DFL
+
+    def _arm(self) -> None:
+        """Leave Ctrl-C to the system once a signal has come, or let it leave that so when the next one comes."""
+        if self._ends and signal.SIGINT in self._previous:
+            if self.signal is None:
+                handle_once(signal.SIGINT)
+            else:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._resent == number:
@@ -115,6 +140,7 @@ class StopRequests:
             return
         first, echo = self.signal is None, time.monotonic() - self._heard_at < ECHO_SECONDS
         self._note(number)
+        self._arm()
         if number == signal.SIGINT and not first and not self._droppable:
             raise StopSignal
         if self._droppable and (first or not echo or number == signal.SIGINT):
@@ -130,6 +156,8 @@ class StopRequests:
         """Send the signal of what was raised once more, if it was lost; in a thread of its own."""
         while (number := self._raised.get()) is not None:
             time.sleep(AGAIN_SECONDS)
+            if signal.getsignal(number) == signal.SIG_DFL:
+                number = signal.SIGTERM  # Ctrl-C would end the process now
             if self._droppable and signal.getsignal(number) == self._on_signal:
                 self._resent = number
                 if hasattr(signal, "pthread_kill"):  # which wakes the main thread where it waits
@@ -142,6 +170,14 @@ class StopRequests:
         self._heard_at = time.monotonic()
         if self._outer is not None:
             self._outer._note(number)
+
+
+def put_back(number: int, handler: Any) -> None:
+    """Let a signal have a handler again that was replaced for a while."""
+    signal.signal(number, handler)
+    requests = getattr(handler, "__self__", None)
+    if isinstance(requests, StopRequests):
+        requests._arm()
 
 
 def _is_finalizing(frame: FrameType | None) -> bool:

@@ -191,9 +191,9 @@ def test_engines_end_with_a_process_that_is_killed() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_a_crash_is_told_as_the_signal() -> None:
-    with running("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)") as crashing:
-        with pytest.raises(ProgramError, match=r"has ended \(exit code -11\)"):
-            crashing.line(20)
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    with running(code) as crashing, pytest.raises(ProgramError, match=r"has ended \(exit code -11\)"):
+        crashing.line(20)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the signals are blocked on Linux alone")

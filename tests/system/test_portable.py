@@ -38,6 +38,7 @@ GUARDED = {
         "resource",
         "os.O_DIRECTORY",
         "os.sysconf",
+        "signal.SIGKILL",
         "/proc/self/statm",
     },
     "athenan_spiel/system/machine.py": {
@@ -58,6 +59,19 @@ GUARDED = {
     "athenan_spiel/measuring/health.py": {"/dev/shm"},
     "athenan_spiel/training/fleet/shared.py": {"os.posix_fallocate", "/dev/shm"},
     "athenan_spiel/protocols/program.py": {"os.killpg"},
+    "athenan_spiel/protocols/supervisor.py": {  # which runs on Linux alone
+        "/proc",
+        "/proc/",
+        "os.WNOHANG",
+        "os.fork",
+        "os.setsid",
+        "resource",
+        "signal.SIGCHLD",
+        "signal.SIGKILL",
+        "signal.SIGPIPE",
+        "signal.SIG_SETMASK",
+        "signal.pthread_sigmask",
+    },
     "ludii_bridge/installation.py": {"os.sysconf"},
 }
 """What of POSIX alone, or of Linux alone, is used where: each use is behind a question whether it is there."""
