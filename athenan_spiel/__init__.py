@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         WarmUpConfig,
         WorkersConfig,
     )
+    from athenan_spiel.drawing.notebook import load_ipython_extension, show, unload_ipython_extension
     from athenan_spiel.errors import (
         AgentError,
         ArenaError,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         SearchError,
         UnsupportedGameError,
     )
-    from athenan_spiel.drawing.notebook import load_ipython_extension, show, unload_ipython_extension
     from athenan_spiel.evaluators.base import Evaluation, Evaluator
     from athenan_spiel.games import (
         check_game,

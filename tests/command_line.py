@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from athenan_spiel.arena import processes
 from athenan_spiel.cli.main import main
 from athenan_spiel.play import series
 from athenan_spiel.play.match import Match
@@ -29,8 +30,14 @@ def complaint(capsys: Out, *words: str) -> str:
     return captured.err
 
 
+def plays_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all matches be played in this process, as where it may begin no others; so what is patched in it counts."""
+    monkeypatch.setattr(processes, "_may_begin_processes", lambda: False)
+
+
 def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseException) -> None:
     """Let `failure`, which is no player's, end the match of that number."""
+    plays_here(monkeypatch)
     begin, begun = series._match, []
 
     def failing(*arguments: Any, **options: Any) -> Match:

@@ -22,6 +22,7 @@ class Comparison:
         series: their matches.
         confidence: of the intervals.
         test: the sequential test by which the series was stopped, if there was one.
+        first_mover: the player id that moves first in the game; 1 in OpenSpiel's chess, where player 0 is Black.
     """
 
     contender: str
@@ -29,6 +30,17 @@ class Comparison:
     series: Series
     confidence: float = 0.95
     test: SequentialTest | None = None
+    first_mover: int = 0
+
+    @property
+    def moving_first(self) -> Tally:
+        """The contender's tally where it moved first."""
+        return self.series.as_player(self.first_mover)
+
+    @property
+    def moving_second(self) -> Tally:
+        """The contender's tally where it moved second."""
+        return self.series.as_player(1 - self.first_mover)
 
     @property
     def points(self) -> Interval:
@@ -73,6 +85,11 @@ class Comparison:
             "total": tally_to_json(self.series.tally),
             "as_first_player": tally_to_json(self.series.as_player(0)),
             "as_second_player": tally_to_json(self.series.as_player(1)),
+            "moving_first": tally_to_json(self.moving_first),
+            "moving_second": tally_to_json(self.moving_second),
+            "draw_share": self.series.draws / self.series.tally.matches,
+            "cut": self.series.cut,
+            "failed": list(self.series.failures),
             "points": self.points.to_json(),
             "elo_difference": self.elo.to_json(),
             "openings": len(self.series.points_by_opening),

@@ -5,14 +5,20 @@
 2. Where seconds limit a move, each process plays one match at a time, so that no match thinks on another's core.
 3. A network computes with its share of the cores.
 4. A player that ponders has a second core beside that of its match.
-5. Players that `pickle` does not take stay in this process, which then plays all matches.
+5. Players that `pickle` does not take stay in this process, which then plays all matches. So do matches whose players
+   or game another process cannot make, and those of a process that may begin no others (a daemon of `multiprocessing`).
+6. With `on_failure` all other matches are played in processes of their own, one at least. Where one dies, in native
+   code or for want of memory, or makes no progress for too long, its match has failed and the others go on. If it
+   played several, they are played once more, each alone, so that only those that end a process again have failed.
 """
 
 from __future__ import annotations
 
 import functools
 import io
+import multiprocessing
 import pickle
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -36,7 +42,7 @@ from athenan_spiel.play.player import (
 from athenan_spiel.play.series import Fixture, Sides, agents_of, parts, play_together, sides_by_agent
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.machine import cores, free_memory
-from athenan_spiel.system.workers import do_tasks
+from athenan_spiel.system.workers import Losses, do_tasks
 
 PROCESS_BYTES = 1_000_000_000
 """Memory that a process may need, with its libraries and two trees."""
@@ -47,6 +53,10 @@ SECONDS_AN_EVALUATION = 1.5e-5
 """Of a search with a network, roughly."""
 MOVES = 20
 """Of a match, at least, in most games."""
+SILENT_SECONDS = 600.0
+"""Time without a move or a batch of evaluations after which a process that plays is killed."""
+ALIVE_SECONDS = 1.0
+"""Time between two reports that a process is making progress."""
 AGENTS_KEPT = 4
 """Agents that a process keeps ready to play, with their networks and programs."""
 
@@ -75,6 +85,8 @@ def play_everywhere(
     at_once: int | None = None,
     wanted: Callable[[], bool] = lambda: True,
     site: Site | None = None,
+    on_failure: Callable[[Fixture, str], None] | None = None,
+    silent_seconds: float = SILENT_SECONDS,
 ) -> None:
     """Play these matches, in several processes where that is faster.
 
@@ -83,11 +95,16 @@ def play_everywhere(
         at_once: how many matches are played at once, in all processes; none: as the machine and the players let it.
         wanted: asked before each part of matches that are played side by side; once it says no, no more begins.
         site: the cluster on which they are played; none: they are played here.
+        on_failure: called with each match whose process has died or hung, and the reason; such matches have no result.
+            None: the first one ends all.
+        silent_seconds: time without a move or a batch of evaluations after which a process is killed, with
+            `on_failure`.
 
     Raises:
         AgentError: as `play_together`; in another process any error of a player or the game. A player cannot be sent to
             the cluster, or ponders in the time of another one.
-        ExperimentError: a process ended by itself or could not be started, or its memory ran out.
+        ExperimentError: a process ended by itself or could not be started, or its memory ran out; with `on_failure`,
+            `workers.MAX_LOSSES_IN_A_ROW` processes ended without a result between them.
         KeyboardInterrupt: Ctrl-C came.
     """
     play_all(
@@ -97,6 +114,8 @@ def play_everywhere(
         at_once=at_once,
         wanted=lambda _: wanted(),
         site=site,
+        on_failure=None if on_failure is None else lambda _, fixture, reason: on_failure(fixture, reason),
+        silent_seconds=silent_seconds,
     )
 
 
@@ -108,13 +127,16 @@ def play_all(
     at_once: int | None = None,
     wanted: Callable[[int], bool] = lambda index: True,
     site: Site | None = None,
+    on_failure: Callable[[int, Fixture, str], None] | None = None,
+    silent_seconds: float = SILENT_SECONDS,
 ) -> None:
     """Play the matches of many series as `play_everywhere` does those of one, begun in their order.
 
     Args:
         on_result: called with the index of the encounter, the match and what came of it.
         wanted: asked with the index of an encounter before each part of its matches.
-        site: as for `play_everywhere`.
+        on_failure: called with the index of the encounter, the match and the reason.
+        site, silent_seconds: as for `play_everywhere`.
 
     Raises:
         As `play_everywhere`.
@@ -125,29 +147,82 @@ def play_all(
     split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
     processes = _processes(encounters, split, at_once) if site is None else _processes_on(site, split, at_once)
     share = max(1, cores() // processes) if site is None else 1
-    agents = _pickled_agents(encounters, share) if processes > 1 or site is not None else None
+    isolated = on_failure is not None and site is None and _may_begin_processes()
+    agents = _pickled_agents(encounters, share) if processes > 1 or site is not None or isolated else None
     if agents is None and site is not None:
         raise AgentError("a player cannot be sent to the cluster: leave out --cluster")
+
+    def play_here(index: int, part: Sequence[Fixture]) -> None:
+        if wanted(index):
+            encounter, tell = encounters[index], functools.partial(on_result, index)
+            play_together(encounter.game, encounter.sides, part, tell, forfeits=forfeits)
+
     if agents is None:
-        for index, (encounter, together) in enumerate(zip(encounters, split, strict=True)):
+        for index, together in enumerate(split):
             for part in together:
-                if wanted(index):
-                    tell = functools.partial(on_result, index)
-                    play_together(encounter.game, encounter.sides, part, tell, forfeits=forfeits)
+                play_here(index, part)
         return
     tasks = [
-        PlayTask(index, str(encounter.game), players, part, forfeits)
+        PlayTask(index, str(encounter.game), players, part, forfeits, shows_life=isolated)
         for index, (encounter, together, players) in enumerate(zip(encounters, split, agents, strict=True))
         for part in together
     ]
+    reports = _Reports(on_result, on_failure)
+    losses = Losses(reports.on_lost, silent_seconds) if isolated else None
     do_tasks(
         tasks,
         processes,
-        lambda task, played: on_result(task.index, *played),
+        reports.on_report,
         lambda task: None,
         wanted=lambda task: wanted(task.index),
         site=site,
+        losses=losses,
     )
+    for task, reason in reports.returned:
+        if site is not None:
+            raise AgentError(f"the cluster cannot play it: {reason}")
+        play_here(task.index, task.matches)
+
+
+def _may_begin_processes() -> bool:
+    """Whether `multiprocessing` lets this process begin others."""
+    return not multiprocessing.current_process().daemon
+
+
+class _Reports:
+    """What the tasks of one `play_all` report.
+
+    Attributes:
+        returned: tasks whose process could not make their players or their game, and why.
+    """
+
+    def __init__(
+        self,
+        on_result: Callable[[int, Fixture, MatchResult], None],
+        on_failure: Callable[[int, Fixture, str], None] | None,
+    ) -> None:
+        self._on_result = on_result
+        self._on_failure = on_failure
+        self._ended: set[tuple[int, int]] = set()
+        self.returned: list[tuple[PlayTask, str]] = []
+
+    def on_report(self, task: PlayTask, report: Any) -> None:
+        """Take what `PlayTask.run` reports."""
+        if isinstance(report, str):
+            self.returned.append((task, report))
+        elif report is not None:
+            fixture, result = report
+            self._ended.add((task.index, fixture.index))
+            self._on_result(task.index, fixture, result)
+
+    def on_lost(self, task: PlayTask, reason: str) -> Sequence[PlayTask]:
+        """The matches of a lost process that are to be played again, each alone; a single one has failed."""
+        assert self._on_failure is not None, "else nothing is lost"
+        left = [fixture for fixture in task.matches if (task.index, fixture.index) not in self._ended]
+        if len(left) == 1:
+            self._on_failure(task.index, left[0], reason)
+            return ()
+        return [replace(task, matches=[fixture]) for fixture in left]
 
 
 def _processes(
@@ -210,11 +285,15 @@ def _needs_much(game: pyspiel.Game, sides: Sides) -> bool:
 
 @dataclass(frozen=True)
 class PlayTask:
-    """To play some matches side by side. Reports each with its result.
+    """To play some matches side by side.
+
+    It reports each with its result; with `shows_life` None about once a second while it makes progress; and a text,
+    why, if it could not make the players or the game.
 
     Attributes:
         index: of the encounter.
         agents: of each agent its players, one a colour, pickled.
+        shows_life: whether it reports its progress.
     """
 
     keeps: ClassVar[bool] = False  # what was reported is with who asked
@@ -224,18 +303,33 @@ class PlayTask:
     agents: tuple[bytes, ...]
     matches: Sequence[Fixture]
     forfeits: bool
+    shows_life: bool = False
 
     def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
         """Play them all, or until `stop` as one has ended."""
+        told_at = time.monotonic()
 
         def on_result(fixture: Fixture, result: MatchResult) -> None:
             report((fixture, result))
             if stop():
                 raise _StoppedError
 
+        def on_step() -> None:
+            nonlocal told_at
+            if self.shows_life and time.monotonic() - told_at > ALIVE_SECONDS:
+                told_at = time.monotonic()
+                report(None)
+
         try:
             sides = sides_by_agent([_players(agent) for agent in self.agents])
-            play_together(_game(self.game), sides, self.matches, on_result, forfeits=self.forfeits)
+            game = _game(self.game)
+        except MemoryError:
+            raise
+        except Exception as error:
+            report(reason_of(error))
+            return True
+        try:
+            play_together(game, sides, self.matches, on_result, forfeits=self.forfeits, on_step=on_step)
         except _StoppedError:
             return False
         except (AthenanError, MemoryError, OSError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +140,10 @@ class SavedMatch:
         colour = fields.whole("colour", most=players - 1)
         number, seed = fields.whole("number"), fields.whole("seed", least=-MOST_NUMBER)
         return cls(fields.text("game"), agents, words, colour, number, seed, result)
+
+    def as_cut(self, cut: bool) -> SavedMatch:
+        """The match with what its last state, which a line doesn't hold, says: whether the length limit ended it."""
+        return replace(self, result=replace(self.result, cut=cut and self.result.forfeit is None))
 
     def require_true(self) -> pyspiel.State:
         """Play the match again; returns its last state.

@@ -21,17 +21,24 @@ class Scores:
     Attributes:
         agent: its name, such as the agent word of the command line.
         results: the matches; at least one.
+        failures: why other matches have no result.
         confidence: of the interval.
     """
 
     agent: str
     results: tuple[MatchResult, ...]
+    failures: tuple[str, ...] = ()
     confidence: float = 0.95
 
     @property
     def scores(self) -> list[float]:
         """What each match returned."""
         return [result.returns[0] for result in self.results]
+
+    @property
+    def cut(self) -> int:
+        """Number of matches that the game's length limit ended."""
+        return sum(result.cut for result in self.results)
 
     @property
     def mean(self) -> Interval:
@@ -57,6 +64,8 @@ class Scores:
             "best": self.best,
             "worst": self.worst,
             "scores": self.scores,
+            "cut": self.cut,
+            "failed": list(self.failures),
             "seconds": sum(result.seconds[0] for result in self.results),
         }
 

@@ -134,13 +134,26 @@ class SequentialTest:
         self.verdict: Verdict | None = None
         self._counts = [0] * len(VALUES)
         self._waiting: dict[int, list[float]] = {}
+        self._next = 0
+        self._dropped: set[int] = set()
 
     def add(self, number: int, points: float) -> None:
         """One more match: the contender's points in it, 0, 1/2 or 1, and the number of its opening, from 0."""
         self._waiting.setdefault(number, []).append(points)
-        while self.verdict is None and len(self._waiting.get(self.openings, ())) == 2:
-            one, other = self._waiting.pop(self.openings)
-            self._look(one + other)
+        self._look_on()
+
+    def drop(self, number: int) -> None:
+        """Leave an opening out of the test, as one of its matches has no result."""
+        self._dropped.add(number)
+        self._look_on()
+
+    def _look_on(self) -> None:
+        while self.verdict is None:
+            if self._next not in self._dropped:
+                if len(self._waiting.get(self._next, ())) < 2:
+                    return
+                self._look(sum(self._waiting[self._next]))
+            self._next += 1
 
     def _look(self, sum_of_points: float) -> None:
         self._counts[round(2 * sum_of_points)] += 1

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -47,6 +47,7 @@ class PairResult:
     binomial_p: float
     wilcoxon_p: float
     test: SequentialTest | None
+    cut: int
 
     @property
     def tally(self) -> Tally:
@@ -102,11 +103,13 @@ class Standings:
         openings: where those of each game come from, in a sentence.
         without_limit: names of agents that the tournament's limit does not bind.
         words: what plays by each name, where the tournament's limit has changed that.
+        failures: games whose process died or hung, in words, with the reason; they count nowhere else.
 
     Attributes:
         pairs, agents, means, gains: the results; of agents and pairs without a match there are none.
         reasons: why matches were forfeited: agent → how many, and the first reason.
         lengths: plies of the matches of each game.
+        draws, cut: matches of each game that were drawn, and that the length limit ended.
     """
 
     def __init__(
@@ -116,12 +119,17 @@ class Standings:
         openings: Mapping[str, str],
         without_limit: Sequence[str] = (),
         words: Mapping[str, str] | None = None,
+        failures: Sequence[str] = (),
     ) -> None:
         self.tournament = tournament
         self.openings = dict(openings)
         self.without_limit = tuple(without_limit)
         self.words = {**tournament.words, **(words or {})}
+        self.failures = tuple(failures)
         self.played = 0
+        self.draws: Counter[str] = Counter()
+        self.cut: Counter[str] = Counter()
+        self._cut_of: Counter[tuple[str, str, str]] = Counter()
         self.lengths: dict[str, list[int]] = defaultdict(list)
         self.reasons: dict[str, tuple[int, str]] = {}
         self._points: dict[tuple[str, str, str], dict[tuple[int, int], float]] = defaultdict(dict)
@@ -158,6 +166,9 @@ class Standings:
         self.played += 1
         self.lengths[match.game].append(len(result.history))
         key = (match.game, contender, opponent)
+        self.draws[match.game] += result.points(0) == 0.5
+        self.cut[match.game] += result.cut
+        self._cut_of[key] += result.cut
         self._points[key][match.number, match.colour] = result.points(match.colour)
         for player_id, name in enumerate(match.players):
             self._effort[match.game, name].add(result, player_id)
@@ -196,6 +207,7 @@ class Standings:
             binomial_p=binomial_p(both.wins, both.losses),
             wilcoxon_p=wilcoxon_p([sum(p) - len(p) / 2 for p in openings.values()]),
             test=test,
+            cut=self._cut_of[key],
         )
 
     def _clusters(self, game: str, agent: str) -> dict[str, dict[int, list[float]]]:

@@ -9,7 +9,8 @@ Promises:
 3. A match that is written is never played again, whatever ended the process. A match depends on its players, its
    number and its opening, not on which others were played before, for agents that can play many matches side by side;
    others keep what they keep from match to match.
-4. An agent that fails loses that match, and the tournament goes on.
+4. An agent that fails loses that match, and the tournament goes on. A match whose process dies or hangs has failed: it
+   has no result, is not written, and is played when the tournament is run again.
 5. Where a sequential test decides, a pair ends; matches that were under way then are counted in the tables, and not in
    the test.
 """
@@ -26,7 +27,7 @@ from athenan_spiel.arena.contestant import Contestant
 from athenan_spiel.arena.equal_limit import Limited, limited
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_openings
 from athenan_spiel.arena.pictures import require_matplotlib
-from athenan_spiel.arena.processes import Encounter, play_all
+from athenan_spiel.arena.processes import SILENT_SECONDS, Encounter, play_all
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.arena.standings import Standings
@@ -144,6 +145,7 @@ def run_tournament(
     allow_code: Sequence[str] = (),
     allow_programs: Collection[str] | None = (),
     check: bool = False,
+    stall_seconds: float = SILENT_SECONDS,
 ) -> Standings | None:
     """Play what is left of a tournament in the folder `path`, and write its report.
 
@@ -153,11 +155,12 @@ def run_tournament(
         allow_code: outcomes "module:name" of one's own that runs may name.
         allow_programs: commands of engines that agents may be; None: all, where the tournament is of no file.
         check: only look for what is wrong; nothing is written, and None comes back.
+        stall_seconds: time without a move or a batch of evaluations after which the process of a match is killed.
 
     Raises:
         AthenanError: what is found wrong before the first match.
         ArenaError: the folder is another tournament's, damaged or in use, or cannot be written.
-        ExperimentError: a process ended by itself, or matplotlib is missing.
+        ExperimentError: one process after the other ended by itself, or matplotlib is missing.
         KeyboardInterrupt: Ctrl-C; the matches that have ended are written.
     """
     require_matplotlib()
@@ -174,8 +177,8 @@ def run_tournament(
         if known is None:
             folder.begin(openings)
         folder.mend()
-        _play(entrants, contestants, openings, folder, matches_at_once, progress)
-        return write_report(entrants, folder, openings)
+        failures = _play(entrants, contestants, openings, folder, matches_at_once, progress, stall_seconds)
+        return write_report(entrants, folder, openings, failures)
 
 
 def report_tournament(
@@ -196,12 +199,14 @@ def report_tournament(
     return write_report(entrants, folder, openings)
 
 
-def write_report(entrants: Entrants, folder: TournamentFolder, openings: Mapping[str, OpeningSet]) -> Standings:
-    """Write tables and plots from the matches that are in the folder."""
+def write_report(
+    entrants: Entrants, folder: TournamentFolder, openings: Mapping[str, OpeningSet], failures: Sequence[str] = ()
+) -> Standings:
+    """Write tables and plots from the matches that are in the folder, and the matches that have failed now."""
     without = () if entrants.limit is None else entrants.limit.without
     told = {game: one.told for game, one in openings.items()}
     words = {name: word.text for name, word in entrants.words.items()}
-    standings = Standings(entrants.tournament, folder.matches(openings), told, without, words)
+    standings = Standings(entrants.tournament, folder.matches(openings), told, without, words, failures)
     for name, content in (report_files(standings) | plot_files(standings)).items():
         folder.write(name, content)
     return standings
@@ -235,7 +240,9 @@ def _play(
     folder: TournamentFolder,
     matches_at_once: int | None,
     progress: Progress,
-) -> None:
+    stall_seconds: float,
+) -> list[str]:
+    """Play what is left; returns which matches have failed, and why."""
     tournament = entrants.tournament
     tests = _Tests(tournament)
     played: set[MatchKey] = set()
@@ -265,6 +272,13 @@ def _play(
         done += 1
         progress(done, total)
 
+    failures: list[str] = []
+
+    def on_failure(index: int, fixture: Fixture, reason: str) -> None:
+        one = left[index][0]
+        tests.drop(one, fixture.number)
+        failures.append(f"{one.contender} against {one.opponent} at {one.game}, opening {fixture.number}: {reason}")
+
     if encounters:
         play_all(
             encounters,
@@ -272,7 +286,10 @@ def _play(
             forfeits=True,
             at_once=matches_at_once,
             wanted=lambda index: tests.wanted(left[index][0]),
+            on_failure=on_failure,
+            silent_seconds=stall_seconds,
         )
+    return failures
 
 
 def _key(one: PairAt, fixture: Fixture) -> MatchKey:
@@ -303,6 +320,11 @@ class _Tests:
             one = PairAt(match.game, *match.agents)
             test = self._tests.setdefault(one, SequentialTest(self._config.sprt()))
             test.add(match.number, match.result.points(match.colour))
+
+    def drop(self, one: PairAt, number: int) -> None:
+        """Leave out an opening of which a match has failed."""
+        if self._config is not None:
+            self._tests.setdefault(one, SequentialTest(self._config.sprt())).drop(number)
 
     def wanted(self, one: PairAt) -> bool:
         return one not in self._tests or self._tests[one].verdict is None

@@ -23,6 +23,7 @@ from athenan_spiel.arena.opening_sets import OpeningSet
 from athenan_spiel.arena.record import MOST_BYTES, MOST_LINE, SavedMatch, match_of
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import ArenaError, shown
+from athenan_spiel.games.playout import is_cut
 from athenan_spiel.system.differences import differences, plain
 from athenan_spiel.system.files import (
     UNFINISHED,
@@ -143,14 +144,14 @@ class TournamentFolder:
                 match = match_of(line, place)
                 try:
                     self._require_own(match, pairs, openings)
-                    match.require_true()
+                    state = match.require_true()
                     if key_of(match) in known:
                         raise ArenaError("it stands there already")
                 except ArenaError as error:
                     remedy = "remove the line, and it is played again"
                     raise ArenaError(f"{place} is not a match of the tournament: {error}; {remedy}") from None
                 known.add(key_of(match))
-                yield match
+                yield match.as_cut(is_cut(state))
         except FileNotFoundError:
             return
         except OSError as error:

@@ -58,6 +58,9 @@ def to_json(standings: Standings) -> dict[str, Any]:
             }
             for gain in standings.gains
         ],
+        "draw_share": {game: standings.draws[game] / len(lengths) for game, lengths in standings.lengths.items()},
+        "cut": {game: standings.cut[game] for game in standings.lengths},
+        "failed": list(standings.failures),
         "plies": {game: _lengths(lengths) for game, lengths in standings.lengths.items()},
         "forfeits": {name: {"matches": count, "first": why} for name, (count, why) in standings.reasons.items()},
     }
@@ -80,6 +83,10 @@ def markdown(standings: Standings) -> str:
         parts += ["## Gains", _GAINS, _gains(standings)]
     for name, (count, reason) in standings.reasons.items():
         parts.append(f"Agent {code(name)} forfeited {count} matches, the first as {code(reason)}.")
+    if standings.failures:
+        parts.append(
+            f"{len(standings.failures)} matches failed and have no result, the first {code(standings.failures[0])}."
+        )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -161,7 +168,9 @@ def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult])
         "p-values, two-sided: the sign test of won and lost matches, and Wilcoxon's signed-rank test over openings.",
         _pairs(pairs),
         "### What the agents spent",
-        f"Matches took {plies['mean']:.1f} plies on average, {plies['least']} to {plies['most']}.",
+        f"Matches took {plies['mean']:.1f} plies on average, {plies['least']} to {plies['most']}. "
+        f"{standings.draws[game] / len(standings.lengths[game]):.1%} of them were drawn; the length limit cut "
+        f"{standings.cut[game]}.",
         _efforts(results),
     ]
 
@@ -211,11 +220,12 @@ def _pairs(pairs: Sequence[PairResult]) -> str:
             _share(pair.points.estimate, pair.points),
             f"{pair.binomial_p:.2g}",
             f"{pair.wilcoxon_p:.2g}",
+            str(pair.cut),
             *([_verdict(pair)] if tested else []),
         ]
         for pair in pairs
     ]
-    header = ["pair", "won/drawn/lost", "as first", "as second", "points", "sign test", "Wilcoxon"]
+    header = ["pair", "won/drawn/lost", "as first", "as second", "points", "sign test", "Wilcoxon", "cut"]
     return markdown_table([*header, *(["SPRT"] if tested else [])], rows)
 
 
@@ -277,6 +287,8 @@ def _pair_json(pair: PairResult) -> dict[str, Any]:
         "opponent": pair.opponent,
         "matches": pair.tally.matches,
         **tally_to_json(pair.tally),
+        "draw_share": pair.tally.draws / pair.tally.matches,
+        "cut": pair.cut,
         "as_first_player": tally_to_json(pair.as_first),
         "as_second_player": tally_to_json(pair.as_second),
         "points": pair.points.estimate,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from athenan_spiel.cli.console import output, print_json, progress, say
+from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.eval_alone import play_alone, table_of
-from athenan_spiel.cli.eval_series import comparison_table, conditions, details_table, play_all_series
+from athenan_spiel.cli.eval_series import comparison_table, conditions, details_table, play_all_series, sides_table
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
@@ -18,13 +19,15 @@ from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.start import game_for
 from athenan_spiel.cli.workers import Cluster, on_cluster, with_address
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.system.stopping import StopRequests
 
 if TYPE_CHECKING:
     import pyspiel
 
-    from athenan_spiel.arena import Comparison
     from athenan_spiel.arena.contestant import Contestant
     from athenan_spiel.arena.opening_sets import OpeningSet
+    from athenan_spiel.arena.record import MatchWriter
+    from athenan_spiel.arena.sprt import Sprt
 
 
 MOST_MATCHES = 100_000
@@ -42,7 +45,7 @@ class EvalArguments:
     runs/NAME@200i (search iterations a move), runs/NAME@60s/match (a match clock), runs/NAME@5m+2s (one with an
     increment), mcts:1000, mcts@0.1s (OpenSpiel's), uct:160 (the papers'), gtp:COMMAND, uci:COMMAND, random;
     docs/using.md has them all. They are loaded before the first match. One that fails later, or chooses no legal move,
-    forfeits that match, and the next begins.
+    forfeits that match, and the next begins. A match whose process dies or hangs has failed: it counts nowhere else.
 
     Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000 --save matches.jsonl
     """
@@ -82,6 +85,9 @@ class EvalArguments:
     cluster: Cluster = None
     """Play on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a node of; without
     ADDRESS a local one. Programs and what agents' words name must be on all its machines."""
+    stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
+    """Time without a move or a batch of evaluations after which the process of a match is killed; the match counts as
+    failed, and the others go on."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only load the agents and draw the openings: what is wrong with them is said, and no match is played."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -96,6 +102,7 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.arena.record import MatchWriter
     from athenan_spiel.arena.sprt import Sprt
 
+    stall_seconds = parse_duration(arguments.stall_time)
     code = allowed(arguments.allow_code)
     parsed = [parse_word(word) for word in (arguments.agent, *arguments.against)]
     require_programs(parsed, arguments.allow_program or None)
@@ -128,30 +135,85 @@ def run(words: Sequence[str]) -> int:
     if arguments.check:
         say(f"ready to play {game}: {', '.join(map(str, contestants))}")
         return DONE
-    results: list[Any] = []
-    failure: BaseException | None = None
-    at_once = arguments.matches_at_once
-    with on_cluster(arguments.cluster, [str(game)]) as site:
+    done = _Done()
+    with StopRequests() as stops:
         try:
-            if chosen is None:
-                play_alone(game, contestants, arguments.matches, plies, arguments.seed, at_once, results, save, site)
-            else:
-                play_all_series(game, contestants, chosen, at_once, results, test, save, site)
+            with stops.droppable():
+                _play(game, arguments, plies, contestants, chosen, test, save, stall_seconds, done)
         except BaseException as raised:
-            failure = raised  # whatever it is, what was played is told first
-    _report(game, arguments, plies, results, failure, chosen, unlimited)
-    if failure is None:
-        return DONE if alone or _all_measured(results) else BAD_INPUT
-    if isinstance(failure, KeyboardInterrupt):
+            done.failure = raised  # whatever it is, what was played is told first
+        _report(game, arguments, plies, done, chosen, unlimited)  # a signal is only noted now
+    if done.failure is None:
+        return DONE if _all_measured(done) else BAD_INPUT
+    if isinstance(done.failure, KeyboardInterrupt):
         say("stopped: the matches that were finished are counted")
         return STOPPED
-    raise failure
+    raise done.failure
 
 
-def _all_measured(comparisons: Sequence[Comparison]) -> bool:
-    """Say who forfeited matches and why; False where a whole series says nothing of play, as all its matches were."""
-    measured = True
-    for comparison in comparisons:
+@dataclass
+class _Done:
+    """What was played.
+
+    Attributes:
+        results: a `Comparison` for each opponent; in a game for one player `Scores` for each agent.
+        unplayed: the series of which all matches have failed, and why.
+        failure: what ended the evaluation too early.
+    """
+
+    results: list[Any] = field(default_factory=list)
+    unplayed: list[tuple[str, Sequence[str]]] = field(default_factory=list)
+    failure: BaseException | None = None
+
+    @property
+    def failed(self) -> list[tuple[str, int, Sequence[str]]]:
+        """Series with failed matches: their name, the number of all their matches, and the reasons."""
+        from athenan_spiel.arena import Scores
+
+        found = [(name, len(reasons), reasons) for name, reasons in self.unplayed]
+        for one in self.results:
+            if isinstance(one, Scores):
+                found.append((one.agent, len(one.results) + len(one.failures), one.failures))
+            else:
+                failures = one.series.failures
+                found.append(
+                    (f"{one.contender} against {one.opponent}", one.series.tally.matches + len(failures), failures)
+                )
+        return [row for row in found if row[2]]
+
+
+def _play(
+    game: pyspiel.Game,
+    arguments: EvalArguments,
+    plies: int,
+    contestants: Sequence[Contestant],
+    chosen: OpeningSet | None,
+    test: Sprt | None,
+    save: MatchWriter | None,
+    stall_seconds: float,
+    done: _Done,
+) -> None:
+    """Play all matches, and add to `done` what comes of them."""
+    at_once = arguments.matches_at_once
+    lists = done.results, done.unplayed
+    with on_cluster(arguments.cluster, [str(game)]) as site:
+        if chosen is None:
+            count, seed = arguments.matches, arguments.seed
+            play_alone(game, contestants, count, plies, seed, at_once, *lists, save, stall_seconds, site)
+        else:
+            play_all_series(game, contestants, chosen, at_once, *lists, test, save, stall_seconds, site)
+
+
+def _all_measured(done: _Done) -> bool:
+    """Say which matches failed, who forfeited matches, and why; False where a whole series says nothing of play."""
+    from athenan_spiel.arena import Scores
+
+    measured = not done.unplayed
+    for name, count, reasons in done.failed:
+        say(f"{name}: {len(reasons)} of {count} matches failed, the first as {reasons[0]}")
+    for comparison in done.results:
+        if isinstance(comparison, Scores):
+            continue
         count = comparison.series.tally.matches
         for name, forfeited, reason in comparison.forfeited():
             measured &= forfeited < count
@@ -178,13 +240,13 @@ def _report(
     game: pyspiel.Game,
     arguments: EvalArguments,
     plies: int,
-    results: Sequence[Any],
-    failure: BaseException | None,
+    done: _Done,
     chosen: OpeningSet | None,
     unlimited: Sequence[str],
 ) -> None:
-    """Print what was played until the end or until `failure`: `Comparison`s, in a game for one player `Scores`."""
+    """Print what was played until the end or until a failure."""
     alone = game.num_players() == 1
+    results, failure = done.results, done.failure
     if arguments.json:
         reason = "stopped" if isinstance(failure, KeyboardInterrupt) else str(failure) or type(failure).__name__
         print_json(
@@ -195,6 +257,7 @@ def _report(
                 "finished": failure is None,
                 "reason": None if failure is None else reason,
                 "scores" if alone else "comparisons": [one.to_json() for one in results],
+                "without_result": [{"series": name, "failed": list(why)} for name, why in done.unplayed],
                 "openings": None if chosen is None else chosen.told,
                 "limit": arguments.limit,
                 "without_limit": list(unlimited),
@@ -205,6 +268,7 @@ def _report(
             output().print(table_of(game, results))
             return
         output().print(comparison_table(game, results))
+        output().print(sides_table(results))
         output().print(details_table(results))
         print(conditions(arguments.matches, results, chosen.told, arguments.limit, unlimited))
 

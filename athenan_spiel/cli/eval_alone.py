@@ -29,10 +29,17 @@ def play_alone(
     seed: int,
     at_once: int | None,
     found: list[Scores],
-    save: MatchWriter | None = None,
+    unplayed: list[tuple[str, Sequence[str]]],
+    save: MatchWriter | None,
+    silent_seconds: float,
     site: Site | None = None,
 ) -> None:
-    """Add to `found` each agent's scores over the same openings; those of an agent that fails or is stopped, too."""
+    """Add to `found` each agent's scores over the same openings; those of an agent that fails or is stopped, too.
+
+    Args:
+        unplayed: gets the agents of which all matches have failed, and why.
+        silent_seconds: as for `play_everywhere`.
+    """
     from athenan_spiel.arena import Scores
     from athenan_spiel.arena.processes import play_everywhere
     from athenan_spiel.play.match import MatchResult
@@ -59,17 +66,30 @@ def play_alone(
                 bar.update(task, completed=len(results), best=f"best {best:g}")
 
             try:
-                play_everywhere(game, [[agent.bot(0)]], planned, on_result, forfeits=False, at_once=at_once, site=site)
+                play_everywhere(
+                    game,
+                    [[agent.bot(0)]],
+                    planned,
+                    on_result,
+                    forfeits=False,
+                    at_once=at_once,
+                    site=site,
+                    on_failure=played.fail,
+                    silent_seconds=silent_seconds,
+                )
             finally:
-                if results := played.series().results:
-                    found.append(Scores(str(agent), results))
+                series = played.series()
+                if series.results:
+                    found.append(Scores(str(agent), series.results, series.failures))
+                elif series.failures:
+                    unplayed.append((str(agent), series.failures))
 
 
 def table_of(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
     """One row for each agent."""
     table = Table(title=f"scores at {game}", title_justify="left")
     table.add_column("agent")
-    for name in ("matches", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst"):
+    for name in ("matches", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst", "cut", "failed"):
         table.add_column(name, justify="right")
     for one in scores:
         mean = one.mean
@@ -81,6 +101,8 @@ def table_of(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
             interval,
             f"{one.best:g}",
             f"{one.worst:g}",
+            str(one.cut),
+            str(len(one.failures)),
         )
     return table
 

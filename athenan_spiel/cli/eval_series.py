@@ -30,13 +30,17 @@ def play_all_series(
     openings: OpeningSet,
     at_once: int | None,
     found: list[Comparison],
+    unplayed: list[tuple[str, Sequence[str]]],
     sprt: Sprt | None,
     save: MatchWriter | None,
+    silent_seconds: float,
     site: Site | None = None,
 ) -> None:
     """Add to `found` a comparison with each opponent; that of a series which fails or is stopped, too.
 
     Args:
+        unplayed: gets the series of which all matches have failed, and why.
+        silent_seconds: as for `play_everywhere`.
         sprt: what ends a series before all openings are played.
         save: where each match is written as it ends.
         site: the cluster on which they are played; none: they are played here.
@@ -44,11 +48,13 @@ def play_all_series(
     from athenan_spiel.arena import Comparison
     from athenan_spiel.arena.processes import play_everywhere
     from athenan_spiel.arena.sprt import SequentialTest
+    from athenan_spiel.games.given import mover_of
     from athenan_spiel.play.match import MatchResult
     from athenan_spiel.play.series import Fixture, Played, fixtures_of, sides_of
 
     contender, *opponents = contestants
     planned = fixtures_of(openings.openings)
+    first = mover_of(game.new_initial_state())
     with _bar() as bar:
         for opponent in opponents:
             played = Played()
@@ -72,6 +78,13 @@ def play_all_series(
                 won = f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
                 bar.update(task, completed=tally.matches, tally=won)
 
+            def on_failure(
+                fixture: Fixture, reason: str, played: Played = played, test: SequentialTest | None = test
+            ) -> None:
+                played.fail(fixture, reason)
+                if test is not None:
+                    test.drop(fixture.number)
+
             def wanted(test: SequentialTest | None = test) -> bool:
                 return test is None or test.verdict is None
 
@@ -85,10 +98,14 @@ def play_all_series(
                     at_once=at_once,
                     wanted=wanted,
                     site=site,
+                    on_failure=on_failure,
+                    silent_seconds=silent_seconds,
                 )
             finally:
                 if (series := played.series()).results:
-                    found.append(Comparison(str(contender), str(opponent), series, test=test))
+                    found.append(Comparison(str(contender), str(opponent), series, test=test, first_mover=first))
+                elif series.failures:
+                    unplayed.append((f"{contender} against {opponent}", series.failures))
 
 
 def _bar() -> Progress:
@@ -118,6 +135,25 @@ def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> T
             f"{points.estimate:.1%}",
             f"{points.low:.1%} to {points.high:.1%}",
             _elo(comparison.elo),
+        )
+    return table
+
+
+def sides_table(comparisons: Sequence[Comparison]) -> Table:
+    """One row for each opponent: results by side, the share of draws, and matches that did not end by the rules."""
+    table = Table(title="won / drawn / lost by side; matches cut by the length limit", title_justify="left")
+    table.add_column("against")
+    for name in ("agent moves first", "agent moves second", "share of draws", "cut", "failed"):
+        table.add_column(name, justify="right")
+    for comparison in comparisons:
+        series = comparison.series
+        sides = comparison.moving_first, comparison.moving_second
+        table.add_row(
+            printable(comparison.opponent),
+            *(f"{side.wins} / {side.draws} / {side.losses}" for side in sides),
+            f"{series.draws / series.tally.matches:.1%}",
+            str(series.cut),
+            str(len(series.failures)),
         )
     return table
 

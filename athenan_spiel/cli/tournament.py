@@ -11,6 +11,7 @@ import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
+from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
@@ -73,6 +74,9 @@ class TournamentArguments:
     """An outcome of yours that a run was trained with; without this, the run's is the gain times its scale."""
     allow_program: AllowProgram = ()
     """The command of an engine that the file names, as it stands there."""
+    stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
+    """Time without a move or a batch of evaluations after which the process of a match is killed; the match counts as
+    failed, the others go on, and the same command plays it again."""
     ludii_memory: LudiiMemory = None
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the results as one JSON document."""
@@ -85,6 +89,7 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("expected --check or --report, got both")
     if arguments.matches_at_once is not None and not 1 <= arguments.matches_at_once <= 256:
         raise ConfigError(f"--matches-at-once must be from 1 to 256, got {shown(arguments.matches_at_once)}")
+    stall_seconds = parse_duration(arguments.stall_time)
     code = allowed(arguments.allow_code)
     with progress().status("loading the agents"):
         from athenan_spiel.arena.tournament import report_tournament, run_tournament
@@ -103,6 +108,7 @@ def run(words: Sequence[str]) -> int:
                 allow_code=code,
                 allow_programs=arguments.allow_program if _is_file(arguments) else None,
                 check=arguments.check,
+                stall_seconds=stall_seconds,
             )
     except KeyboardInterrupt:
         say(f"stopped; go on with: athenan tournament {' '.join(map(as_word, words))}")
@@ -167,6 +173,8 @@ def _print(standings: Standings, folder: Path, *, as_json: bool) -> int:
                 output().print(f"{game}\n{ratings_table(results)}", soft_wrap=True)
     for name, (count, reason) in standings.reasons.items():
         say(f"{name} forfeited {count} matches, the first as {reason}")
+    if standings.failures:
+        say(f"{len(standings.failures)} matches failed, the first: {standings.failures[0]}")
     if standings.without_limit:
         say(f"without --limit, which they do not take: {', '.join(standings.without_limit)}")
     say(f"report: {folder / 'report.md'}" + ("" if standings.complete else " (not finished: some matches are missing)"))

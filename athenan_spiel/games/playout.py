@@ -1,5 +1,5 @@
-"""Random matches: from a state to its end, each action drawn uniformly from the legal ones by what the caller gives; and
-whether a match was cut by its length limit.
+"""Random matches: from a state to its end, each action drawn uniformly from the legal ones by what the caller gives.
+And whether a match was cut by its length limit.
 
 A playout is the same wherever one is played (rollouts, samples, openings, warm-ups), and the draws are the caller's:
 `random.Random.choice`, or a function like it.
@@ -50,6 +50,8 @@ def is_cut(state: pyspiel.State) -> bool:
         return False
     if says_cut(state):
         return state.was_cut()
+    if not hasattr(state, "get_game"):  # of a game that is made by hand
+        return False
     game = state.get_game()
     cut = facts_of(game.get_type().short_name).cut
     return cut(state) if cut is not None else len(state.history()) >= longest_match(game)

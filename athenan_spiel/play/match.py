@@ -21,6 +21,7 @@ from athenan_spiel.errors import AgentError, AthenanError, ConfigError, Resigned
 from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
 from athenan_spiel.games.given import mover_of
+from athenan_spiel.games.playout import is_cut
 from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
 from athenan_spiel.play.match_clock import require_time
 from athenan_spiel.play.player import (
@@ -64,6 +65,7 @@ class MatchResult:
         forfeit: None where the match was played to its end.
         movers: who chose each action after the opening.
         move_seconds: how long it took for that, one number an action.
+        cut: the game's length limit ended it (`games.playout.is_cut`).
         evaluations, questions: states that each player has asked the values of, and in how many questions, one number
             a player; 0 for a player whose questions no driver answers.
     """
@@ -77,6 +79,7 @@ class MatchResult:
     move_seconds: tuple[float, ...] = ()
     evaluations: tuple[int, ...] = ()
     questions: tuple[int, ...] = ()
+    cut: bool = False
 
     @property
     def opening(self) -> tuple[int, ...]:
@@ -232,6 +235,7 @@ class Match:
             move_seconds=tuple(self._move_seconds),
             evaluations=tuple(self._evaluations),
             questions=tuple(self._questions),
+            cut=forfeit is None and is_cut(self._state),
         )
 
 

@@ -64,10 +64,13 @@ class Series:
     Attributes:
         results: the finished matches.
         colours: in each, the contender's player id; it alternates, as two matches share an opening.
+        failures: why matches have no result, such as the death of the process that played it, in their order. They
+            count nowhere else.
     """
 
     results: tuple[MatchResult, ...] = field(default=())
     colours: tuple[int, ...] = field(default=())
+    failures: tuple[str, ...] = field(default=())
 
     def as_player(self, player_id: int) -> Tally:
         """The contender's tally where it was `player_id`."""
@@ -98,6 +101,11 @@ class Series:
     def points(self) -> float:
         """The contender's share of the points, in [0, 1]."""
         return self.tally.points
+
+    @property
+    def cut(self) -> int:
+        """Number of matches that the game's length limit ended."""
+        return sum(result.cut for result in self.results)
 
     @property
     def points_by_opening(self) -> dict[tuple[int, ...], list[float]]:
@@ -147,14 +155,23 @@ class Played:
 
     def __init__(self) -> None:
         self._matches: list[tuple[int, int, MatchResult]] = []
+        self._failures: list[tuple[int, str]] = []
 
     def add(self, fixture: Fixture, result: MatchResult) -> None:
         """One more."""
         bisect.insort(self._matches, (fixture.index, fixture.colour, result), key=lambda match: match[0])
 
+    def fail(self, fixture: Fixture, reason: str) -> None:
+        """One that has no result."""
+        bisect.insort(self._failures, (fixture.index, reason))
+
     def series(self) -> Series:
         """All so far, in the order of their openings."""
-        return Series(tuple(result for _, _, result in self._matches), tuple(colour for _, colour, _ in self._matches))
+        return Series(
+            tuple(result for _, _, result in self._matches),
+            tuple(colour for _, colour, _ in self._matches),
+            tuple(reason for _, reason in self._failures),
+        )
 
 
 Sides = Sequence[Sequence[Player]]
@@ -247,12 +264,14 @@ def play_together(
     on_result: Callable[[Fixture, MatchResult], None],
     *,
     forfeits: bool,
+    on_step: Callable[[], None] = lambda: None,
 ) -> None:
     """Play these matches side by side.
 
     Args:
         forfeits: as for `play_series`.
         on_result: called with each match that has ended, as it ends.
+        on_step: called after each batch of evaluations, and each move that needs none.
 
     Raises:
         AgentError: as `play_series`.
@@ -261,6 +280,7 @@ def play_together(
         driver = Driver([_match(game, sides, fixture, forfeits=forfeits) for fixture in matches])
         try:
             while driver.advance():
+                on_step()
                 _tell(driver, matches, on_result)
         finally:
             _tell(driver, matches, on_result)

@@ -6,9 +6,9 @@ The program is not trusted to behave. Its promises:
 2. What the program says is bounded in memory, however much it says and however long its lines are. While nobody asks,
    it has to wait with the rest.
 3. What is wrong is a `ProgramError` that names the program, and says what it last wrote to its standard error.
-4. It ends with its object, and at the latest with this process, and so do the programs that it has begun. On Linux this
-   holds if this process is killed, and for descendants in sessions of their own (`supervisor`). Elsewhere only an orderly
-   end of this process ends them, and only those in the program's group of processes.
+4. It ends with its object, and at the latest with this process, and so do the programs that it has begun. On Linux
+   this holds if this process is killed, and for descendants in sessions of their own (`supervisor.py`). Elsewhere only
+   an orderly end of this process ends them, and only those in the program's group of processes.
 """
 
 from __future__ import annotations

@@ -52,12 +52,12 @@ def main(descriptor: int, command: Sequence[str]) -> NoReturn:
         _execute(command, libc, fails)
     os.close(fails)
     with contextlib.suppress(OSError):
-        control.sendall(b"%d\n" % int(os.read(failing, 16) or b"0"))
+        control.sendall(os.read(failing, 16) or b"0")
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # so that the owner sees the end of the program's streams
         os.dup2(null, stream)
     status = None
-    while status is None and control not in select.select([control, woken], [], [])[0]:
+    while status is None and descriptor not in select.select([descriptor, woken], [], [])[0]:
         os.read(woken, 1024)
         status = _reap(program)
     left = _end_descendants(program)
@@ -73,7 +73,7 @@ def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.execvp(command[0], list(command))
     except OSError as error:
-        os.write(fails, b"%d" % error.errno)
+        os.write(fails, str(error.errno).encode())
     finally:
         os._exit(127)
 

@@ -2,7 +2,8 @@
 
 What only some of them have is used here, or where a test lists it (`tests/system/test_portable.py`): a lock of a file,
 a folder that is kept in sight, names flushed to disk, the memory of this process, whether its parent has ended, by
-which flags a file is opened, a signal that is handled once, and a process that is killed with its parent. `docs/platforms.md` says what was tried where.
+which flags a file is opened, a signal that is handled once, and a process that is killed with its parent.
+`docs/platforms.md` says what was tried where.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ class StopRequests:
 
     1. Inside `droppable()` a signal raises at once, or on entry if it came before.
     2. Elsewhere it is noted: `requested` is true from then on.
-    3. Ctrl-C after another signal raises wherever the run is; SIGTERM and SIGHUP never do so. If Ctrl-C had the system's
-       default action before, as in the `athenan` command, the second one takes that action instead: the system ends the
-       process at once, also inside native code, where no handler of Python's runs.
+    3. Ctrl-C after another signal raises wherever the run is; SIGTERM and SIGHUP never do so. If Ctrl-C had the
+       system's default action before, as in the `athenan` command, the second one takes that action instead: the system
+       ends the process at once, also inside native code, where no handler of Python's runs.
     4. A signal that was ignored stays so: `nohup` ignores SIGHUP, and a shell Ctrl-C in what it runs in the background.
        SIGTERM and SIGHUP stay the caller's where the caller has a handler for them.
     5. One inside another hears the signals alone, and tells the outer one which came.

@@ -4,16 +4,22 @@
    it out is gone.
 2. It then saves what it has and answers False; only a second Ctrl-C ends it at once. Where there is nothing to save,
    its process is ended.
-3. With one process, tasks are done in this one.
+3. With one process, tasks are done in this one, unless losses are to be heard of.
 4. What goes wrong in one, a full disk or no memory for one, is told by the error that comes out, and by nothing else.
+5. A process that ends by itself, in native code for one, or that reports nothing for too long, ends all tasks; with
+   `Losses` another process takes its place, and the caller decides what becomes of its task.
+6. On Linux processes of tasks that keep nothing are killed with this one, however it ends.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Event
@@ -29,6 +35,22 @@ from athenan_spiel.system.tasks import T, done
 
 LOOK_SECONDS = 0.2
 """Time between two looks at whether Ctrl-C has come."""
+MAX_LOSSES_IN_A_ROW = 10
+"""Number of processes that may be lost without a report between them; then something is wrong with all tasks."""
+
+
+@dataclass(frozen=True)
+class Losses(Generic[T]):
+    """How `do_tasks` goes on where a process is lost.
+
+    Attributes:
+        on_lost: called with the task and the reason, such as "its process ended by signal 11 (SIGSEGV)"; returns the
+            tasks that take its place.
+        silent_seconds: time without a report after which a process that does a task is killed and counts as lost.
+    """
+
+    on_lost: Callable[[T, str], Sequence[T]]
+    silent_seconds: float
 
 
 def do_tasks(
@@ -39,6 +61,7 @@ def do_tasks(
     wanted: Callable[[T], bool] = lambda task: True,
     *,
     site: Site | None = None,
+    losses: Losses[T] | None = None,
 ) -> None:
     """Do all `tasks`, begun in their order.
 
@@ -47,17 +70,21 @@ def do_tasks(
         on_finished: called with each task that is finished.
         wanted: asked before a task is begun; one that is wanted no more is left out.
         site: the cluster whose processes do them; none: this machine's.
+        losses: what to do if a process of this machine is lost, and that all tasks are done in processes; None: a loss
+            ends all.
 
     Raises:
         KeyboardInterrupt: Ctrl-C came; what was under way is saved, unless it came twice.
-        ExperimentError: a process ended by itself or could not be started, or a task met a full disk or no memory.
+        ExperimentError: a process ended by itself or could not be started, or a task met a full disk or no memory; with
+            `losses`: `MAX_LOSSES_IN_A_ROW` processes were lost in a row.
         AthenanError: what a task raised.
     """
     if site is not None:
         do_on_cluster(tasks, processes, on_report, on_finished, wanted, site)
         return
-    if min(processes, len(tasks)) > 1:
-        _Crew(tasks, processes, on_report, on_finished, wanted).work()
+    if min(processes, len(tasks)) > 1 or (losses is not None and tasks):
+        with StopRequests(raises=True) as stops:
+            _Crew(tasks, processes, on_report, on_finished, wanted, losses).work(stops)
         return
     for task in filter(wanted, tasks):
         if not done(task, lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
@@ -75,8 +102,13 @@ class _Crew(Generic[T]):
         on_report: Callable[[T, Any], None],
         on_finished: Callable[[T], None],
         wanted: Callable[[T], bool],
+        losses: Losses[T] | None,
     ) -> None:
         self._wanted = wanted
+        self._losses = losses
+        self._lost_in_a_row = 0
+        self._heard_at: dict[Connection, float] = {}
+        self._bound = not any(task.keeps for task in tasks)
         self._waiting = deque(tasks)
         self._on_report = on_report
         self._on_finished = on_finished
@@ -84,16 +116,12 @@ class _Crew(Generic[T]):
         self._error: AthenanError | None = None
         self._stopped = False
         self._begun: set[Connection] = set()
-        children = context()
-        self._stopping = children.Event()
+        self._stopping = context().Event()
         self._processes: dict[Connection, SpawnProcess] = {}
         count = min(processes, len(tasks))
         try:
             for _ in range(count):
-                ours, theirs = children.Pipe()
-                process = begin(_serve, theirs, self._stopping, os.getpid(), deaf_to=SIGNALS)
-                theirs.close()
-                self._processes[ours] = process
+                self._begin()
         except OSError as error:
             started = len(self._processes)
             self._end()
@@ -102,17 +130,28 @@ class _Crew(Generic[T]):
                 f"take fewer {tasks[0].processes_option}"
             ) from None
 
-    def work(self) -> None:
+    def _begin(self) -> None:
+        """Begin a process.
+
+        Raises:
+            OSError: it could not be started.
+        """
+        ours, theirs = context().Pipe()
+        with theirs:
+            arguments = theirs, self._stopping, os.getpid()
+            self._processes[ours] = begin(_serve, *arguments, deaf_to=SIGNALS, bound=self._bound)
+
+    def work(self, stops: StopRequests) -> None:
         try:
-            with StopRequests() as stops:
-                for connection in self._processes:
-                    self._give(connection)
-                while self._busy:
-                    if stops.requested and not self._stopped:
-                        self._stop()
-                    ready = wait(list(self._busy), LOOK_SECONDS)
-                    for connection in [connection for connection in self._busy if connection in ready]:
-                        self._hear(connection)
+            for connection in self._processes:
+                self._give(connection)
+            while self._busy:
+                if stops.requested and not self._stopped:
+                    self._stop()
+                ready = wait(list(self._busy), LOOK_SECONDS)
+                for connection in [connection for connection in self._busy if connection in ready]:
+                    self._hear(connection)
+                self._kill_silent()
         finally:
             self._end()
         if self._error is not None:
@@ -126,25 +165,22 @@ class _Crew(Generic[T]):
         if self._waiting and not self._stopped and not self._stopping.is_set():
             self._begun.discard(connection)
             self._busy[connection] = self._waiting.popleft()
-            connection.send(self._busy[connection])
+            self._heard_at[connection] = time.monotonic()
+            with contextlib.suppress(OSError):  # the process has ended, which is heard of
+                connection.send(self._busy[connection])
 
     def _hear(self, connection: Connection) -> None:
         task = self._busy[connection]
         try:
             kind, content = connection.recv()
         except (EOFError, OSError):
-            del self._busy[connection]
-            process = self._processes[connection]
-            process.join()
-            self._fail(
-                ExperimentError(
-                    f"a process ended with code {process.exitcode!r} (out of memory, or killed): "
-                    f"start again, perhaps with fewer {task.processes_option}"
-                )
-            )
+            self._processes[connection].join()
+            self._lose(connection, _ending(self._processes[connection].exitcode))
             return
+        self._heard_at[connection] = time.monotonic()
         if kind == "report":
             self._begun.add(connection)
+            self._lost_in_a_row = 0
             self._on_report(task, content)
             return
         del self._busy[connection]
@@ -153,6 +189,42 @@ class _Crew(Generic[T]):
         elif content:
             self._on_finished(task)
             self._give(connection)
+
+    def _kill_silent(self) -> None:
+        """Kill the processes that have reported nothing for too long."""
+        if self._losses is None:
+            return
+        limit = self._losses.silent_seconds
+        for connection in [x for x in self._busy if time.monotonic() - self._heard_at[x] > limit]:
+            self._processes[connection].kill()
+            self._processes[connection].join()
+            self._lose(connection, f"its process made no progress for {limit:g} s and was killed")
+
+    def _lose(self, connection: Connection, reason: str) -> None:
+        """Go on without a process that has ended while it did a task."""
+        task = self._busy.pop(connection)
+        if self._losses is None:
+            advice = f"out of memory, or killed): start again, perhaps with fewer {task.processes_option}"
+            self._fail(ExperimentError(f"a task failed, as {reason} ({advice}"))
+            return
+        self._waiting.extendleft(reversed(self._losses.on_lost(task, reason)))
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row >= MAX_LOSSES_IN_A_ROW:
+            self._fail(
+                ExperimentError(
+                    f"{self._lost_in_a_row} processes were lost in a row, the last as {reason}: look at the agents and "
+                    f"the game, or take fewer {task.processes_option} if memory runs out"
+                )
+            )
+        del self._processes[connection]
+        connection.close()
+        if self._waiting and not (self._stopped or self._stopping.is_set()):
+            try:
+                self._begin()
+            except OSError as error:
+                self._fail(ExperimentError(f"a process could not be started again: {error.strerror}"))
+            for idle in [x for x in self._processes if x not in self._busy]:
+                self._give(idle)
 
     def _fail(self, error: AthenanError) -> None:
         self._error = self._error or error
@@ -178,6 +250,15 @@ class _Crew(Generic[T]):
                 connection.send(None)
             connection.close()
             process.join()
+
+
+def _ending(code: int | None) -> str:
+    """How a process has ended."""
+    if code is None or code >= 0:
+        return f"its process ended with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"its process ended by signal {-code} ({signal.Signals(-code).name})"
+    return f"its process ended by signal {-code}"
 
 
 def _serve(connection: Connection, stopping: Event, parent: int) -> None:

@@ -35,7 +35,7 @@ sys.exit(command())
 
 
 def interrupted(words: Sequence[str], seconds: float) -> tuple[int, str]:
-    """The exit code and standard error of a command that gets Ctrl-C that long after its first import of the library."""
+    """The exit code and standard error of a command that gets Ctrl-C that long after its imports have begun."""
     command = [sys.executable, "-X", "importtime", *ATHENAN[1:], *words]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

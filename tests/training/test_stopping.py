@@ -278,6 +278,7 @@ def test_a_path_is_a_word_of_the_shell() -> None:
 def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     from athenan_spiel.play.match import Match
 
+    plays_here(monkeypatch)
     moves, played = Match._moves, 0
 
     def counted(match: Match) -> Questions[None]:
