@@ -321,8 +321,8 @@ class PlayTask:
                 report(None)
 
         try:
-            sides = sides_by_agent([_players(agent) for agent in self.agents])
             game = _game(self.game)
+            sides = sides_by_agent([_players(agent, self.game) for agent in self.agents])
         except MemoryError:
             raise
         except Exception as error:
@@ -372,7 +372,9 @@ def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple
         for players in agents:
             identity = tuple(map(id, players))
             if identity not in known:
-                known[identity] = _pickled(players, threads)
+                data = _pickled(players, threads)
+                # Players of two series stay apart, as what follows a pickle is not read.
+                known[identity] = None if data is None else data + b" %d" % len(known)
         pickled = [known[tuple(map(id, players))] for players in agents]
         found.append(tuple(agent for agent in pickled if agent is not None))
         if len(found[-1]) < len(pickled):
@@ -397,7 +399,10 @@ def _game(spec: str) -> pyspiel.Game:
 
 
 @functools.lru_cache(maxsize=AGENTS_KEPT)
-def _players(agent: bytes) -> Sequence[Player]:
-    """An agent's players, made once in a process."""
+def _players(agent: bytes, spec: str) -> Sequence[Player]:
+    """An agent's players, made once in a process. Their networks have run once, so that no first move pays for it."""
     players: Sequence[Player] = pickle.loads(agent)
+    for player in players:
+        if isinstance(player, AskingPlayer):
+            player.evaluator([_game(spec).new_initial_state()])
     return players

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -46,7 +46,7 @@ def play_all_series(
         site: the cluster on which they are played; none: they are played here.
     """
     from athenan_spiel.arena import Comparison
-    from athenan_spiel.arena.processes import play_everywhere
+    from athenan_spiel.arena.processes import Encounter, play_all
     from athenan_spiel.arena.sprt import SequentialTest
     from athenan_spiel.games.given import mover_of
     from athenan_spiel.play.match import MatchResult
@@ -55,54 +55,45 @@ def play_all_series(
     contender, *opponents = contestants
     planned = fixtures_of(openings.openings)
     first = mover_of(game.new_initial_state())
+    played = [Played() for _ in opponents]
+    tests = [None if sprt is None else SequentialTest(sprt) for _ in opponents]
+    encounters = [Encounter(game, sides_of(contender.bot, opponent.bot), planned) for opponent in opponents]
     with _bar() as bar:
-        for opponent in opponents:
-            played = Played()
-            test = None if sprt is None else SequentialTest(sprt)
-            task = bar.add_task(f"against {opponent}", total=len(planned), tally="")
+        rows = [bar.add_task(f"against {opponent}", total=len(planned), tally="") for opponent in opponents]
 
-            def on_result(
-                fixture: Fixture,
-                result: MatchResult,
-                task: Any = task,
-                played: Played = played,
-                test: SequentialTest | None = test,
-                opponent: Contestant = opponent,
-            ) -> None:
-                if save is not None:
-                    save.add([contender.word.text, opponent.word.text], fixture, result)
-                played.add(fixture, result)
-                if test is not None:
-                    test.add(fixture.number, result.points(fixture.colour))
-                tally = played.series().tally
-                won = f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
-                bar.update(task, completed=tally.matches, tally=won)
+        def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
+            if save is not None:
+                save.add([contender.word.text, opponents[index].word.text], fixture, result)
+            played[index].add(fixture, result)
+            if (test := tests[index]) is not None:
+                test.add(fixture.number, result.points(fixture.colour))
+            tally = played[index].series().tally
+            won = f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
+            bar.update(rows[index], completed=tally.matches, tally=won)
 
-            def on_failure(
-                fixture: Fixture, reason: str, played: Played = played, test: SequentialTest | None = test
-            ) -> None:
-                played.fail(fixture, reason)
-                if test is not None:
-                    test.drop(fixture.number)
+        def on_failure(index: int, fixture: Fixture, reason: str) -> None:
+            played[index].fail(fixture, reason)
+            if (test := tests[index]) is not None:
+                test.drop(fixture.number)
 
-            def wanted(test: SequentialTest | None = test) -> bool:
-                return test is None or test.verdict is None
+        def wanted(index: int) -> bool:
+            test = tests[index]
+            return test is None or test.verdict is None
 
-            try:
-                play_everywhere(
-                    game,
-                    sides_of(contender.bot, opponent.bot),
-                    planned,
-                    on_result,
-                    forfeits=True,
-                    at_once=at_once,
-                    wanted=wanted,
-                    site=site,
-                    on_failure=on_failure,
-                    silent_seconds=silent_seconds,
-                )
-            finally:
-                if (series := played.series()).results:
+        try:
+            play_all(
+                encounters,
+                on_result,
+                forfeits=True,
+                at_once=at_once,
+                wanted=wanted,
+                site=site,
+                on_failure=on_failure,
+                silent_seconds=silent_seconds,
+            )
+        finally:
+            for opponent, one, test in zip(opponents, played, tests, strict=True):
+                if (series := one.series()).results:
                     found.append(Comparison(str(contender), str(opponent), series, test=test, first_mover=first))
                 elif series.failures:
                     unplayed.append((f"{contender} against {opponent}", series.failures))

@@ -13,7 +13,7 @@ import tyro
 
 from athenan_spiel.cli.console import as_word, in_words, progress, say
 from athenan_spiel.cli.durations import duration_text, parse_duration
-from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
+from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram
@@ -162,8 +162,9 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     except KeyboardInterrupt:
         if not begun:  # nothing was learned
             raise
-        say(f"stopped at once; the last checkpoint is kept, {_go_on_with(folder, begun[0].config, output.cluster)}")
-        return BAD_INPUT
+        command = _go_on_with(folder, begun[0].config, output.cluster)
+        say(f"stopped at once: matches since the last checkpoint are not saved, {command}")
+        return STOPPED
     silent = output.quiet or output.json
     if run.reason == "stopped":
         if not silent:

@@ -20,7 +20,7 @@ from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.config.search import LIMITS
 from athenan_spiel.engines import Engine
 from athenan_spiel.evaluators import NetworkEvaluator
-from athenan_spiel.games.facts import is_cut_off, length_limit
+from athenan_spiel.games.playout import is_cut
 from athenan_spiel.learning import Targets, TargetsMethod, make_targets
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.apprentice import TEMPERATURE, apprentice_match, sharpened
@@ -99,7 +99,6 @@ class Actor:
         self._model.evaluator.priors = policies
         self._opened = functools.partial(self_play, opening_plies=config.self_play.opening_plies or 0)
         self._targets = make_targets(config.targets, self._model.encoder, outcome, policies=policies)
-        self._length_limit = length_limit(game)
         self._version: int | None = None
         self._search: tuple[SearchConfig, Known | None, Search] | None = None
 
@@ -141,7 +140,6 @@ class Actor:
             matches,
             counter,
             self._targets,
-            self._length_limit,
             lambda progress: self._way(proven, progress),
             keep_proofs=proven is not None,
         )
@@ -229,7 +227,6 @@ class RoundInPlay:
         matches: Round,
         counter: _Counter,
         targets: TargetsMethod,
-        length_limit: int | None,
         way_at: Callable[[float], _Way],
         *,
         keep_proofs: bool,
@@ -237,7 +234,6 @@ class RoundInPlay:
         self._round = matches
         self._counter = counter
         self._targets = targets
-        self._length_limit = length_limit
         self._way_at = way_at
         self._keep_proofs = keep_proofs
 
@@ -307,5 +303,5 @@ class RoundInPlay:
             proofs=proofs_to_arrays(match.tree.proofs()) if self._keep_proofs else None,
             curtailed=match.tree.curtailed,
             actions=tuple(match.history),
-            cut_off=is_cut_off(self._length_limit, len(match.history), match.returns),
+            cut_off=is_cut(match.states[-1]),
         )

@@ -247,7 +247,7 @@ class NothingDecided:
     cut_off_share: float
     """Share of them that the limit on their length ended."""
     length_limit: int | None
-    """The limit, in moves; None if the game has none."""
+    """Maximum length of a game, in moves; None if no game was cut off."""
     advice: str
     """What to change."""
 

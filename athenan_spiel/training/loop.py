@@ -46,7 +46,7 @@ from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import BY_TIME, fit_names, fit_to, measure
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import require_other_player, worker_count
-from athenan_spiel.training.new_folder import given_folder, new_folder
+from athenan_spiel.training.new_folder import given_folder, missing_folders, new_folder, removed_if_refused
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Beginning, Run, Session
@@ -125,13 +125,15 @@ def train(
         game, config, choice = fit_to(game, config, measured, names, lambda: clock.now() - start)
         learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
         actor = Actor(game, learner.config, learner.outcome)
+        made = missing_folders(run_folder.path)
         with run_folder.locked():
             run_folder.require_new()
-            run_folder.write_settings(str(game), learner.config)
-            adaptable = [name for name in names if name in BY_TIME]
-            beginning = Beginning(start, Fit(measured, adaptable), choice)
-            hooks = listeners, stop, milestones, allow_programs, set_backs, site
-            return Session(run_folder, learner, actor, beginning, *hooks).run()
+            with removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
+                run_folder.write_settings(str(game), learner.config)
+                adaptable = [name for name in names if name in BY_TIME]
+                beginning = Beginning(start, Fit(measured, adaptable), choice)
+                hooks = listeners, stop, milestones, allow_programs, set_backs, site
+                return Session(run_folder, learner, actor, beginning, *hooks).run()
 
 
 def resume(
@@ -220,6 +222,11 @@ def resume(
             if checkpoint is not None:
                 run_folder.put_aside(checkpoint)
             return session.run()
+
+
+def _has_learned_nothing(learner: LearnerSide) -> bool:
+    """Whether neither a match nor a warm-up has changed the weights."""
+    return learner.counters.matches == 0 and learner.config.warm_up.states is None
 
 
 def _require_hooks(

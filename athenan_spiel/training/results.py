@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from athenan_spiel.games.facts import length_limit
+from athenan_spiel.games.facts import longest_match
 from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, SetBack
 
 ENOUGH_GAMES = 8
@@ -73,16 +73,15 @@ class Results:
             matches=self._matches,
             games=self._games,
             cut_off_share=share,
-            length_limit=length_limit(self._game),
+            length_limit=longest_match(self._game) if share else None,
             advice=self._advice(share),
         )
 
     def _advice(self, cut_off_share: float) -> str:
         """What to change: all built-in outcomes give each draw the value 0."""
-        limit = length_limit(self._game)
-        if cut_off_share < 0.5 or limit is None or "max_length" not in self._game.get_type().parameter_specification:
+        if cut_off_share < 0.5 or "max_length" not in self._game.get_type().parameter_specification:
             return f"give more --time, or {OWN_OUTCOME}"
-        longer = _with_limit(str(self._game), LONGER * limit)
+        longer = _with_limit(str(self._game), LONGER * longest_match(self._game))
         return f"raise the limit with athenan train {shlex.quote(longer)}, or {OWN_OUTCOME}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +159,7 @@ class Session:
             if self._emit.broken:
                 self._save_what_there_is()
             self._saving.close()
-            self._emit.last(self._finished("stopped" if self._stops.requested else "error"))
+            self._emit.last(self._finished_early())
             raise
         finally:
             self._rounds.close()
@@ -282,6 +283,13 @@ class Session:
             choice=self._choice,
             memory=None if learner.shares is None else str(learner.shares),
         )
+
+    def _finished_early(self) -> RunFinished:
+        """The end by an error or a second Ctrl-C, after which only what the newest checkpoint holds is left."""
+        if not self._stops.requested:
+            return self._finished("error")
+        newest = self._saving.newest
+        return dataclasses.replace(self._finished("stopped"), matches=0 if newest is None else int(newest.name))
 
     def _finished(self, reason: EndReason) -> RunFinished:
         return RunFinished(

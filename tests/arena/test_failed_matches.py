@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
-import agents
 import pyspiel
 import pytest
 from command_line import Out
 from fatal_bots import Fatal
 
+import agents
 from athenan_spiel.arena.processes import play_everywhere
 from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.cli.main import main
@@ -25,7 +24,7 @@ REASONS = {
     "segv": "its process ended by signal 11 (SIGSEGV)",
     "kill": "its process ended by signal 9 (SIGKILL)",
     "exit": "its process ended with code 3",
-    "hang": "its process made no progress for 2 s and was killed",
+    "hang": "its process made no progress for 10 s and was killed",
 }
 HARMLESS = ("segv", ())
 
@@ -58,20 +57,18 @@ def test_a_process_that_dies_costs_its_match(way: str) -> None:
     assert [result.history for result in series.results] == [*all_of_them[:4], *all_of_them[6:]]
 
 
+@pytest.mark.slow(reason="a process has ten seconds to show that it makes progress, and starts anew after that")
 def test_a_process_that_hangs_in_native_code_is_killed() -> None:
-    start = time.monotonic()
-    series, failed = play("hang", (1,), seconds=2.0)
+    series, failed = play("hang", (1,), seconds=10.0)
     assert [reason for _, reason in failed] == [REASONS["hang"]] * 2
     assert len(series.results) == 6
-    assert time.monotonic() - start < 60
 
 
 def test_processes_that_all_die_end_the_series() -> None:
+    bots = [Fatal("kill", tuple(range(100))), Fatal(*HARMLESS)]
+    sides, planned = [bots, bots[::-1]], fixtures(GAME, 40, 2, 5)
     with pytest.raises(ExperimentError, match=f"{MAX_LOSSES_IN_A_ROW} processes were lost in a row, the last as its"):
-        bots = [Fatal("kill", tuple(range(100))), Fatal(*HARMLESS)]
-        play_everywhere(
-            GAME, [bots, bots[::-1]], fixtures(GAME, 40, 2, 5), print, forfeits=True, on_failure=lambda *told: None
-        )
+        play_everywhere(GAME, sides, planned, print, forfeits=True, on_failure=lambda *told: None)
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many processes each series had, which are not begun."""
     found: list[int] = []
 
-    def do_tasks(tasks: Any, count: int, on_report: Any, on_finished: Any, wanted: Any, site: Any) -> None:
+    def do_tasks(tasks: Any, count: int, on_report: Any, on_finished: Any, wanted: Any, **options: Any) -> None:
         found.append(count)
         for task in filter(wanted, tasks):
             task = pickle.loads(pickle.dumps(task))

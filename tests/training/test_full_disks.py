@@ -102,6 +102,40 @@ def test_shared_memory_that_is_full_is_a_line(tmp_path: Path) -> None:
     assert "of shared memory (No space left on device): take fewer --workers, or make /dev/shm larger" in line
 
 
+@pytest.mark.parametrize("full", ["disk", "shm"])
+def test_a_training_that_is_refused_leaves_no_folder(full: str, tmp_path: Path) -> None:
+    disk = "mount -t tmpfs -o size=16k none disk" if full == "disk" else "mount -t tmpfs -o size=4k none /dev/shm"
+    more = ("--workers", "2") if full == "shm" else ()
+    command = words(*more).replace("'run'", "'new/run'")
+    done = on_a_disk_of_its_own(
+        f"""
+        mkdir disk && {disk} && cd disk || exit 99
+        {ATHENAN} {command}; echo $? > ../code; ls -A > ../left
+        """,
+        tmp_path,
+    )
+    assert (tmp_path / "code").read_text() == "2\n", done.stderr
+    assert (tmp_path / "left").read_text() == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_what_a_folder_held_before_a_refusal_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise CheckpointError("no room")
+
+    monkeypatch.setattr("athenan_spiel.training.loop.Session", refuse)
+    (tmp_path / "there").mkdir()
+    for folder in ("there", "new/run"):
+        with pytest.raises(CheckpointError, match="no room"):
+            train(TIC_TAC_TOE, TINY, tmp_path / folder)
+    assert list(tmp_path.iterdir()) == [tmp_path / "there"]
+    assert list((tmp_path / "there").iterdir()) == []
+    (tmp_path / "there" / "mine").touch()
+    with pytest.raises(CheckpointError, match="which holds 'mine'"):
+        train(TIC_TAC_TOE, TINY, tmp_path / "there")
+    assert [item.name for item in (tmp_path / "there").iterdir()] == ["mine"]
+
+
 def test_a_read_only_run_is_played_but_not_gone_on_with(tiny_run: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_run, tmp_path / "run")
     done = on_a_disk_of_its_own(

@@ -13,7 +13,6 @@ from rich.console import Console
 from run_events import match, progress, set_back, started
 from training_runs import TINY, of_type
 
-from athenan_spiel.games.facts import is_cut_off, length_limit
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, RoundFinished, SettingsAdapted
 from athenan_spiel.training.listeners import LinePrinter, LiveView, ProgressBar, RunSummary
@@ -29,30 +28,6 @@ from athenan_spiel.training.results import (
 OWARE = pyspiel.load_game("oware")
 DRAWN = dataclasses.replace(match(1), returns=(0.0, 0.0))
 CUT = dataclasses.replace(DRAWN, length=1000, cut_off=True)
-
-
-@pytest.mark.parametrize(
-    ("spec", "limit"),
-    [("oware", 1000), ("quoridor", 324), ("tic_tac_toe", None), ("connect_four", None), ("chess", None)],
-)
-def test_a_limit_on_the_length_is_known(spec: str, limit: int | None) -> None:
-    assert length_limit(pyspiel.load_game(spec)) == limit
-
-
-@pytest.mark.parametrize(
-    ("limit", "length", "returns", "expected"),
-    [
-        (300, 300, (0.0, -0.0), True),
-        (300, 300, (1.0, -1.0), False),
-        (300, 299, (0.0, 0.0), False),
-        (None, 9, (0.0, 0.0), False),
-        (30, 30, (12.0,), True),
-    ],
-)
-def test_a_game_is_cut_off_that_the_limit_ends_undecided(
-    limit: int | None, length: int, returns: tuple[float, ...], expected: bool
-) -> None:
-    assert is_cut_off(limit, length, returns) == expected
 
 
 def test_random_quoridor_reaches_its_limit(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import plays_here
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.cli.console import quoted

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pyspiel
 
@@ -94,18 +94,3 @@ def longest_match(game: pyspiel.Game) -> int:
     """The most actions of a match by the rules: `max_game_length()`, but where OpenSpiel counts wrong."""
     longest = facts_of(game.get_type().short_name).longest
     return longest(game) if longest is not None else int(game.max_game_length())
-
-
-def length_limit(game: pyspiel.Game) -> int | None:
-    """Actions after which a match ends undecided; None if each match ends by the rules, or if that is not known.
-
-    Games with a parameter `max_length` have such a limit, for example those of Ludii.
-    """
-    kind = game.get_type()
-    is_limited = "max_length" in kind.parameter_specification or facts_of(kind.short_name).limited
-    return int(game.max_game_length()) if is_limited else None
-
-
-def is_cut_off(limit: int | None, length: int, returns: Sequence[float]) -> bool:
-    """Whether the limit of `length_limit` ended a match of `length` actions: it was reached, and nobody has won."""
-    return limit is not None and length >= limit and len(set(returns)) == 1

@@ -74,6 +74,11 @@ def never_cut(state: pyspiel.State) -> bool:
     return False
 
 
+def cut_if_undecided(state: pyspiel.State) -> bool:
+    """For a game that is a draw at `max_game_length()`: a game won by the last action is not cut."""
+    return len(state.history()) >= state.get_game().max_game_length() and not any(state.returns())
+
+
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """What is known of one game."""

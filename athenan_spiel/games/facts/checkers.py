@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Measure, Parameters, Text
+from athenan_spiel.games.facts.base import Facts, Measure, Parameters, Text, cut_if_undecided
 from athenan_spiel.games.facts.readers import merged, on_numbered_rows, since_capture
 from athenan_spiel.games.facts.views import Sign, from_below_squares, rows_below_numbers, view_by_rows
 
@@ -39,4 +39,5 @@ FACTS = Facts(
     marks=("o, crowned 8", "+, crowned *"),
     fault=_fault,
     view=view_by_rows(rows_below_numbers, _SIGNS, from_below_squares, colours=("light", "dark")),
+    cut=cut_if_undecided,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from athenan_spiel.games.facts.base import Facts, Parameters
+from athenan_spiel.games.facts.base import Facts, Parameters, cut_if_undecided
 from athenan_spiel.games.facts.readers import apart, at_most
 
 
@@ -17,4 +17,5 @@ FACTS = Facts(
     ),
     marks=("White, w", "Black, b"),
     fault=_fault,
+    cut=cut_if_undecided,
 )

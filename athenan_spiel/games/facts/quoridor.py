@@ -7,7 +7,7 @@ import re
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Measure
+from athenan_spiel.games.facts.base import Facts, Measure, cut_if_undecided
 from athenan_spiel.games.facts.readers import PLIES, merged
 from athenan_spiel.games.facts.views import played
 from athenan_spiel.games.layout import Line, Piece, Site, from_above, letters, square, squares
@@ -59,4 +59,5 @@ FACTS = Facts(
     marks=("0", "@"),
     note="OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
     view=_view,
+    cut=cut_if_undecided,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyspiel
 
-from athenan_spiel.games.facts.base import Facts, Measure
+from athenan_spiel.games.facts.base import Facts, Measure, cut_if_undecided
 from athenan_spiel.games.facts.readers import PLIES, Pieces, by_case, merged
 from athenan_spiel.games.facts.views import Sign, numbered_points, plain_rows, view_by_rows
 
@@ -36,4 +36,5 @@ FACTS = Facts(
     pieces=Measure("pieces, the general included", _pieces),
     marks=("Red, in capital letters", "Black, in small letters"),
     view=view_by_rows(plain_rows, _SIGNS, numbered_points, colours=("red", "dark")),
+    cut=cut_if_undecided,
 )
