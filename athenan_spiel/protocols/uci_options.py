@@ -72,10 +72,11 @@ def _values(words: Iterable[str], keywords: Sequence[str]) -> list[tuple[str, st
     Only `var` comes more than once, and its value has a word at least. Any other keyword is part of the value.
     """
     found: list[tuple[str, list[str]]] = []
+    left = set(keywords)
     for word in words:
-        is_new = word == "var" or word not in (key for key, _ in found)
-        if word in keywords and is_new and not (found and found[-1] == ("var", [])):
+        if word in left and not (found and found[-1] == ("var", [])):
             found.append((word, []))
+            left -= {word} - {"var"}
         elif found:
             found[-1][1].append(word)
     return [(key, " ".join(value)) for key, value in found]

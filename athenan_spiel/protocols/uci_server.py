@@ -139,7 +139,8 @@ class UciServer:
             raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}")
         try:
             state = game.new_initial_state(fen)
-            state.legal_actions()
+            for action in state.legal_actions():  # one that takes the king is found out by what follows
+                state.child(action).legal_actions()
         except pyspiel.SpielError:
             raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}, which OpenSpiel refuses") from None
         return state

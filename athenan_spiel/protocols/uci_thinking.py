@@ -97,32 +97,65 @@ class Thinking(threading.Thread):
         return self._white if str(state).split()[1] == "w" else 1 - self._white  # a FEN of Chess
 
     def _turn(self, start: pyspiel.State) -> Turn:
-        """The actions of the turn, each thought about where the one before has led."""
-        only = self._only(start)
-        agent, length = self._agent, self._uci.turn_length
+        """Choose the actions of the turn."""
+        only, agent = self._only(start), self._agent
         usual, search = agent.budget, agent.search
         self._explain_depth()
-        state, turn = start.clone(), Turn()
-        result: SearchResult | None = None
         try:
-            while len(turn) < length:
-                agent.search = self._limited(search, length - len(turn))
-                agent.budget = self._budget(usual, state, length - len(turn), is_limited=agent.search is not search)
-                allowed = sorted({actions[len(turn)] for actions in only if actions[: len(turn)] == turn})
-                result = self._searched(start, turn, allowed)
-                if result is None:  # it was stopped before it had seen anything
-                    action = int(agent.rng.choice(allowed or state.legal_actions()))
-                else:
-                    action = result.action
-                    self._tell(result, start, turn, ends=len(turn) == length - 1)
-                state.apply_action(action)
-                turn = (*turn, action)
+            turn, result = self._best_of(start, only) if only else self._in_parts(start)
         finally:
             agent.budget, agent.search = usual, search
         if result is None:
             self._say("info string stopped before anything was found: the move is random")
             self._say(f"info depth 0 score cp 0 {self._effort()} pv {self._uci.write(start, turn)}")
         return turn
+
+    def _in_parts(self, start: pyspiel.State) -> tuple[Turn, SearchResult | None]:
+        """Choose the actions one after the other, each by a search of where the one before has led."""
+        agent, length = self._agent, self._uci.turn_length
+        usual, search = agent.budget, agent.search
+        state, turn = start.clone(), Turn()
+        result: SearchResult | None = None
+        while len(turn) < length:
+            agent.search = self._limited(search, length - len(turn))
+            agent.budget = self._budget(usual, state, length - len(turn), is_limited=agent.search is not search)
+            result = self._searched(start, turn, ())
+            if result is None:  # it was stopped before it had seen anything
+                action = int(agent.rng.choice(state.legal_actions()))
+            else:
+                action = result.action
+                self._tell(result, start, turn, ends=len(turn) == length - 1)
+            state.apply_action(action)
+            turn = (*turn, action)
+        return turn, result
+
+    def _best_of(self, start: pyspiel.State, only: Sequence[Turn]) -> tuple[Turn, SearchResult | None]:
+        """Choose one of the turns `only`.
+
+        Turns that differ in their last action alone share one search, which is restricted to those actions. The budget
+        is divided among the searches.
+        """
+        agent = self._agent
+        usual, search = agent.budget, agent.search
+        last_actions: dict[Turn, list[int]] = {}
+        for turn in only:
+            last_actions.setdefault(turn[:-1], []).append(turn[-1])
+        agent.search = self._limited(search, 1)
+        best: tuple[tuple[int, float], Turn, SearchResult] | None = None
+        for done, allowed in last_actions.items():
+            agent.budget = self._budget(usual, start, len(last_actions), is_limited=agent.search is not search)
+            result = self._searched(start, done, sorted(allowed))
+            if result is None:
+                continue
+            i, sign = result.actions.tolist().index(result.action), result.node.kind.won
+            score = sign * int(result.completions[i]), sign * float(result.values[i])
+            if best is None or score > best[0]:
+                best = score, done, result
+        if best is None:  # it was stopped before it had seen anything
+            return agent.rng.choice(only), None
+        _, done, result = best
+        self._tell(result, start, done, ends=True)
+        return (*done, result.action), result
 
     def _only(self, start: pyspiel.State) -> list[Turn]:
         """The turns of `searchmoves`; empty where all may be searched.

@@ -192,6 +192,23 @@ def test_what_is_proven_is_selected_once() -> None:
     assert free in (5, 7)
 
 
+def test_what_is_proven_is_selected_once_though_all_actions_tie() -> None:
+    game = pyspiel.load_game("tic_tac_toe")
+    state = after(game, 0, 2, 1, 3, 5, 4, 6)  # 7 and 8 are left, and either is a draw
+    for seed in range(20):
+        agent = Agent(
+            game,
+            Descent(game),
+            lambda states: np.zeros(len(states)),
+            budget=Budget(iterations=100),
+            decision=SoftPolicy(100.0),
+            rng=random.Random(seed),
+        )
+        known = agent.think(state)
+        assert (known.is_resolved, known.completions.tolist(), known.actions.tolist()) == (True, [0, 0], [7, 8])
+        assert agent.think(state).action == agent.step(state) == known.action
+
+
 def test_a_clone_goes_on_alike_and_apart() -> None:
     agent = make_agent(CONNECT_FOUR, seed=7)
     state = CONNECT_FOUR.new_initial_state()

@@ -117,6 +117,15 @@ def test_options_are_read() -> None:
         assert option_of(line) is None
 
 
+def test_an_option_of_many_choices_is_read_in_linear_time() -> None:
+    line = "option name x type combo default a" + "".join(f" var v{i}" for i in range(40_000))
+    start = time.process_time()
+    option = option_of(line)
+    assert time.process_time() - start < 5  # minutes where each word is compared with all before it
+    assert option is not None
+    assert len(option.choices) == 40_000
+
+
 @pytest.mark.parametrize(
     ("values", "choices"),
     [

@@ -214,6 +214,9 @@ def test_a_line_of_unknown_words_takes_linear_time() -> None:
         "k7/8/8/8/8/8/8/K7 w - - 0",
         "k7/8/8/8/8/8/8/K7 w KQ - 0 1",
         "r3k2r/8/8/8/8/8/8/1K6 w KQ -",
+        "4k3/8/8/8/8/8/8/4R1K1 w - -",
+        "4k3/8/8/8/8/8/8/4R1K1 w - - moves e1e8 g1g2",
+        "QQQQkQQQ/8/8/8/8/8/8/4K3 w - - 0 1",
     ],
 )
 def test_what_is_no_position(fen: str) -> None:

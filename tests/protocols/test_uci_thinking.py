@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyspiel
 import pytest
 from uci_conversation import Conversation, line_of, noise, zeros
@@ -74,6 +75,25 @@ def test_so_it_is_in_turns_of_several_actions() -> None:
     ours, rng = Conversation("amazons", noise), random.Random(3)
     for position in positions(ours, 4, 3, rng):
         require_one_selection(ours.go(f"position {position}", "go nodes 400"))
+
+
+@pytest.mark.parametrize("search", ["ubfm_s", "mcts"])
+def test_whole_turns_are_chosen_from(search: str) -> None:
+    """One arrow from a4b4 looks bad for White and all others good: only the first is allowed."""
+    bad, allowed = "a4b4,b4b10", ("a4b4,b4b10", "a4c4,c4c10")
+    ours = Conversation("amazons", zeros, search)
+    start = ours.agent.game.new_initial_state()
+    turn, sign = ours.server._uci.read(start, bad), 1 if start.current_player() == 0 else -1
+
+    def judged(states: Sequence[pyspiel.State]) -> Any:
+        histories = [tuple(state.history()[:3]) for state in states]
+        return np.array([sign * (-0.9 if h == turn else 0.9 if h[:2] == turn[:2] else 0.0) for h in histories])
+
+    ours.agent.evaluator = judged
+    lines = ours.go("position startpos", f"go nodes 1000 searchmoves {' '.join(allowed)}")
+    assert lines[-1] == "bestmove a4c4,c4c10"
+    assert {line_of(line)[0] for line in lines if " pv " in line} <= set(allowed)
+    require_one_selection(lines)
 
 
 def test_a_decision_that_draws_is_asked_once() -> None:
