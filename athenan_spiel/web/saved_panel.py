@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from nicegui import events, ui
 
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.web.visits import MOST_UPLOAD, Visit
-
-Upload = Callable[[events.UploadEventArguments], Awaitable[None]]
 
 
 class SavedPanel:
@@ -29,14 +28,14 @@ class SavedPanel:
         self._tried = tried
         self._drawn: list[SavedMatch] | None = None
         # FastAPI caches routes of uploads, which outlive the page: they must not keep the visit and its trees.
-        bring: weakref.WeakMethod[Upload] = weakref.WeakMethod(self._bring)
+        panel = weakref.ref(self)
         with ui.expansion("Finished matches").classes("saved"):
             self._list = ui.column().classes("list")
             with ui.row():
                 ui.button("Export", icon="download", on_click=self._export).props("flat dense no-caps")
                 ui.upload(
                     label="Import",
-                    on_upload=lambda event: _called(bring, event),
+                    on_upload=lambda event: _bring(panel, event),
                     max_file_size=MOST_UPLOAD,
                     auto_upload=True,
                 ).props('flat accept=".jsonl,.json,.txt" aria-label="Import matches"').classes("import")
@@ -63,7 +62,8 @@ class SavedPanel:
             return
         ui.download.content(lines, "matches.jsonl", "application/jsonl")
 
-    async def _bring(self, event: events.UploadEventArguments) -> None:
+    async def bring(self, event: events.UploadEventArguments) -> None:
+        """Add the matches of a file, or tell why not."""
         content = await event.file.read()
         try:
             brought = await asyncio.to_thread(self._visit.read, content)
@@ -74,10 +74,10 @@ class SavedPanel:
         event.sender.reset()  # type: ignore[attr-defined]
 
 
-def _called(method: weakref.WeakMethod[Upload], event: events.UploadEventArguments) -> Awaitable[None] | None:
-    """Call a method if its object is still there."""
-    found = method()
-    return None if found is None else found(event)
+def _bring(panel: weakref.ref[SavedPanel], event: events.UploadEventArguments) -> Coroutine[Any, Any, None] | None:
+    """Bring matches to a panel that is still there."""
+    found = panel()
+    return None if found is None else found.bring(event)
 
 
 def _brought(count: int) -> str:

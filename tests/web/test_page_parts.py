@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import gc
 import json
 import os
 import shutil
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,10 @@ import athenan_spiel as ath
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import pages, run_page
 from athenan_spiel.web.live import bar_html
+from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.runs import list_runs
+from athenan_spiel.web.saved_panel import SavedPanel
+from athenan_spiel.web.visits import Visit
 
 
 class FakeVisit:
@@ -139,3 +145,26 @@ def test_a_game_of_ludiis_has_its_own_name(parameters: dict[str, Any], title: st
             return ath.load_game("connect_four").get_type()
 
     assert pages.title_of(Game()) == title
+
+
+def test_a_page_that_is_closed_leaves_nothing_of_its_game_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FastAPI caches the routes of uploads, so their handlers must not keep what they belong to."""
+    from nicegui import core
+    from nicegui.client import Client
+    from nicegui.element import Element
+    from nicegui.page import page
+
+    monkeypatch.setattr(core.app.config, "endpoint_documentation", "none", raising=False)
+
+    async def closed() -> tuple[weakref.ref[SavedPanel], Element]:
+        monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
+        with Client(page("")) as client:
+            panel = weakref.ref(SavedPanel(Visit(None, Opponents()), lambda act: None))  # type: ignore[arg-type]
+            upload = next(element for element in client.elements.values() if type(element).__name__ == "Upload")
+        client.delete()
+        return panel, upload
+
+    panel, upload = asyncio.run(closed())
+    gc.collect()
+    assert panel() is None, "although the upload is still there"
+    assert upload.is_deleted
