@@ -79,7 +79,8 @@ def test_bad_words_for_pages_are_refused(capsys: Out, tmp_path: Path, taken: int
     assert "expected a port" in complaint(capsys, "web", str(tmp_path), "--port", "99999")
     play = ("play", "random", *TIC_TAC_TOE, "--web")
     assert f"port {taken} is in use" in complaint(capsys, *play, "--port", str(taken))
-    assert "--memory must be a size such as 800m" in complaint(capsys, *play, "--memory", "2x")
+    assert "--memory must be at least" in complaint(capsys, *play, "--memory", "1m")
+    assert "--memory must be a size such as 800m" in complaint(capsys, "web", str(tmp_path), "--memory", "much")
     assert "expected an agent" in complaint(capsys, *play, "--also", "nobody:1")
 
 
