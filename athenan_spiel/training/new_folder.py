@@ -51,8 +51,8 @@ def removed_if_refused(path: Path, made: list[Path], is_worthless: Callable[[], 
     The disk or the shared memory may be full, or processes cannot be started. Nothing else was in the folder before.
 
     Args:
-        made: the folders that were made for the run (`missing_folders`). Where `path` is none of them, only
-            what is in it is removed.
+        made: the folders that were made for the run (`missing_folders`). If `path` is none of them, only what is in
+            it is removed.
         is_worthless: asked when the training has ended with such an error.
     """
     try:

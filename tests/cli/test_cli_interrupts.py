@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -78,3 +79,50 @@ def test_a_second_ctrl_c_ends_the_command_inside_native_code(tmp_path: Path) -> 
         _, said = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == -signal.SIGINT
     assert said == ""
+
+
+@posix
+@pytest.mark.slow(reason="three evaluations, each of which starts a process that plays")
+def test_a_request_to_stop_prints_what_was_played_whenever_it_comes(tmp_path: Path) -> None:
+    """Also while the process that plays is starting, and though it comes twice."""
+    words = ["eval", "mcts:2000", "--against", "random", "--game", "connect_four", "--matches", "200", "--json"]
+    for played in (0, 1, 5):
+        saved = tmp_path / f"{played}.jsonl"
+        with subprocess.Popen([*ATHENAN, *words, "--save", str(saved)], stdout=-1, stderr=-1, text=True) as process:
+            until = time.monotonic() + HANG_SECONDS
+            while not saved.exists() or len(saved.read_text().splitlines()) < played:
+                assert time.monotonic() < until
+                assert process.poll() is None
+                time.sleep(0.05)
+                if played == 0 and _has_children(process.pid):
+                    break
+            process.terminate()
+            time.sleep(1.2)  # what comes sooner is the same request
+            process.terminate()
+            out, said = process.communicate(timeout=HANG_SECONDS)
+        assert process.returncode == 143, said
+        assert "Traceback" not in said
+        answer = json.loads(out)
+        assert answer["reason"] == "stopped"
+        assert sum(one["matches"] for one in answer["comparisons"]) >= played
+
+
+def _has_children(pid: int) -> bool:
+    tasks = Path(f"/proc/{pid}/task/{pid}/children")
+    return tasks.exists() and len(tasks.read_text().split()) > 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills a process with its parent")
+def test_processes_that_play_end_with_a_command_that_is_killed(tmp_path: Path) -> None:
+    words = ["eval", "mcts:20000000", "--against", "random", "--game", "connect_four", "--matches", "4"]
+    with subprocess.Popen([*ATHENAN, *words], stdout=-3, stderr=-3) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        until = time.monotonic() + HANG_SECONDS
+        while len(pids := children.read_text().split()) < 2:  # the tracker of resources is one
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        time.sleep(1.0)
+        process.kill()
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < until
+        time.sleep(0.05)

@@ -296,6 +296,33 @@ def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatc
     assert "stopped" in captured.err
 
 
+def test_signals_while_the_results_are_printed_lose_none(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one used to be raised again a moment later, in the middle of the table."""
+    from athenan_spiel.cli import eval as command
+    from athenan_spiel.play.match import Match
+
+    plays_here(monkeypatch)
+    moves, played, printed = Match._moves, 0, command.print_json
+
+    def counted(match: Match) -> Questions[None]:
+        nonlocal played
+        played += 1
+        if played == 3:
+            send(signal.SIGTERM)
+        yield from moves(match)
+
+    def slowly(value: object) -> None:
+        time.sleep(3 * AGAIN_SECONDS)
+        send(signal.SIGHUP)
+        printed(value)
+
+    monkeypatch.setattr(Match, "_moves", counted)
+    monkeypatch.setattr(command, "print_json", slowly)
+    code = main(["eval", "random", "--against", "random", "--game", "tic_tac_toe", "--matches", "8", "--json"])
+    assert code in (143, 129)
+    assert '"matches": 2' in capsys.readouterr().out
+
+
 def test_before_a_run_has_begun_nothing_is_said_of_saving(
     tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
