@@ -252,7 +252,7 @@ def _report(
         print_json(
             {
                 "game": str(game),
-                "opening_plies": plies,
+                "opening_plies": plies if arguments.openings in (None, "balanced") else None,
                 "seed": arguments.seed,
                 "finished": failure is None,
                 "reason": None if failure is None else reason,

@@ -201,7 +201,7 @@ def test_eval_tells_statistics(here: Path, capsys: Out) -> None:
     assert comparison["moves"]["contender"]["moves"] >= 20
     assert comparison["move_seconds"]["opponent"]["longest"] >= comparison["move_seconds"]["opponent"]["mean"]
     assert comparison["sprt"] is None
-    assert answer["openings"] == "2 random plies"
+    assert (answer["openings"], answer["opening_plies"]) == ("2 random plies", 2)
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert "openings: 2 random plies, each with both colours\ndeclared: 20 matches against each" in shown
@@ -226,6 +226,8 @@ def test_eval_with_openings_and_a_limit(here: Path, capsys: Out) -> None:
     assert "limit: 2i a move, but for random" in shown
     assert json.loads((here / "s").read_text().splitlines()[0])["words"] == ["alphabeta@2i", "random"]
     assert "a new file, got 's': File exists" in complaint(capsys, *words)
+    assert main([*words[:-2], "--openings", "o.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["opening_plies"] is None
     assert "cannot be read" in complaint(capsys, *words[:-2], "--openings", "nowhere")
     assert "elo0 below elo1" in complaint(capsys, *words[:-2], "--sprt", "1", "0")
 
