@@ -15,8 +15,6 @@ import importlib
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself would take most of the time of this import
 if TYPE_CHECKING:
-    from typing import Any
-
     from athenan_spiel.config import (
         EncodingConfig,
         EngineConfig,
@@ -228,7 +226,7 @@ _FETCHED = {
 _HOME = {name: module for module, names in _FETCHED.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import resource
 import select
 import signal
 import socket
@@ -126,6 +125,8 @@ def _descendants() -> set[int]:
 def _exit_as(status: int | None) -> NoReturn:
     """End as the program has ended."""
     if status is not None and os.WIFSIGNALED(status):
+        import resource  # Windows has no such module
+
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):  # SIGKILL has no other handler
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from athenan_spiel.errors import CheckpointError, DivergedError, LearningError, shown
 from athenan_spiel.system.files import remove
+from athenan_spiel.training.fleet.losses import WorkersLostError
 
 RUNS = Path("runs")
 """In the current folder: where runs go that are not told where."""
@@ -58,7 +59,7 @@ def removed_if_refused(path: Path, made: list[Path], is_worthless: Callable[[], 
     try:
         yield
     except (CheckpointError, LearningError, OSError) as error:
-        if not isinstance(error, DivergedError) and is_worthless():
+        if not isinstance(error, DivergedError | WorkersLostError | BrokenPipeError) and is_worthless():
             with contextlib.suppress(OSError):
                 for item in [path] if path in made else path.iterdir():
                     remove(item)

@@ -261,6 +261,8 @@ def test_the_interval_of_a_mean_by_hand() -> None:
         "worst": 20.0,
         "scores": [20.0, 22.0, 27.0],
         "seconds": 1.5,
+        "cut": 0,
+        "failed": [],
     }
     for equal in (scored(5.0), scored(5.0, 5.0, 5.0)):
         assert equal.mean.to_json() == {"estimate": 5.0, "low": None, "high": None, "confidence": 0.95}

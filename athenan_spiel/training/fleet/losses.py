@@ -14,6 +14,10 @@ LOSSES_SECONDS = 60.0
 _log = logging.getLogger(__name__)
 
 
+class WorkersLostError(LearningError):
+    """Worker processes have died or hung too often, so the training has ended."""
+
+
 class Losses:
     """The actors that a run has lost.
 
@@ -46,7 +50,7 @@ class Losses:
         while moment - self._moments[0] > LOSSES_SECONDS:
             self._moments.popleft()
         if len(self._moments) > self._most:
-            raise LearningError(
+            raise WorkersLostError(
                 f"worker {number} {what}, and {len(self._moments) - 1} before it within {LOSSES_SECONDS:.0f} s "
                 "(out of memory?): take fewer --workers"
             )
