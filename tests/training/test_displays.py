@@ -254,7 +254,7 @@ def test_what_shows_a_run_falls_silent_when_nobody_is_there(
     monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, or what passes for one
     monkeypatch.setattr("sys.stderr", reader)
     show = kind(standard_error() if kind is LiveView else reader)
-    tell(show, [started(), progress()])
+    tell(show, [started(), progress(), evaluated(1)])
     reader.error = error
     tell(show, [*ROUND, evaluated(2), StopNoticed(matches=2), finished(2)])
     reader.error = None
