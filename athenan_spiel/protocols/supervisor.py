@@ -24,8 +24,7 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-assert sys.platform == "linux", "only Linux makes a process the parent of its orphaned descendants"
-
+LINUX_ONLY = "only Linux makes a process the parent of its orphaned descendants"
 CLOSING_SECONDS = 0.5
 """Time between SIGTERM and SIGKILL."""
 KILLING_SECONDS = 5.0
@@ -37,6 +36,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def main(descriptor: int, command: Sequence[str]) -> NoReturn:
     """Run `command` until it ends or `descriptor` is closed at its other end."""
+    assert sys.platform == "linux", LINUX_ONLY
     control = socket.socket(fileno=descriptor)
     control.set_inheritable(False)
     libc = ctypes.CDLL(None)
@@ -65,6 +65,7 @@ def main(descriptor: int, command: Sequence[str]) -> NoReturn:
 
 def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
     """Become the program."""
+    assert sys.platform == "linux", LINUX_ONLY
     try:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.setsid()
@@ -79,6 +80,7 @@ def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
 
 def _reap(program: int) -> int | None:
     """Wait for the children that have ended; returns the status of the program if it is among them."""
+    assert sys.platform == "linux", LINUX_ONLY
     found = None
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -88,6 +90,7 @@ def _reap(program: int) -> int | None:
 
 def _end_descendants(program: int) -> int | None:
     """Send SIGTERM, then SIGKILL to all descendants; returns the status of the program if it ends now."""
+    assert sys.platform == "linux", LINUX_ONLY
     found = None
     for number, seconds in ((signal.SIGTERM, CLOSING_SECONDS), (signal.SIGKILL, KILLING_SECONDS)):
         until = time.monotonic() + seconds
@@ -124,9 +127,10 @@ def _descendants() -> set[int]:
 
 def _exit_as(status: int | None) -> NoReturn:
     """End as the program has ended."""
-    if status is not None and os.WIFSIGNALED(status):
-        import resource  # Windows has no such module
+    assert sys.platform == "linux", LINUX_ONLY
+    import resource  # Windows has no such module
 
+    if status is not None and os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):  # SIGKILL has no other handler
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
