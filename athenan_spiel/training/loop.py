@@ -20,11 +20,13 @@ Their promises:
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import operator
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 import pyspiel
@@ -32,10 +34,11 @@ import pyspiel
 from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
 from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.config.settings import LONGEST, MOST
-from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.errors import CheckpointError, ConfigError, DivergedError, LearningError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, suited_kind
 from athenan_spiel.system.cluster import require_address
+from athenan_spiel.system.files import remove
 from athenan_spiel.training import clock
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.adaptation import Fit
@@ -44,9 +47,10 @@ from athenan_spiel.training.cluster import placed
 from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import BY_TIME, fit_names, fit_to, measure
+from athenan_spiel.training.fleet.losses import WorkersLostError
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import require_other_player, worker_count
-from athenan_spiel.training.new_folder import given_folder, missing_folders, new_folder, removed_if_refused
+from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Beginning, Run, Session
@@ -125,10 +129,10 @@ def train(
         game, config, choice = fit_to(game, config, measured, names, lambda: clock.now() - start)
         learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
         actor = Actor(game, learner.config, learner.outcome)
-        made = missing_folders(run_folder.path)
+        made = _missing_folders(run_folder.path)
         with run_folder.locked():
             run_folder.require_new()
-            with removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
+            with _removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
                 run_folder.write_settings(str(game), learner.config)
                 adaptable = [name for name in names if name in BY_TIME]
                 beginning = Beginning(start, Fit(measured, adaptable), choice)
@@ -222,6 +226,34 @@ def resume(
             if checkpoint is not None:
                 run_folder.put_aside(checkpoint)
             return session.run()
+
+
+def _missing_folders(path: Path) -> list[Path]:
+    """`path` and its parents, as far as they do not exist, the innermost first."""
+    return [folder for folder in (path, *path.parents) if not folder.exists()]
+
+
+@contextlib.contextmanager
+def _removed_if_refused(path: Path, made: list[Path], is_worthless: Callable[[], bool]) -> Iterator[None]:
+    """Remove a new run's folder if its training is refused before it holds anything worth keeping.
+
+    The disk or the shared memory may be full, or processes cannot be started. Nothing else was in the folder before.
+
+    Args:
+        made: the folders that were made for the run (`_missing_folders`). If `path` is none of them, only what is in
+            it is removed.
+        is_worthless: asked when the training has ended with such an error.
+    """
+    try:
+        yield
+    except (CheckpointError, LearningError, OSError) as error:
+        if not isinstance(error, DivergedError | WorkersLostError | BrokenPipeError) and is_worthless():
+            with contextlib.suppress(OSError):
+                for item in [path] if path in made else path.iterdir():
+                    remove(item)
+                for parent in made[1:]:
+                    parent.rmdir()
+        raise
 
 
 def _has_learned_nothing(learner: LearnerSide) -> bool:
