@@ -123,12 +123,13 @@ def test_its_proofs_are_not_those_of_the_state(make: Callable[..., Search]) -> N
     assert {key: proof[0] for key, _, proof in tree.proofs()}[tree.key(state)] == 1
 
 
+@pytest.mark.parametrize("iterations", [2, 30])
 @pytest.mark.parametrize("word", ["descent", "ubfm_k", "alphabeta", "mcts"])
-def test_a_store_has_no_observation_of_it(word: str) -> None:
+def test_a_store_has_no_observation_of_it(word: str, iterations: int) -> None:
     search = made(word)
     store = ObservationStore(Encoder(GAME), leaves=True)
     tree = search.new_tree(store)
-    thought(word, 30, search=search, tree=tree, root_actions=SOME)
+    thought(word, iterations, search=search, tree=tree, root_actions=SOME)
     assert all(node.observation >= 0 for node in tree.nodes)
     assert all(leaf.parent in tree.nodes for leaf in tree.leaves.values())
     assert len(tree.copy().leaves) == len(tree.leaves)
