@@ -9,8 +9,8 @@ Promises:
 3. A match that is written is never played again, whatever ended the process. A match depends on its players, its
    number and its opening, not on which others were played before, for agents that can play many matches side by side;
    others keep what they keep from match to match.
-4. An agent that fails loses that match, and the tournament goes on. A match whose process dies or hangs has failed: it
-   has no result, is not written, and is played when the tournament is run again.
+4. An agent that fails loses that match, and the tournament continues. A match whose process dies or hangs has failed:
+   it has no result, is not written, and is played when the tournament is run again.
 5. Where a sequential test decides, a pair ends; matches that were under way then are counted in the tables, and not in
    the test.
 """

@@ -141,7 +141,7 @@ def run(words: Sequence[str]) -> int:
             with stops.droppable():
                 _play(game, arguments, plies, contestants, chosen, test, save, stall_seconds, done)
         except BaseException as raised:
-            done.failure = raised  # whatever it is, what was played is told first
+            done.failure = raised  # the finished matches are printed before it is raised
         _report(game, arguments, plies, done, chosen, unlimited)  # a signal is only noted now
     if done.failure is None:
         return DONE if _all_measured(done) else BAD_INPUT

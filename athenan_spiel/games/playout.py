@@ -50,7 +50,7 @@ def is_cut(state: pyspiel.State) -> bool:
         return False
     if says_cut(state):
         return state.was_cut()
-    if not hasattr(state, "get_game"):  # of a game that is made by hand
+    if not hasattr(state, "get_game"):  # a hand-made state
         return False
     game = state.get_game()
     cut = facts_of(game.get_type().short_name).cut

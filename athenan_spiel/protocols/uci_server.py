@@ -6,7 +6,7 @@ Its promises:
 2. Each `go` is answered by one `bestmove`, a legal move of the position; `(none)` where the match has ended, and
    `0000`, with the reason as `info string`, where the agent has failed or the last `position` was refused.
 3. The move is selected once. The last `info` before a legal `bestmove` has that move first in its `pv`, and its score.
-4. Everything it is told and cannot do is reported by one `info string`. Unknown words before a command are ignored, as
+4. One `info string` reports each command that cannot be executed. Unknown words before a command are ignored, as
    UCI asks.
 """
 

@@ -90,7 +90,7 @@ class Thinking(threading.Thread):
         self._say(f"bestmove {move}")
 
     def _side_at_end(self, state: pyspiel.State) -> int:
-        """The player who would be to move in a terminal state: the one who has not moved last."""
+        """Returns the player to move in a terminal state: the opponent of the last mover."""
         moves = state.full_history()
         if moves:
             return 1 - int(moves[-1].player)
@@ -188,7 +188,7 @@ class Thinking(threading.Thread):
             self._say(f"info string {word} {self._go.numbers[word]} is no limit here, as {reasons[word]}: {holds}")
 
     def _limited(self, search: Search, parts: int) -> Search:
-        """The search by which an action is chosen, with so many of the turn still to be chosen."""
+        """Returns the search for an action; `parts` actions of the turn are still to be chosen."""
         if self._go.depth is None:
             return search
         later = (self._go.depth - 1) * self._uci.turn_length
@@ -209,7 +209,7 @@ class Thinking(threading.Thread):
     def _searched(self, start: pyspiel.State, done: Turn, allowed: Sequence[int]) -> SearchResult | None:
         """What the search finds of the state to which `done` of the turn has led.
 
-        The result is told of from time to time. An iteration that takes too long is given up. None where nothing was
+        It prints the result from time to time. An iteration that takes too long is given up. None if nothing was
         found until then.
 
         Args:

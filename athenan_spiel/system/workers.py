@@ -41,7 +41,7 @@ MAX_LOSSES_IN_A_ROW = 10
 
 @dataclass(frozen=True)
 class Losses(Generic[T]):
-    """How `do_tasks` goes on where a process is lost.
+    """How `do_tasks` continues when it loses a process.
 
     Attributes:
         on_lost: called with the task and the reason, such as "its process ended by signal 11 (SIGSEGV)"; returns the

@@ -26,7 +26,7 @@ MOST_BYTES = 2**32
 MOST_LINE = 2**20
 """Bytes of a line: a thousand times those of an event."""
 MOST_AT_ONCE = 2**22
-"""Bytes that one look reads, in about 0.2 s; the next look goes on there."""
+"""Maximum number of bytes read per look, in about 0.2 s. The next look continues there."""
 MOST_OPPONENTS = 50
 """Whose curves are kept."""
 MOST_TEXT = 500
@@ -109,7 +109,7 @@ class RunCurves:
         path: the run's folder.
         game, network, choice: what `run_started` says.
         matches, seconds: learned, and the time of the run, at the end of the last round.
-        elapsed: time of the run, of the round in progress, too, as far as is told.
+        elapsed: time of the run in seconds, including the round in progress, as of the last line.
         warm_up_states: random terminal states learned, while the warm-up lasts; else 0.
         loss, length: of each game.
         speed: evaluations per second, of each round.

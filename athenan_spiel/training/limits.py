@@ -32,7 +32,7 @@ def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float
 
 
 def limit_reached(config: TrainingConfig, matches: int, seconds: float) -> Literal["matches", "seconds"] | None:
-    """The limit that a run of so many matches and seconds has reached; None if it has reached none."""
+    """Returns the limit that a run has reached after `matches` and `seconds`; None if it has reached none."""
     if config.matches is not None and matches >= config.matches:
         return "matches"
     if config.seconds is not None and seconds >= config.seconds:

@@ -101,7 +101,7 @@ class Rounds:
         """Learn these in order, as far as the time limit lets; the matches in play go on with the new weights.
 
         Args:
-            games: what is told of each that was learned is added here.
+            games: receives the event of each game that was learned.
 
         Returns:
             Seconds that it took.

@@ -62,7 +62,7 @@ class RunPage:
             await self._self_play.show(*last)
 
     def _view(self, curves: Mapping[str, RunCurves]) -> tuple[str, tuple[str, tuple[int, ...]]]:
-        """What is said of the runs, as HTML, and the last game of self-play of one of them: its string and actions."""
+        """Returns the text about the runs as HTML, and the game string and actions of one run's last self-play game."""
         about = "".join(self._said(entry, curves[entry.title]) for entry in self._runs)
         last = next(iter(curves.values()))
         return about, (last.game, last.actions)

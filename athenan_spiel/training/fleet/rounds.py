@@ -205,7 +205,7 @@ class FleetRounds:
             self._emit(progress)
 
     def _learn(self, fleet: Actors, arrival: Arrival) -> MatchFinished | None:
-        """Learn a match; what is told of it, or None where learning was broken off and nothing of it counts."""
+        """Learn a match and return its event; None if learning was interrupted, so the match does not count."""
         learner, played = self._learner, arrival.played
         try:
             finished, learned = learner.learn(played.record, lambda: self._limits.break_off_learning(in_play=True))
