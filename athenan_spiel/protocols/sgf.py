@@ -1,10 +1,11 @@
 """Matches of Go and Hex as SGF, the Smart Game Format: written in file format 4, and read in FF[1] to FF[4].
 
 Go's points are two letters from the upper left, a pass is empty (GM[1]); Hex' are written as in `d4`, with
-`swap-pieces` (GM[11]). The reader guarantees:
+`swap-pieces` (GM[11]). HexGui writes a resignation in Hex as the last move, `resign`; it is no action. The reader
+guarantees:
 
 1. It reads the main line of the first game in a text, and no variation (`sgf_nodes`).
-2. Each move is legal, and its colour is that of the player to move.
+2. Each move is legal, and its colour is that of the player to move. No move follows a resignation.
 3. Setup properties count in every node of the main line. Before the first move, they have to place exactly the stones
    that the game begins with, which are Go's handicap. After a move, each stone that is set up or removed is an error.
    `PL` has to name the player to move. OpenSpiel begins Go and Hex at no other positions, so none can be applied.
@@ -22,6 +23,7 @@ import pyspiel
 
 from athenan_spiel import __version__
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.games import given_game
 from athenan_spiel.protocols.sgf_nodes import Node, main_line
 from athenan_spiel.protocols.vertices import LETTERS, Vertices, vertices_of
 from athenan_spiel.system.files import read_file
@@ -61,6 +63,7 @@ def written(game: pyspiel.Game, history: Sequence[int], names: Sequence[str] = (
         result: as `result_of` gives it; empty where there is none.
 
     Raises:
+        UnsupportedGameError: OpenSpiel cannot play a match of `game`.
         ConfigError: the game is neither Go nor Hex, or an action is not legal.
     """
     vertices = _vertices(game)
@@ -86,6 +89,7 @@ def read(game: pyspiel.Game, text: str) -> tuple[int, ...]:
     """The actions of the main line of the first game in `text`.
 
     Raises:
+        UnsupportedGameError: OpenSpiel cannot play a match of `game`.
         ConfigError: `text` is no SGF of `game`, is too large, sets up a position that `game` does not begin with, or
             has a move that is not legal.
     """
@@ -98,7 +102,7 @@ def read_sgf(game: pyspiel.Game, path: str | os.PathLike[str]) -> tuple[int, ...
     """`read` of a file.
 
     Raises:
-        ConfigError: as `read`.
+        UnsupportedGameError, ConfigError: as `read`.
         OSError: it cannot be read, is no file, or is larger than `LARGEST`.
     """
     return _read(game, read_file(path, LARGEST))
@@ -110,6 +114,7 @@ def _read(game: pyspiel.Game, data: str | bytes) -> tuple[int, ...]:
     _require_game(game, vertices, nodes)
     state = game.new_initial_state()
     stones: dict[str, str] = {}
+    resigned = False
     for node in nodes:
         setup = [name for name in _SETUP if name in node]
         moves = [(colour, value) for colour in ("B", "W") for value in node.get(colour, [])]
@@ -122,7 +127,7 @@ def _read(game: pyspiel.Game, data: str | bytes) -> tuple[int, ...]:
         if moves:
             if not state.history():
                 _require_start(game, stones)
-            _play(game, vertices, state, *moves[0])
+            resigned = _play(game, vertices, state, *moves[0], resigned=resigned)
     if not state.history():
         _require_start(game, stones)
     return tuple(state.history())
@@ -132,11 +137,12 @@ def _vertices(game: pyspiel.Game) -> Vertices:
     """How the moves are written.
 
     Raises:
+        UnsupportedGameError: OpenSpiel cannot play a match of `game`.
         ConfigError: not as SGF.
     """
     if not is_written(game):
         raise ConfigError(f"SGF is written for Go and Hex, got {str(game)!r}")
-    return vertices_of(game)
+    return vertices_of(given_game(game))
 
 
 def _rules(game: pyspiel.Game) -> str:
@@ -174,20 +180,31 @@ def _vertex(game: pyspiel.Game, point: str) -> str:
     return f"{LETTERS[_POINTS.index(point[0])]}{size - _POINTS.index(point[1])}"
 
 
-def _play(game: pyspiel.Game, vertices: Vertices, state: pyspiel.State, colour: str, value: str) -> None:
-    """Apply a move to `state`.
+def _play(
+    game: pyspiel.Game, vertices: Vertices, state: pyspiel.State, colour: str, value: str, *, resigned: bool
+) -> bool:
+    """Apply a move to `state`, unless it is a resignation.
+
+    Args:
+        resigned: whether a player has resigned before.
+
+    Returns:
+        Whether a player has resigned.
 
     Raises:
-        ConfigError: it is not legal, or not that colour's turn.
+        ConfigError: it is not legal, not that colour's turn, or after the end of the match.
     """
-    if state.is_terminal():
+    if resigned or state.is_terminal():
         raise ConfigError(f"expected no move after the end of the match, got {colour}[{value[:20]}]")
     mover = _COLOURS[vertices.colour(state.current_player())]
+    if colour == mover and value.lower() == "resign" and game.get_type().short_name == "hex":
+        return True
     action = vertices.action(state, _vertex(game, value)) if colour == mover else None
     if action is None:
         number = state.move_number() + 1
         raise ConfigError(f"expected a legal move {number} of {mover} in the SGF, got {shown(f'{colour}[{value}]')}")
     state.apply_action(action)
+    return False
 
 
 def _set_up(game: pyspiel.Game, state: pyspiel.State, stones: dict[str, str], node: Node) -> None:

@@ -217,6 +217,7 @@ REFUSED = [
     ("misere", "OpenSpiel refuses 'misere': Missing parameter game"),
     ("amazons(board_size=5)", "OpenSpiel refuses 'amazons(board_size=5)': it requires board_size_ == 6 || board_size"),
     ("dots_and_boxes(num_rows=0)", "OpenSpiel refuses 'dots_and_boxes(num_rows=0)': it requires num_rows_ >= 1"),
+    ("go(board_size=15,handicap=2)", "handicap 2 needs a board_size of at least 16, got 15"),
     ("go(board_size=25)", "OpenSpiel refuses 'go(board_size=25)': The current Go implementation supports"),
     ("hex(string_rep=foo)", "OpenSpiel refuses 'hex(string_rep=foo)': Invalid string_rep foo"),
     # No match can begin, or OpenSpiel would crash, hang or lie.

@@ -6,12 +6,13 @@ import contextlib
 import random
 from pathlib import Path
 
+import pyspiel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill import sgf as mill
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.games import load_game
 from athenan_spiel.protocols import sgf
 from athenan_spiel.protocols.vertices import vertices_of
@@ -304,3 +305,23 @@ def test_games_and_actions_that_are_none() -> None:
     assert not sgf.is_written(load_game("othello"))
     with pytest.raises(ConfigError, match="expected a legal action as move 2, got 0"):
         sgf.written(NINE, (0, 0))
+
+
+def test_a_resignation_in_hex_is_no_action_and_ends_the_game() -> None:
+    hexagon = load_game("hex(board_size=5)")
+    moves = sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2])")
+    assert sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2];B[resign])") == moves
+    assert sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[resign])") == ()
+    with pytest.raises(ConfigError, match=r"expected no move after the end of the match, got W\[c3\]"):
+        sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2];B[resign];W[c3])")
+    with pytest.raises(ConfigError, match=r"expected a legal move 3 of B in the SGF, got 'W\[resign\]'"):
+        sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2];W[resign])")
+    with pytest.raises(ConfigError, match="expected a legal move 1 of B"):
+        sgf.read(NINE, "(;FF[4]GM[1]SZ[9];B[resign])")
+
+
+def test_a_game_that_cannot_be_played_is_refused() -> None:
+    game = pyspiel.load_game("go(board_size=9,handicap=2)")
+    for use in (lambda: sgf.read(game, "(;GM[1]SZ[9])"), lambda: sgf.written(game, ())):
+        with pytest.raises(UnsupportedGameError, match="handicap 2 needs a board_size of at least 16, got 9"):
+            use()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyspiel
 
 from athenan_spiel.games.boards import cells, numbered_rows, reached
-from athenan_spiel.games.facts.base import Facts, Measure
+from athenan_spiel.games.facts.base import Facts, Measure, Parameters
 from athenan_spiel.games.facts.readers import apart, on_numbered_rows
 from athenan_spiel.games.facts.views import pieces_of, rows_below_numbers, stones
 from athenan_spiel.games.layout import points
@@ -26,11 +26,22 @@ def area(state: pyspiel.State) -> tuple[float, float]:
     )
 
 
+def _fault(given: Parameters) -> str | None:
+    handicap, size = given.get("handicap", 0), given.get("board_size", 19)
+    if 2 <= handicap <= 9 and size < _SMALLEST_WITH_HANDICAP:  # 10 or more place no stones
+        return (
+            f"handicap {handicap} needs a board_size of at least {_SMALLEST_WITH_HANDICAP}, got {size}: "
+            "OpenSpiel places the stones on the star points of 19 x 19"
+        )
+    return None
+
+
 def _longest(game: pyspiel.Game) -> int:
     """At least two plies: OpenSpiel 2.0.2 does not end a match after the first one, whatever its limit."""
     return max(2, int(game.max_game_length()))
 
 
+_SMALLEST_WITH_HANDICAP = 16
 _STARS = {9: (2, 4, 6), 13: (3, 6, 9), 19: (3, 9, 15)}
 _COLUMNS = "abcdefghjklmnopqrstuvwxyz"
 
@@ -55,6 +66,7 @@ FACTS = Facts(
     score=Measure("area by Tromp-Taylor, White's with komi", area),
     pieces=Measure("stones on the board", on_numbered_rows("X", "O")),
     marks=("X", "O"),
+    fault=_fault,
     longest=_longest,
     view=_view,
 )
