@@ -10,14 +10,20 @@ def command() -> int:
     Ctrl-C has the system's default action while the command is imported, and again once it has come: it ends the
     process without a traceback.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_by_ctrl_c()
     from athenan_spiel.cli.main import main
 
     return main()
 
 
+def _end_by_ctrl_c() -> None:
+    """Give Ctrl-C the system's default action in place of Python's traceback."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 if __name__ == "__main__":
+    _end_by_ctrl_c()  # before anything else is imported
     from pathlib import Path
 
     import athenan_spiel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -48,6 +49,8 @@ class StopRequests:
     5. One inside another hears the signals alone, and tells the outer one which came.
     6. What is raised in droppable work may be lost on the way, in a finalizer or in a generator that is let go of:
        until the work is left it is raised again and again, and never in a `__del__`.
+    7. Nothing is raised while droppable work imports a module, but right after. Native code of a module that imports
+       Python code may abort the process at an exception, and a module that is half imported stays broken.
 
     Signals reach the main thread only; in another one `requested` follows `asked` alone.
 
@@ -67,6 +70,8 @@ class StopRequests:
         self._asked = asked or (lambda: False)
         self._heard_at = 0.0
         self._droppable = False
+        self._importing = 0
+        """Imports in progress where the droppable work was entered, such as that of a script that trains."""
         self._resent: int | None = None
         self._raised: queue.SimpleQueue[int | None] = queue.SimpleQueue()  # which may be put to in a signal's handler
         self._resender: threading.Thread | None = None
@@ -85,6 +90,7 @@ class StopRequests:
     @contextlib.contextmanager
     def droppable(self) -> Iterator[None]:
         """Work that may be broken off anywhere without harm."""
+        self._importing = _imports(sys._getframe())
         self._droppable = True
         try:
             if self.signal is not None:
@@ -149,7 +155,7 @@ class StopRequests:
     def _raise(self, number: int, frame: FrameType | None) -> None:
         """Raise in droppable work, and have it looked at again whether that was left."""
         self._raised.put(number)
-        if not _is_finalizing(frame):
+        if not _is_finalizing(frame) and _imports(frame) <= self._importing:
             raise StopSignal
 
     def _resend(self) -> None:
@@ -187,6 +193,15 @@ def _is_finalizing(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _imports(frame: FrameType | None) -> int:
+    """Number of import system frames that are running."""
+    count = 0
+    while frame is not None:
+        count += frame.f_code.co_filename.startswith("<frozen importlib.")
+        frame = frame.f_back
+    return count
 
 
 def _is_true(answer: object) -> bool:

@@ -66,6 +66,18 @@ def test_ctrl_c_during_imports_is_no_traceback(
 
 
 @posix
+def test_ctrl_c_is_no_traceback_from_the_first_import_on(tmp_path: Path) -> None:
+    """`python -m athenan_spiel` imports `pathlib` itself, before the command."""
+    (tmp_path / "pathlib.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules.pop('pathlib', None)\n")
+    path = os.pathsep.join([os.fspath(tmp_path), os.fspath(Path(__file__).resolve().parents[2])])
+    done = subprocess.run(
+        [*ATHENAN, "--help"], env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+@posix
 def test_a_second_ctrl_c_ends_the_command_inside_native_code(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", NATIVE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import io
 import math
 import os
@@ -209,6 +210,43 @@ def test_what_comes_together_is_one_request(seconds: float, heard: int, monkeypa
             except KeyboardInterrupt:
                 interrupted += 1
     assert interrupted == heard
+
+
+def test_a_signal_lets_a_module_be_imported_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native code that imports Python code may abort the process at an exception, as that of torch does."""
+    (tmp_path / "imported_whole.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nwhole = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work() -> None:
+        importlib.import_module("imported_whole")
+        time.sleep(10)
+
+    with StopRequests() as stops, pytest.raises(KeyboardInterrupt), stops.droppable():
+        work()
+    assert sys.modules["imported_whole"].whole
+    assert stops.signal == signal.SIGTERM
+
+
+def test_work_of_a_script_that_is_imported_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = """
+import os, signal
+from athenan_spiel.system.stopping import StopRequests
+interrupted = False
+with StopRequests() as stops:
+    try:
+        with stops.droppable():
+            os.kill(os.getpid(), signal.SIGTERM)
+            left = False
+    except KeyboardInterrupt:
+        interrupted = True
+"""
+    (tmp_path / "imported_script.py").write_text(script)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = importlib.import_module("imported_script")
+    assert found.interrupted
+    assert not hasattr(found, "left")
 
 
 def test_a_signal_that_was_caught_does_not_end_the_program_later(tmp_path: Path) -> None:
