@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ludii_bridge.errors import LudiiError, alike, nearest
+from ludii_bridge.picture import printable
 
 _LEFT_OUT = (
     "lud/bad/",
@@ -170,5 +171,5 @@ def plain(text: str) -> str:
 
 
 def _known(names: Iterable[str]) -> str:
-    shown = ", ".join(names)
+    shown = ", ".join(map(printable, names))
     return f"; it has {shown}" if shown else "; it has none"

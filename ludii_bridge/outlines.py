@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludii_bridge.picture import printable
 from ludii_bridge.sites import Area, Layout, site_type
 
 _HAND = 0.45
@@ -85,7 +86,8 @@ class Outlines:
             element, site = elements[number], self._dense[area.first + i]
             centre = element.centroid()
             self._centres[site] = float(centre.getX()), float(centre.getY())
-            self._said[site] = str(element.label()) if is_main else f"{area.kind} {element.label()}"
+            label = printable(str(element.label()))
+            self._said[site] = label if is_main else f"{area.kind} {label}"
             around: Sequence[Point] = ()
             if area.kind == "Cell":
                 around = [_place(vertex) for vertex in element.vertices()]

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, say
 from athenan_spiel.cli.waiting import Waiting
-from athenan_spiel.errors import ConfigError, nearest
+from athenan_spiel.errors import ConfigError, nearest, printable
 
 if TYPE_CHECKING:
     from ludii_bridge.catalogue import Catalogue
@@ -150,7 +150,7 @@ def _page(known: dict[str, Any]) -> Table:
 
     def row(what: str, *texts: str) -> None:
         for i, text in enumerate(texts):
-            table.add_row("" if i else what, text)
+            table.add_row("" if i else what, printable(text))
 
     row("game", known["name"] + (f" (in {known['folder']})" if known["folder"] else ""))
     if known["trainable"] is None:

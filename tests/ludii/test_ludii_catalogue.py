@@ -110,3 +110,11 @@ def test_commas_and_equals_signs_are_left_out_of_a_game_string() -> None:
 def test_a_wrong_choice_suggests_a_right_one(ruleset: str, options: str, message: str) -> None:
     with pytest.raises(LudiiError, match=message):
         choose("T", MENU, ruleset, options)
+
+
+def test_names_in_an_error_cannot_steer_a_terminal() -> None:
+    menu = Menu({"Size\x1b[2J": ["9x9"]}, {"Ruleset/Old\x9b2J": ["Size\x1b[2J/9x9"]}, {})
+    for ruleset, options in (("zzzz", ""), ("", "zzzz/9x9"), ("", "zzzz")):
+        with pytest.raises(LudiiError) as caught:
+            choose("Hex", menu, ruleset, options)
+        assert str(caught.value).isprintable()

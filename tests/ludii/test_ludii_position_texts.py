@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from athenan_spiel.cli.ludii_games import _page
 from ludii_bridge.picture import printable
 from ludii_bridge.position import JavaPosition
 
@@ -24,3 +25,10 @@ def test_what_steers_a_terminal_is_written_out(text: str, expected: str) -> None
     position: Any = SimpleNamespace(_context=None)
     assert printable(text) == expected
     assert JavaPosition._words(position, [action, action]) == [expected]
+
+
+def test_options_and_rulesets_cannot_steer_a_terminal() -> None:
+    known: dict[str, Any] = {"name": "Hex", "folder": None, "trainable": None, "swept": None, "defaults": {}}
+    known |= {"options": {"Size\x1b[2J": ["9\x9bx9"]}, "rulesets": {"Old\x1b[2J": ["Size\x1b[2J/9x9"]}}
+    for column in _page(known).columns:
+        assert all(str(cell).isprintable() for cell in column.cells)
