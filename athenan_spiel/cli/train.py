@@ -150,6 +150,7 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     from athenan_spiel.training.events import RunStarted
     from athenan_spiel.training.limits import limit_reached
     from athenan_spiel.training.listeners import JsonLines, view
+    from athenan_spiel.training.run_folder import CONFIG
 
     begun: list[RunStarted] = []
     listeners: list[Listener] = [lambda event: begun.append(event) if isinstance(event, RunStarted) else None]
@@ -175,7 +176,10 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     if limit_reached(run.config, begun[0].matches, begun[0].seconds) is not None:
         say(_limit_text(run, output.cluster))
     elif run.matches == begun[0].matches and run.reason == "seconds":
-        say("no match came to its end in that time, so nothing was learned; give more, or try --matches-at-once 1")
+        say(
+            "no match came to its end in that time, so nothing was learned; resume with more --time, or with "
+            f"matches_at_once = 1 in {as_word(in_words(run.folder / CONFIG))}"
+        )
     return DONE
 
 

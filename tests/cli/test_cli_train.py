@@ -26,7 +26,10 @@ def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys:
     assert main(["resume", str(tmp_path / "run"), "--matches", "2"]) == 0
     assert said not in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--time", "0.000000001s"]) == 0
-    assert said in capsys.readouterr().err, "though there are matches from before"
+    told = capsys.readouterr().err
+    assert said in told, "though there are matches from before"
+    assert f"matches_at_once = 1 in {tmp_path / 'run' / 'config.toml'}" in told
+    assert "--matches-at-once" not in told, "which resume has not"
 
 
 @pytest.mark.parametrize(
