@@ -22,6 +22,7 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
+from athenan_spiel.training.limits import fraction_done
 
 RECENT = 50
 """Matches that "recent" means."""
@@ -197,6 +198,6 @@ class RunSummary:
         config = self.started.config
         if self.warm_up is not None and config.warm_up.states is not None:
             return self.warm_up.warm_up_states / config.warm_up.states
-        done = [self.matches / config.matches] if config.matches is not None else []
-        done += [self.seconds / config.seconds] if config.seconds is not None else []
-        return min(1.0, max(done)) if done else None
+        if config.matches is None and config.seconds is None:
+            return None
+        return fraction_done(config, self.matches, self.seconds)
