@@ -23,9 +23,9 @@ from athenan_spiel.cli import games
 from athenan_spiel.__main__ import command
 
 def run(words):
-    print("native", flush=True)
     mutex, lock = ctypes.create_string_buffer(128), ctypes.PyDLL(None).pthread_mutex_lock
     lock(mutex)
+    print("native", flush=True)
     lock(mutex)  # for ever, with the interpreter's lock held as in a game's C++
     return 0
 
@@ -84,6 +84,7 @@ def test_a_second_ctrl_c_ends_the_command_inside_native_code(tmp_path: Path) -> 
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "native\n"
+        time.sleep(1.0)  # until it is inside
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         assert process.poll() is None
