@@ -46,7 +46,13 @@ def started(
 
 def progress(matches: int = 0, seconds: float = 1.0) -> RoundProgress:
     return RoundProgress(
-        matches=matches, seconds=seconds, alive=3, plies=11, evaluations=500, evaluations_per_second=1234.0
+        matches=matches,
+        seconds=seconds,
+        alive=3,
+        plies=11,
+        plies_in_play=9,
+        evaluations=500,
+        evaluations_per_second=1234.0,
     )
 
 

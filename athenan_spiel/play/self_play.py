@@ -33,6 +33,8 @@ class Thinking:
 
     search: Search
     budget: Budget
+    plies: int = 0
+    """Moves chosen so far; random ones don't count."""
 
     @property
     def timed(self) -> bool:
@@ -168,6 +170,9 @@ class Round(Driver[Match]):
         seeds: one for each match.
         new_store: makes, of its seed, the store of a match's observations; without it the trees keep none.
         play: how a match is made, called as `self_play` is.
+
+    Attributes:
+        plies: moves chosen so far in all matches; random ones don't count.
     """
 
     def __init__(
@@ -182,6 +187,7 @@ class Round(Driver[Match]):
         new_store: Callable[[int], Store] | None = None,
         play: Callable[..., Questions[Match]] = self_play,
     ) -> None:
+        self.plies = 0
         self._next = 0
         self._game = game
         self._evaluator = evaluator
@@ -212,8 +218,19 @@ class Round(Driver[Match]):
         store = self._new_store(seed) if self._new_store else None
         watch = Stopwatch() if budget.timed else None
         thinking = Thinking(search, budget)
-        questions = play(self._game, thinking, decision, seed, store, watch)
+
+        def counted(node: Any, rng: random.Random) -> int:
+            self.plies += 1
+            thinking.plies += 1
+            return decision(node, rng)
+
+        questions = play(self._game, thinking, counted, seed, store, watch)
         return _Playing(seed, thinking, questions, self._evaluator, watch)
+
+    @property
+    def plies_in_play(self) -> int:
+        """Moves chosen so far in the matches that have neither ended nor been dropped."""
+        return sum(cast(_Playing, match).thinking.plies for _, match in self.playing())
 
     def reduce(self, search: Search, budget: Budget, most: int) -> list[int]:
         """Search for all further moves with `search` and `budget`, and drop the last matches in excess of `most`.

@@ -125,12 +125,12 @@ class Actor:
             progress: how much of the run lies behind, in [0, 1], for annealed exploration and the phases of ExIt.
         """
         self.load(published)
-        counter, way = _Counter(), self._way(proven, progress)
+        way = self._way(proven, progress)
         matches = Round(
             self._model.game,
             way.search,
             self._model.evaluator,
-            counter.counting(way.decision),
+            way.decision,
             way.budget,
             seeds,
             new_store=self._targets.new_store,
@@ -138,7 +138,6 @@ class Actor:
         )
         return RoundInPlay(
             matches,
-            counter,
             self._targets,
             lambda progress: self._way(proven, progress),
             keep_proofs=proven is not None,
@@ -203,36 +202,18 @@ class _Way:
     play: Callable[..., Questions[Match]]
 
 
-class _Counter:
-    """How often some decisions were made, once for each action played."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def counting(self, decision: _Decide) -> _Decide:
-        """The decision, counted."""
-
-        def decide(node: Any, rng: random.Random) -> int:
-            self.count += 1
-            return decision(node, rng)
-
-        return decide
-
-
 class RoundInPlay:
     """The matches of a round in progress: `advance`, and `take` the records of those that have ended."""
 
     def __init__(
         self,
         matches: Round,
-        counter: _Counter,
         targets: TargetsMethod,
         way_at: Callable[[float], _Way],
         *,
         keep_proofs: bool,
     ) -> None:
         self._round = matches
-        self._counter = counter
         self._targets = targets
         self._way_at = way_at
         self._keep_proofs = keep_proofs
@@ -240,7 +221,12 @@ class RoundInPlay:
     @property
     def plies(self) -> int:
         """Actions found so far; random ones do not count."""
-        return self._counter.count
+        return self._round.plies
+
+    @property
+    def plies_in_play(self) -> int:
+        """Actions found so far in the matches that have neither ended nor been dropped."""
+        return self._round.plies_in_play
 
     @property
     def alive(self) -> int:
@@ -273,7 +259,7 @@ class RoundInPlay:
     def begin(self, seed: int, progress: float) -> None:
         """Begin a further match beside those in progress; then `take_any` gives the records, and not `take`."""
         way = self._way_at(progress)
-        self._round.begin(way.search, self._counter.counting(way.decision), way.budget, seed, way.play)
+        self._round.begin(way.search, way.decision, way.budget, seed, way.play)
 
     def adapt(self, progress: float, most: int) -> list[int]:
         """Continue the games in play by the settings that `Actor.adapt` was given, and drop those in excess of `most`.

@@ -1,69 +1,65 @@
-"""Adapts the settings of a run with a limit in time to the games that it really plays.
+"""Adapts the settings of a session with a limit in time to the games that it really plays.
 
-Games of self-play can last far longer than random ones, and a machine can become slower. So a run is checked from time
-to time, and its settings are reduced (`time_budget.reduced`) in two cases:
+Games of self-play can last far longer than random ones, and a machine can become slower. So a session is checked from
+time to time, and its settings are reduced (`time_budget.reduced`) in two cases:
 
-1. No game has ended after `FIRST_GAMES_SHARE` of the time, half of which games were in play at least. The next checks
-   follow after half as long each.
+1. No game of the session has ended, and the games in play are not expected to end within `FIRST_GAMES_SHARE` of its
+   time. A game is expected to last as long as random ones. When it has lasted longer, it is expected to last twice as
+   long as until now. So the games in play are a measurement long before the first of them has ended.
 2. Later, fewer than half as many games as are in play have ended within two such shares.
 
-The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them. Only
-the session that `train` starts adapts settings, and only those that were chosen for the game.
+The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them, and
+is checked in the same way against the time that it has left. Only settings that were chosen for the game are adapted. A
+setting that differs between `config.toml` and the checkpoint stays, because the user has edited it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.events import LearningIsLate, RoundProgress, SettingsAdapted
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.time_budget import FIRST_GAMES_SHARE, Lengths, reduced
+from athenan_spiel.training.time_budget import FIRST_GAMES_SHARE, Fit, reduced
 
 LATE_SHARE = 0.15
-"""Share of the time limit after which it is looked at whether the first match will end in time."""
-LEAST_FACTOR, MOST_FACTOR = 2.0, 16.0
+"""Share of the session's time after which it is checked whether the first match will end in time."""
+LEAST_FACTOR, MOST_FACTOR = 1.5, 16.0
 """Bounds of the factor of one reduction."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What is known when a run begins.
-
-    Attributes:
-        lengths: of random games.
-        names: settings that may be reduced.
-    """
-
-    lengths: Lengths
-    names: Collection[str] = ()
+MEASURED_LENGTH = 0.25
+"""Moves between two checks before the first game has ended, as a share of the length of random games."""
+LEAST_WAIT, MOST_WAIT = 0.125, 0.5
+"""Bounds of the time between two such checks, as shares of the time in which the first games are to end."""
+LEAST_ROOM = 0.25
+"""Least time in which games in play are to end, as such a share. It bounds the reductions when that time runs out."""
+LATER_WAIT = 2.0
+"""Time between two checks after the first game has ended, as such a share."""
 
 
 class Adaptation:
-    """Checks the progress of a run against its time limit.
+    """Checks the progress of a session against its time limit.
 
     Args:
-        fit: what is known of a new run; None for a resumed run, whose settings stay.
+        learner: its `fit` names the settings that may be reduced.
         write: stores settings in the run folder.
     """
 
-    def __init__(
-        self, learner: LearnerSide, fit: Fit | None, emit: Broadcast, write: Callable[[TrainingConfig], None]
-    ) -> None:
+    def __init__(self, learner: LearnerSide, emit: Broadcast, write: Callable[[TrainingConfig], None]) -> None:
         self._learner = learner
-        self._fit = fit
         self._emit = emit
         self._write = write
-        seconds, search = learner.config.seconds, learner.config.search
-        is_timed_search = search.seconds is not None or search.network_seconds is not None
-        self._share = math.inf if seconds is None else FIRST_GAMES_SHARE * seconds
-        self._next = math.inf if fit is None or not fit.names or is_timed_search else self._share
-        self._late_at = math.inf if fit is None or seconds is None else LATE_SHARE * seconds
-        self._is_started = False
-        self._seconds, self._matches, self._plies = 0.0, 0, 0
+        config, before = learner.config, learner.counters.seconds
+        self._fit = None if config.seconds is None else learner.fit
+        self._end = config.seconds or 0.0
+        self._share = FIRST_GAMES_SHARE * (self._end - before)
+        self._due = before + self._share
+        self._late_at = before + LATE_SHARE * (self._end - before)
+        is_timed_search = config.search.seconds is not None or config.search.network_seconds is not None
+        self._names = () if is_timed_search or self._fit is None else self._fit.names
+        self._ended_before = learner.counters.matches
+        self._last: RoundProgress | None = None
 
     def look(self, progress: RoundProgress) -> TrainingConfig | None:
         """Check the progress.
@@ -71,22 +67,35 @@ class Adaptation:
         Returns:
             Reduced settings to play with from now on; None if the settings stay.
         """
-        if not self._is_started and progress.alive:
-            self._is_started, self._seconds = True, progress.seconds
-            self._next = max(self._next, progress.seconds + self._share / 2)
-        is_due = self._is_started and progress.seconds >= self._next
-        config = self._check(progress) if is_due else None
-        if progress.seconds >= self._late_at and config is None and (is_due or self._next == math.inf):
-            self._tell_if_late(progress)
+        last = self._last
+        if self._fit is None:
+            return None
+        if last is None or progress.matches < last.matches:  # play begins, or begins again after a set-back
+            if progress.alive:
+                self._last, self._ended_before = progress, min(self._ended_before, progress.matches)
+                self._due = max(self._due, progress.seconds + self._share / 2)
+                self._late_at = max(self._late_at, progress.seconds + self._share / 2)
+            return None
+        is_due = self._is_due(progress, last, self._fit.lengths.length)
+        config = self._adapted(progress, last, self._fit) if is_due and self._names else None
+        if config is None and progress.seconds >= self._late_at and (is_due or not self._names):
+            self._tell_if_late(progress, last, self._fit.lengths.length)
+        if is_due:
+            self._last = progress
         return config
 
-    def _check(self, progress: RoundProgress) -> TrainingConfig | None:
-        assert self._fit is not None
+    def _is_due(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> bool:
+        waited = (progress.seconds - last.seconds) / self._share
+        if progress.matches == self._ended_before:
+            moves = (progress.plies - last.plies) / max(1, progress.alive)
+            return waited >= MOST_WAIT or (waited >= LEAST_WAIT and moves >= MEASURED_LENGTH * random_length)
+        is_first = last.matches == self._ended_before
+        return is_first or (waited >= LATER_WAIT and progress.seconds + self._share <= self._end)
+
+    def _adapted(self, progress: RoundProgress, last: RoundProgress, fit: Fit) -> TrainingConfig | None:
+        """Reduce the settings if games take too long; None if they don't, or if nothing is left to reduce."""
         learner = self._learner
-        factor = self._slowness(progress)
-        self._next = progress.seconds + self._share * (2.0 if progress.matches else 0.5)
-        self._seconds, self._matches, self._plies = progress.seconds, progress.matches, progress.plies
-        config = reduced(learner.config, factor, self._fit.lengths, self._fit.names)
+        config = reduced(learner.config, self._slowness(progress, last, fit.lengths.length), fit.lengths, self._names)
         if config == learner.config:
             return None
         self._write(config)
@@ -95,7 +104,8 @@ class Adaptation:
             SettingsAdapted(
                 matches=progress.matches,
                 seconds=progress.seconds,
-                random_length=self._fit.lengths.length,
+                random_length=fit.lengths.length,
+                length_in_play=progress.plies_in_play / max(1, progress.alive),
                 matches_at_once=config.matches_at_once,
                 evaluations_per_move=config.search.evaluations,
                 longest_descent=config.search.longest_descent,
@@ -103,35 +113,38 @@ class Adaptation:
         )
         return config
 
-    def _slowness(self, progress: RoundProgress) -> float:
+    def _slowness(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> float:
         """The factor by which games are to end sooner; 1 where they end soon enough."""
+        if progress.matches == self._ended_before:
+            room = max(self._due - progress.seconds, LEAST_ROOM * self._share)
+            factor = _seconds_left(progress, last, random_length) / room
+            return min(MOST_FACTOR, factor) if factor >= LEAST_FACTOR else 1.0
         config = self._learner.config
         in_play = config.matches_at_once * max(1, config.workers.count)
-        ended = progress.matches - self._matches
-        if ended < 0 or (progress.matches and (self._matches == 0 or 2 * ended >= in_play)):  # < 0: after a set-back
+        ended = progress.matches - last.matches
+        if last.matches == self._ended_before or 2 * ended >= in_play:
             return 1.0
-        if progress.matches:
-            return _bounded(in_play / max(1, ended))
-        # A game that has lasted longer than random games is expected to last twice as long as until now.
-        plies = progress.plies / max(1, progress.alive)
-        left = max(self._fit.lengths.length - plies, plies) * progress.alive if self._fit else 0.0
-        per_second = (progress.plies - self._plies) / (progress.seconds - self._seconds)
-        return _bounded(left / per_second / self._share if per_second > 0 else MOST_FACTOR)
+        return min(MOST_FACTOR, max(LEAST_FACTOR, in_play / max(1, ended)))
 
-    def _tell_if_late(self, progress: RoundProgress) -> None:
+    def _tell_if_late(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> None:
         """Tell once if the first match of the run will hardly end within the time limit.
 
         It is expected to end when as many moves as a random match takes are played in each match, at the speed so far.
         """
-        assert self._fit is not None
         self._late_at = math.inf
-        moves, seconds = progress.alive * self._fit.lengths.length, progress.seconds
-        if progress.matches or progress.plies >= moves:
+        if progress.matches or progress.plies_in_play >= progress.alive * random_length:
             return
-        expected = seconds * moves / progress.plies if progress.plies else None
-        if expected is None or expected > (self._learner.config.seconds or math.inf):
-            self._emit(LearningIsLate(matches=0, seconds=seconds, expected_seconds=expected))
+        expected = progress.seconds + _seconds_left(progress, last, random_length)
+        if expected > self._end:
+            told = expected if math.isfinite(expected) else None
+            self._emit(LearningIsLate(matches=0, seconds=progress.seconds, expected_seconds=told))
 
 
-def _bounded(factor: float) -> float:
-    return min(MOST_FACTOR, max(LEAST_FACTOR, factor))
+def _seconds_left(progress: RoundProgress, last: RoundProgress, random_length: float) -> float:
+    """Time until the games in play are expected to end, at the speed since `last`."""
+    moves = progress.plies - last.plies
+    if moves <= 0:
+        return math.inf
+    played, length = progress.plies_in_play, random_length * progress.alive
+    left = length - played if played < length else played
+    return left * (progress.seconds - last.seconds) / moves

@@ -108,6 +108,8 @@ class Header:
     counters: Counters
     generators: dict[str, dict[str, Any]]
     """State of each numpy bit generator, by its purpose."""
+    fit: dict[str, Any] | None = None
+    """What the settings were fitted to, as `time_budget.Fit`; None if they were not."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -285,6 +287,7 @@ def _header(path: Path, state: dict[str, Any]) -> Header:
             outcome=_of_type(dict, state["outcome"]),
             counters=Counters(**state["counters"]),
             generators=_of_type(dict, state["generators"]),
+            fit=None if state.get("fit") is None else _of_type(dict, state["fit"]),
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise damaged(path, f"{STATE} has unexpected content ({error})") from None
@@ -310,6 +313,7 @@ def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
             "outcome": header.outcome,
             "counters": dataclasses.asdict(header.counters),
             "generators": header.generators,
+            "fit": header.fit,
             "sha256": dict(sums),
         }
     )

@@ -96,6 +96,8 @@ class RoundProgress:
     """Matches of the round that have not ended."""
     plies: int
     """Actions found in the round; random ones do not count."""
+    plies_in_play: int
+    """Actions found in the matches that have neither ended nor been dropped; random ones do not count."""
     evaluations: int
     """States valued by the network in the round."""
     evaluations_per_second: float
@@ -122,6 +124,8 @@ class SettingsAdapted:
     seconds: float
     random_length: float
     """Mean length of the random games by which the settings were chosen, in moves."""
+    length_in_play: float
+    """Mean number of moves so far in the games in play."""
     matches_at_once: int
     """Games at once from now on; with workers, for each of them."""
     evaluations_per_move: int | None

@@ -41,6 +41,7 @@ from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.spec import read_spec
 from athenan_spiel.outcomes.registry import suggested
 from athenan_spiel.training.time_budget import (
+    BY_TIME,
     LEAST_EVALUATIONS,
     Lengths,
     evaluations_per_move,
@@ -50,10 +51,8 @@ from athenan_spiel.training.time_budget import (
 )
 from athenan_spiel.training.widths import widest
 
-BY_LENGTH = ("matches_at_once", "search.evaluations", "search.longest_descent", "replay.matches", "max_length")
+BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """What goes by how long and slow matches are: four settings, and the parameter of a game."""
-BY_TIME = BY_LENGTH[:3]
-"""What also depends on the training time."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
 """What can be chosen."""
 
@@ -197,7 +196,7 @@ def fit_to(
     if elapsed is not None and not set(names).isdisjoint(BY_TIME):
         longest = game.max_game_length()
         speed = functools.partial(evaluations_per_second, game)
-        config = fit_to_time(config, measured, longest, names, speed, elapsed())
+        config = fit_to_time(config, measured, longest, names, speed, elapsed)
     return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
 
 

@@ -36,6 +36,7 @@ from athenan_spiel.training.means import learning_device, require_means, require
 from athenan_spiel.training.model import Weights, load_weights, new_network, policy_shape
 from athenan_spiel.training.randomness import Randomness
 from athenan_spiel.training.shares import Shares, share_out
+from athenan_spiel.training.time_budget import Fit
 
 
 class LearnerSide:
@@ -52,6 +53,7 @@ class LearnerSide:
         counters: how far the run has come; of `seconds` the loop is told, and tells it here when it saves.
         policy: the actions that the network tells a policy of; None where it tells none.
         proven: the states proven in earlier matches; None where they are not kept.
+        fit: what the settings were fitted to, to be set from outside; None if they were not.
         shares: of the memory that the run may take, as they stand in `config`; None where it has no bound.
         trees_were_full: the tree of a match that was learned has been full.
 
@@ -100,6 +102,7 @@ class LearnerSide:
         self.proven = proven_states(config)
         self.trees_were_full = False
         self.counters = Counters()
+        self.fit: Fit | None = None
         if checkpoint is not None:
             self._restore(checkpoint)
         self._version = 0
@@ -319,6 +322,7 @@ class LearnerSide:
             outcome=dict(self.outcome.parameters),
             counters=dataclasses.replace(self.counters, seconds=seconds),
             generators=self._random.states(),
+            fit=None if self.fit is None else self.fit.to_dict(),
         )
 
     def _weights(self) -> Weights:

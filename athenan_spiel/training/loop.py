@@ -41,12 +41,11 @@ from athenan_spiel.system.cluster import require_address
 from athenan_spiel.system.files import remove
 from athenan_spiel.training import clock
 from athenan_spiel.training.actor import Actor
-from athenan_spiel.training.adaptation import Fit
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.cluster import placed
 from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
-from athenan_spiel.training.fitting import BY_TIME, fit_names, fit_to, measure
+from athenan_spiel.training.fitting import fit_names, fit_to, measure
 from athenan_spiel.training.fleet.losses import WorkersLostError
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import require_other_player, worker_count
@@ -56,6 +55,7 @@ from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.set_backs import SET_BACKS
 from athenan_spiel.training.settings_file import config_to_dict
+from athenan_spiel.training.time_budget import BY_TIME, Fit
 
 FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
 """Settings that a run keeps from its beginning on: the weights and what was learned rest on them."""
@@ -128,14 +128,14 @@ def train(
         measured = measure(game)
         game, config, choice = fit_to(game, config, measured, names, lambda: clock.now() - start)
         learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
+        learner.fit = Fit(measured, [name for name in names if name in BY_TIME])
         actor = Actor(game, learner.config, learner.outcome)
         made = _missing_folders(run_folder.path)
         with run_folder.locked():
             run_folder.require_new()
             with _removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
                 run_folder.write_settings(str(game), learner.config)
-                adaptable = [name for name in names if name in BY_TIME]
-                beginning = Beginning(start, Fit(measured, adaptable), choice)
+                beginning = Beginning(start, choice)
                 hooks = listeners, stop, milestones, allow_programs, set_backs, site
                 return Session(run_folder, learner, actor, beginning, *hooks).run()
 
@@ -217,6 +217,7 @@ def resume(
         game = load_game(spec)
         with placed(extended, cluster, spec) as (extended, site):
             learner = LearnerSide(game, extended, begun, kind)
+            learner.fit = None if begun is None else Fit.restored(begun.header.fit, config, begun.header.config)
             actor = Actor(game, learner.config, learner.outcome)
             hooks = listeners, stop, milestones, allow_programs, set_backs, site
             origin = None if begun is None else run_folder.checkpoint(checkpoint)

@@ -67,6 +67,7 @@ class Rounds:
                     seconds=self._clock.seconds(),
                     alive=playing.alive,
                     plies=playing.plies,
+                    plies_in_play=playing.plies_in_play,
                     evaluations=playing.evaluations,
                     evaluations_per_second=playing.evaluations / (moment - start - learning_seconds),
                 )

@@ -15,7 +15,7 @@ from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
-from athenan_spiel.training.adaptation import Adaptation, Fit
+from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import RunClock
 from athenan_spiel.training.cluster import Cluster
@@ -76,12 +76,10 @@ class Beginning:
 
     Attributes:
         start: when its clock began, as `clock.now` says.
-        fit: what random games have shown, and which settings may be adapted.
         choice: which settings were chosen by them, in words; None: none.
     """
 
     start: float
-    fit: Fit
     choice: str | None = None
 
 
@@ -137,7 +135,7 @@ class Session:
         self._programs = programs
         self._set_backs = SetBacks(folder, learner, set_backs)
         self._begin_beside(origin if isinstance(origin, Path) else None)
-        adaptation = Adaptation(learner, None if beginning is None else beginning.fit, emit, self._write_settings)
+        adaptation = Adaptation(learner, emit, self._write_settings)
         self._rounds: Rounds | FleetRounds
         if learner.config.workers.count:
             self._rounds = FleetRounds(learner, self._actors, clock, limits, stops, emit, adaptation)

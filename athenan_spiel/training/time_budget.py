@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Self, TypeGuard
 
 import pyspiel
 
 from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.config.search import POLICY_TELLERS
+from athenan_spiel.config.settings import MOST
 from athenan_spiel.encoding import Encoder
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import Actor, PublishedWeights
@@ -36,6 +40,8 @@ LEAST_AT_ONCE = 4
 """Games at once, below which evaluations per move are reduced first."""
 LEAST_EVALUATIONS = 200
 """Evaluations per move, some plies ahead at least, below which games at once are reduced first."""
+BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
+"""Settings that depend on the training time."""
 LONG_DESCENT = 4.0
 """A bounded descent takes this factor times the length of random games, in states."""
 
@@ -51,6 +57,48 @@ class Lengths:
 
     length: float
     branching: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """What a run's settings were fitted to. Each checkpoint contains it.
+
+    Attributes:
+        lengths: of random games.
+        names: settings that may be reduced during the run.
+    """
+
+    lengths: Lengths
+    names: Collection[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content as JSON values."""
+        return {"length": self.lengths.length, "branching": self.lengths.branching, "names": list(self.names)}
+
+    @classmethod
+    def restored(cls, content: Mapping[str, Any] | None, config: TrainingConfig, before: TrainingConfig) -> Self | None:
+        """What a checkpoint contains, without the names of settings that the user has edited since.
+
+        Args:
+            content: as `to_dict` returns it; None if the settings were not fitted.
+            config: settings in `config.toml`.
+            before: settings in the checkpoint.
+
+        Raises:
+            CheckpointError: the content is something else.
+        """
+        if content is None:
+            return None
+        length, branching, names = (content.get(name) for name in ("length", "branching", "names"))
+        if not (_is_mean(length) and _is_mean(branching) and isinstance(names, list)):
+            raise CheckpointError("the checkpoint does not fit this run: expected fit to hold length, branching, names")
+        values = zip(BY_TIME, *(operator.attrgetter(*BY_TIME)(settings) for settings in (config, before)), strict=True)
+        same = [name for name, new, old in values if new == old]
+        return cls(Lengths(length, branching), [name for name in same if name in names])
+
+
+def _is_mean(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and 0 < value <= MOST
 
 
 def evaluations_per_move(search: SearchConfig, lengths: Lengths) -> float:
@@ -94,7 +142,7 @@ def fit_to_time(
     longest: int,
     names: Collection[str],
     speed: Callable[[TrainingConfig], float],
-    elapsed: float = 0.0,
+    elapsed: Callable[[], float] = lambda: 0.0,
 ) -> TrainingConfig:
     """Reduce those settings of `names` that keep the first games from ending within `FIRST_GAMES_SHARE` of the time.
 
@@ -102,18 +150,19 @@ def fit_to_time(
         config: without a limit in time, or with a search that has one, it stays as it is.
         longest: maximum length of a game, in moves.
         speed: measures the evaluations per second of one of the run's processes.
-        elapsed: training time that has passed already, in seconds.
+        elapsed: returns the training time until now, in seconds. A measurement of the speed takes part of it.
     """
     search = config.search
     if config.seconds is None or search.seconds is not None or search.network_seconds is not None:
         return config
     first = FIRST_GAMES_SHARE * config.seconds
-    seconds = max(first / 2, first - elapsed - (WORKER_START_SECONDS if config.workers.count else 0.0))
+    start = WORKER_START_SECONDS if config.workers.count else 0.0
     searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
     at_once = None
     while at_once != config.matches_at_once:  # fewer games at once are played at another speed
         at_once = config.matches_at_once
-        room = seconds * speed(config)
+        per_second = speed(config)
+        room = per_second * max(first / 2, first - elapsed() - start)
         if at_once * min(longest, 1e6) * lengths.branching > room:
             config = _bounded(config, LONG_DESCENT * lengths.length, longest, names)
         evaluations = at_once * searched * evaluations_per_move(config.search, lengths) * REUSE_FACTOR

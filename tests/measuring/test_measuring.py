@@ -272,10 +272,18 @@ def test_cores_and_waiting_are_those_of_all_workers(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("time.perf_counter", lambda: clock[0])
     monkeypatch.setattr("time.process_time", lambda: clock[1])
     watch = _Watch(2, TimedEngine(InstantEngine()), 1.0)
-    watch(RoundProgress(matches=0, seconds=1, alive=2, plies=0, evaluations=0, evaluations_per_second=0.0))
+    watch(
+        RoundProgress(
+            matches=0, seconds=1, alive=2, plies=0, plies_in_play=0, evaluations=0, evaluations_per_second=0.0
+        )
+    )
     clock[:] = [50.0, 1.0]
     assert not watch.has_enough(), "the workers have not begun"
-    watch(RoundProgress(matches=0, seconds=50, alive=2, plies=9, evaluations=30, evaluations_per_second=1.0))
+    watch(
+        RoundProgress(
+            matches=0, seconds=50, alive=2, plies=9, plies_in_play=9, evaluations=30, evaluations_per_second=1.0
+        )
+    )
     clock[:] = [51.0, 2.0]
     watch(a_round(matches=5, search_seconds=51.0, workers_busy=(0.02, 0.0), workers_waited=(0.0, 0.0)))
     clock[:] = [53.0, 3.0]

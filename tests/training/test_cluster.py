@@ -45,10 +45,11 @@ from athenan_spiel.training.cluster import placing, valuing
 from athenan_spiel.training.cluster.cluster import Cluster
 from athenan_spiel.training.cluster.valuing import Valuing
 from athenan_spiel.training.events import Event, MatchFinished
-from athenan_spiel.training.fitting import BY_TIME, Measured
+from athenan_spiel.training.fitting import Measured
 from athenan_spiel.training.fleet import Actors, Fleet
 from athenan_spiel.training.means import is_shared_on_nodes
 from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.time_budget import BY_TIME
 
 ON_CLUSTER = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 

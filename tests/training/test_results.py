@@ -98,7 +98,13 @@ def test_a_run_records_the_shares(tmp_path: Path) -> None:
 
 WARNING = NothingDecided(matches=8, games=8, cut_off_share=1.0, length_limit=300, advice="give more --time")
 ADAPTED = SettingsAdapted(
-    matches=0, seconds=24.0, random_length=17.0, matches_at_once=4, evaluations_per_move=500, longest_descent=68
+    matches=0,
+    seconds=24.0,
+    random_length=17.0,
+    length_in_play=40.0,
+    matches_at_once=4,
+    evaluations_per_move=500,
+    longest_descent=68,
 )
 
 
@@ -121,7 +127,8 @@ def test_all_displays_show_the_warning_and_new_settings() -> None:
             "none of 8 games was won, 100% were cut off after 300 moves, so little is learned: give more --time" in text
         )
         assert (
-            "no game has ended after 24 s (random ones take 17 moves); from now on 4 matches at once, 500 eval" in text
+            "games take too long for the time limit: after 24 s no games have ended (those in play: 40 moves so far, "
+            "random ones take 17); from now on 4 matches at once, 500 eval" in text
         )
 
 

@@ -12,8 +12,11 @@ from clocks import Clock
 from training_runs import TINY, of_type
 
 from athenan_spiel.config import SearchConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.play.self_play import Round
 from athenan_spiel.training import preset, resume, train
+from athenan_spiel.training.adaptation import Adaptation
+from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     Event,
@@ -23,14 +26,16 @@ from athenan_spiel.training.events import (
     RunStarted,
     SettingsAdapted,
 )
-from athenan_spiel.training.fitting import BY_TIME, Measured, fit_to
+from athenan_spiel.training.fitting import Measured, fit_to
 from athenan_spiel.training.fleet.matches import Matches
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.time_budget import (
+    BY_TIME,
     FIRST_GAMES_SHARE,
     REUSE_FACTOR,
     WORKER_START_SECONDS,
+    Fit,
     Lengths,
     evaluations_per_move,
     evaluations_per_second,
@@ -61,7 +66,7 @@ def test_the_first_games_end_within_a_tenth_of_the_time(
     speed: float, lengths: Lengths, longest: int, seconds: float, workers: int
 ) -> None:
     config = dataclasses.replace(QUICK, seconds=seconds, workers=WorkersConfig(count=workers))
-    found = fit_to_time(config, lengths, longest, BY_TIME, lambda config: speed, elapsed=1.0)
+    found = fit_to_time(config, lengths, longest, BY_TIME, lambda config: speed, elapsed=lambda: 1.0)
     start = 1.0 + (WORKER_START_SECONDS if workers else 0.0)
     room = max(FIRST_GAMES_SHARE * seconds / 2, FIRST_GAMES_SHARE * seconds - start)
     least = reduced(config, 1e9, lengths, BY_TIME)
@@ -99,6 +104,22 @@ def test_the_speed_is_measured_again_with_fewer_games_at_once() -> None:
     found = fit_to_time(QUICK, SHORT, 42, BY_TIME, speed)
     assert asked == [16, 8, 4]
     assert first_games_seconds(found, SHORT, speed(found)) <= FIRST_GAMES_SHARE * 180
+
+
+def test_the_time_of_the_measurements_counts() -> None:
+    """One that takes 10 of 18 s leaves less for the games."""
+
+    def matches_at_once(seconds: float) -> int:
+        moment = 0.0
+
+        def speed(config: TrainingConfig) -> float:
+            nonlocal moment
+            moment += seconds
+            return 20_000.0
+
+        return fit_to_time(QUICK, SHORT, 42, BY_TIME, speed, lambda: moment).matches_at_once
+
+    assert (matches_at_once(0.0), matches_at_once(10.0)) == (16, 8)
 
 
 def test_only_named_settings_are_reduced() -> None:
@@ -170,10 +191,18 @@ def test_settings_adapt_when_games_last_longer_than_random_ones(
     underestimated(monkeypatch)
     plain = train(GAME, DEEP, tmp_path / "plain")
     clock.now, events = 0.0, []
-    run = train(GAME, DEEP, tmp_path / "run", fit=BY_TIME, listeners=[events.append])
+    ended: list[float] = []
+
+    def listen(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, MatchFinished):
+            ended.append(clock.now)
+
+    run = train(GAME, DEEP, tmp_path / "run", fit=BY_TIME, listeners=[listen])
     adapted = of_type(events, SettingsAdapted)
     assert adapted[0].matches == 0
-    assert 30.0 <= adapted[0].seconds < 33.0, "a tenth of the time"
+    assert adapted[0].seconds <= 20.0
+    assert ended[0] <= 60.0
     assert run.matches >= plain.matches + 10, f"{plain.matches} games without adaptation"
     assert not of_type(events, LearningIsLate)
     last = adapted[-1]
@@ -197,6 +226,114 @@ def test_adapted_settings_are_stored_and_resumed_with(
     assert not of_type(events, SettingsAdapted)
     names = [json.loads(line)["event"] for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
     assert "settings_adapted" in names
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_resumed_session_adapts_settings_that_were_not_edited(
+    edited: bool, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    underestimated(monkeypatch)
+    run = train(GAME, DEEP, tmp_path / "run", fit=BY_TIME, stop=lambda: clock.now > 5.0)
+    assert (run.matches, numbers(run.config)) == (0, numbers(DEEP))
+    if edited:
+        path = run.folder / "config.toml"
+        text = path.read_text()
+        assert "evaluations = 500\n" in text
+        path.write_text(text.replace("evaluations = 500\n", "evaluations = 400\n"))
+    clock.now, events = 0.0, []
+    more = resume(run.folder, more_seconds=300.0, listeners=[events.append])
+    assert of_type(events, SettingsAdapted)
+    assert more.config.matches_at_once < 8
+    evaluations = more.config.search.evaluations or 0
+    assert evaluations == 400 if edited else evaluations < 400
+
+
+def test_a_checkpoint_says_what_the_settings_were_fitted_to() -> None:
+    fit = Fit(Lengths(22.0, 7.0), list(BY_TIME))
+    assert Fit.restored(fit.to_dict(), QUICK, QUICK) == fit
+    assert Fit.restored(None, QUICK, QUICK) is None
+    edited = dataclasses.replace(QUICK, matches_at_once=3)
+    restored = Fit.restored(fit.to_dict(), edited, QUICK)
+    assert restored is not None
+    assert restored.names == list(BY_TIME[1:])
+    for change in ({"length": 0.0}, {"branching": float("nan")}, {"length": "9"}, {"branching": 1e30}, {"names": None}):
+        with pytest.raises(CheckpointError, match="length, branching, names"):
+            Fit.restored(fit.to_dict() | change, QUICK, QUICK)
+    assert Fit.restored(fit.to_dict() | {"names": ["seed", [1]]}, QUICK, QUICK) == Fit(Lengths(22.0, 7.0), [])
+
+
+@dataclasses.dataclass
+class Player:
+    """Plays games of one length, each move for as many evaluations as the settings say, under an `Adaptation`."""
+
+    length: float
+    planned_share: float
+    matches_at_once: int = 4
+    evaluations: int = 500
+    told: list[Event] = dataclasses.field(default_factory=list)
+
+    def first_game_share(self, *, begins: float = 2.0) -> float:
+        """When the first game ends, as a share of the run's 120 s, where random games take 60 moves."""
+        search = SearchConfig(iterations=None, evaluations=self.evaluations)
+        config = dataclasses.replace(QUICK, seconds=120.0, matches_at_once=self.matches_at_once, search=search)
+        learner = LearnerSide(GAME, config)
+        learner.fit = Fit(Lengths(60.0, 7.0), BY_TIME)
+        adaptation = Adaptation(learner, Broadcast([self.told.append]), lambda config: None)
+        speed = self.matches_at_once * 60.0 * self.evaluations / (self.planned_share * 120.0 - begins)
+        seconds, plies, played = begins, 0.0, 0.0
+        while played < self.length and seconds < 120.0:
+            config = learner.config
+            seconds += 0.25
+            played += 0.25 * speed / config.matches_at_once / (config.search.evaluations or 1)
+            plies += 0.25 * speed / (config.search.evaluations or 1)
+            progress = RoundProgress(
+                matches=0,
+                seconds=seconds,
+                alive=config.matches_at_once,
+                plies=round(plies),
+                plies_in_play=round(played * config.matches_at_once),
+                evaluations=0,
+                evaluations_per_second=0.0,
+            )
+            adaptation.look(progress)
+        return seconds / 120.0
+
+
+@pytest.mark.parametrize("matches_at_once", [1, 4, 8])
+@pytest.mark.parametrize(
+    ("length", "planned_share", "expected"),
+    [(60.0, 0.1, 0.102), (120.0, 0.08, 0.1), (240.0, 0.06, 0.11), (240.0, 0.08, 0.125), (480.0, 0.08, 0.15)],
+)
+def test_games_in_play_are_measured_before_the_first_has_ended(
+    length: float, planned_share: float, expected: float, matches_at_once: int
+) -> None:
+    player = Player(length, planned_share, matches_at_once)
+    assert player.first_game_share() <= expected
+    assert bool(player.told) == (length > 60.0), "games as long as random ones are played as planned"
+
+
+def test_play_that_begins_late_keeps_half_of_the_time_for_the_first_games() -> None:
+    player = Player(60.0, 0.2)
+    assert player.first_game_share(begins=18.0) <= 0.202
+    assert not player.told
+
+
+def test_moves_of_dropped_games_do_not_count() -> None:
+    """Else the others would seem to have lasted far longer than random games."""
+    learner = LearnerSide(GAME, TINY)
+    games = Matches("connect_four", TINY, learner.outcome.parameters, None)
+    games.load(learner.published(), 0.0)
+    games.plan(range(8))
+    games.adapt(dataclasses.replace(TINY, matches_at_once=8), 0.0)
+    games.begin(0.0)
+    while games.state(0, 0.0).plies < 40:
+        games.advance()
+    before = games.state(0, 0.0)
+    assert before.plies_in_play <= before.plies
+    games.adapt(dataclasses.replace(TINY, matches_at_once=2), 0.0)
+    after = games.state(0, 0.0)
+    assert (after.alive, after.plies) == (2, before.plies)
+    assert 0 < after.plies_in_play < before.plies_in_play / 2
 
 
 @pytest.mark.parametrize("name", ["seconds", "names"])

@@ -72,6 +72,14 @@ def test_a_step_is_taken_for_what_its_minibatch_takes(name: str) -> None:
     assert step_seconds(config, BOARDS, 16) > 0
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(5.0, 2), (60.0, 3), (3600.0, 1 + REPEATED)])
+def test_long_steps_are_measured_less_often_in_a_short_run(seconds: float, expected: int) -> None:
+    """For 0.5 % of the training time, but one step at least."""
+    clock = Steps(0.1)
+    step_seconds(in_seconds(seconds), BOARDS, 16, clock)
+    assert round(clock() / 0.1) == expected
+
+
 def test_a_run_of_a_moment_has_a_narrow_network_and_says_so(tmp_path: Path) -> None:
     told: list[Event] = []
     config = dataclasses.replace(in_seconds(0.5), matches_at_once=1)

@@ -343,7 +343,7 @@ class Cluster:
         where = "" if worker.told is None else f"on {worker.told.host} "
         self._lost.add(worker.number, f"{where}{what}", worker.owed)
         worker.owed = 0
-        told = [self._gone[worker.number], replace(worker.state, alive=0.0)]
+        told = [self._gone[worker.number], replace(worker.state, alive=0.0, plies_in_play=0.0)]
         self._gone[worker.number] = total(told)
         self._workers[worker.number] = self._begun(worker.number)
 

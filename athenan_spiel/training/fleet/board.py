@@ -33,13 +33,15 @@ class ActorState:
     Attributes:
         beat: when it was last at work, as `time.monotonic` says; 0: never.
         version: of the weights that it plays with.
-        alive, plies, evaluations, calls: matches in play; actions, states valued and calls of its network so far.
+        alive, plies_in_play: matches in play, and actions found in them.
+        plies, evaluations, calls: actions, states valued and calls of its network so far.
         busy, waited: seconds of processor time, and seconds in which it waited for the learner.
     """
 
     beat: float = 0.0
     version: float = 0.0
     alive: float = 0.0
+    plies_in_play: float = 0.0
     plies: float = 0.0
     evaluations: float = 0.0
     calls: float = 0.0

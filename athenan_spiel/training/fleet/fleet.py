@@ -285,7 +285,7 @@ class Fleet:
         _end(worker)
         self._lost.add(worker.number, what, worker.owed)
         worker.owed = 0
-        told = replace(self._board.state(worker.number), alive=0.0)
+        told = replace(self._board.state(worker.number), alive=0.0, plies_in_play=0.0)
         self._gone[worker.number] = total([self._gone[worker.number], told])
         self._workers[worker.number] = self._begun(worker.number)
 

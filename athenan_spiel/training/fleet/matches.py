@@ -148,6 +148,7 @@ class Matches:
             beat=time.monotonic(),
             version=version,
             alive=self.alive,
+            plies_in_play=0 if playing is None else playing.plies_in_play,
             plies=0 if playing is None else playing.plies,
             evaluations=0 if playing is None else playing.evaluations,
             calls=0 if playing is None else playing.calls,

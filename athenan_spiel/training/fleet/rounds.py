@@ -190,13 +190,14 @@ class FleetRounds:
         """Tell how the round goes before which this was told, if it is time to."""
         moment = now()
         if self._pace.is_due(moment):
-            told = total(_Told.by(fleet).since(before).workers)
+            told, in_play = total(_Told.by(fleet).since(before).workers), total(fleet.states())
             evaluations = round(told.evaluations)
             progress = RoundProgress(
                 matches=self._learner.counters.matches,
                 seconds=self._clock.seconds(),
-                alive=round(total(fleet.states()).alive),
+                alive=round(in_play.alive),
                 plies=round(told.plies),
+                plies_in_play=round(in_play.plies_in_play),
                 evaluations=evaluations,
                 evaluations_per_second=evaluations / max(moment - start, LOOK_SECONDS),
             )

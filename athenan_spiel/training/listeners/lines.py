@@ -139,14 +139,17 @@ def notice_text(event: Event) -> str | None:
 
 def adapted_text(event: SettingsAdapted) -> str:
     """Why the settings were adapted, and what they are now."""
-    ended = f"only {event.matches} games have" if event.matches else "no game has"
+    ended = "1 game has" if event.matches == 1 else f"{event.matches or 'no'} games have"
     parts = [f"{event.matches_at_once} match{'es' * (event.matches_at_once > 1)} at once"]
     if event.evaluations_per_move is not None:
         parts.append(f"{event.evaluations_per_move:,} evaluations a move")
     if event.longest_descent is not None:
         parts.append(f"descents of {event.longest_descent} states")
-    random = f"random ones take {event.random_length:.0f} moves"
-    return f"{ended} ended after {event.seconds:.0f} s ({random}); from now on {', '.join(parts)}"
+    lengths = f"{event.length_in_play:.0f} moves so far, random ones take {event.random_length:.0f}"
+    return (
+        f"games take too long for the time limit: after {event.seconds:.0f} s {ended} ended "
+        f"(those in play: {lengths}); from now on {', '.join(parts)}"
+    )
 
 
 def undecided_text(event: NothingDecided) -> str:
