@@ -193,10 +193,12 @@ def test_an_agent_ponders_against_an_engine(stages: Path, capsys: Out) -> None:
 
 
 def test_a_series_with_increments(stages: Path, capsys: Out) -> None:
-    words = ["eval", f"{stages}@0.1s+0.01s", "--against", "mcts@0.1s+0.01s", "--matches", "2", "--json"]
-    assert main(words) == 0
+    clock = "30s+0.1s"  # both solve the game long before, and no busy machine makes them lose on time
+    words = ["eval", f"{stages}:ubfm@{clock}", "--against", f"mcts@{clock}", "--matches", "2"]
+    assert main([*words, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["finished"]
+    assert answer["comparisons"][0]["forfeits"] == {"contender": [], "opponent": []}
 
 
 def test_a_check_plays_nothing(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:

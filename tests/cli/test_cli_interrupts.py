@@ -23,10 +23,11 @@ from athenan_spiel.cli import games
 from athenan_spiel.__main__ import command
 
 def run(words):
-    mutex, lock = ctypes.create_string_buffer(128), ctypes.PyDLL(None).pthread_mutex_lock
-    lock(mutex)
-    print("native", flush=True)
-    lock(mutex)  # for ever, with the interpreter's lock held as in a game's C++
+    libc = ctypes.PyDLL(None)  # which keeps the interpreter's lock, as a game's C++ does
+    libc.fdopen.restype = stream = ctypes.c_void_p
+    libc.fwrite.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, stream]
+    said = b"native\\n" + bytes(2**24)  # more than a pipe takes, so that it waits, and goes on waiting after a signal
+    libc.fwrite(said, 1, len(said), libc.fdopen(1, b"w"))
     return 0
 
 games.run = run
@@ -84,7 +85,6 @@ def test_a_second_ctrl_c_ends_the_command_inside_native_code(tmp_path: Path) -> 
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "native\n"
-        time.sleep(1.0)  # until it is inside
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         assert process.poll() is None
