@@ -19,11 +19,15 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Returns a table in Markdown whose columns are aligned to the right, except the first one.
 
     Args:
-        header: cells in Markdown. A pipe in a cell is escaped unless it already is.
+        header: cells in Markdown. A pipe in a cell is escaped unless it already is, and a line break becomes a space.
         rows: cells in Markdown.
     """
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(_UNESCAPED_PIPE.sub(r"\1\\|", cell) for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return _UNESCAPED_PIPE.sub(r"\1\\|", " ".join(text.splitlines()))
 
 
 def code(text: str) -> str:

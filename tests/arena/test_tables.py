@@ -42,6 +42,12 @@ def test_a_pipe_in_a_cell_is_escaped_once(renderer: str) -> None:
     assert page.texts == ["a|b", "c", "a|b", "x|"]
 
 
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_a_cell_stays_in_its_row(renderer: str) -> None:
+    page = rendered(markdown_table(["a\nb", "c"], [["d\r\n|e", "f\u2028g"], ["h", "i\n"]]), renderer)
+    assert page.texts == ["a b", "c", "d |e", "f g", "h", "i"]
+
+
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+a", "-a", "@a", "\tx", "-", "\uff1d1", "=1"])
 def test_a_name_is_no_formula_in_a_spreadsheet(name: str) -> None:
     text = csv_text([{"agent": name, "other": f"a{name}", "points": -1.5}])
