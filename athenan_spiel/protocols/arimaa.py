@@ -9,6 +9,7 @@ both. A capture is said by `x` after the step that made it.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Sequence
 
 import pyspiel
@@ -103,13 +104,13 @@ def read_turn(state: pyspiel.State, text: str) -> tuple[int, ...]:
         ProgramError: it is no legal move.
     """
     tokens = [_TOKEN.fullmatch(word) for word in text.split()]
-    words = [token for token in tokens if token is not None and token[4] != "x"]
+    words = deque(token for token in tokens if token is not None and token[4] != "x")
     if not words or None in tokens:
         raise ProgramError(f"expected a move in Arimaa's notation, such as Ed2n Ed3n; got {shown(text)}")
     walk = _Walk(state)
     try:
         while words:
-            token = words.pop(0)
+            token = words.popleft()
             start = f"{token[2].upper()}{token[3]}"
             if not token[4]:
                 walk.set_up(token[1], start)
@@ -119,7 +120,7 @@ def read_turn(state: pyspiel.State, text: str) -> tuple[int, ...]:
             if own or walk.has(f"{start}-{goal}"):
                 walk.step(start, goal, token[1])
                 continue
-            pusher = words.pop(0)
+            pusher = words.popleft()
             walk.step(f"{pusher[2].upper()}{pusher[3]}", start, pusher[1])
             walk.drop(goal)
         return walk.ended()
