@@ -16,12 +16,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 from multiprocessing.synchronize import Event
 from typing import Any, Generic
 
@@ -35,6 +37,10 @@ from athenan_spiel.system.tasks import T, done
 
 LOOK_SECONDS = 0.2
 """Time between two looks at whether Ctrl-C has come."""
+MAX_SILENCE_PER_LOOK_SECONDS = 1.0
+"""Silence that one look can add; more means that this process was stopped itself, by Ctrl-Z for example."""
+END_SECONDS = 30.0
+"""Time in which idle processes have to end before they are killed."""
 MAX_LOSSES_IN_A_ROW = 10
 """Number of processes that may be lost without a report between them; then something is wrong with all tasks."""
 
@@ -46,7 +52,8 @@ class Losses(Generic[T]):
     Attributes:
         on_lost: called with the task and the reason, such as "its process ended by signal 11 (SIGSEGV)"; returns the
             tasks that take its place.
-        silent_seconds: time without a report after which a process that does a task is killed and counts as lost.
+        silent_seconds: time without a report after which a process that does a task is killed and counts as lost. Time
+            in which this process was stopped is not counted.
     """
 
     on_lost: Callable[[T, str], Sequence[T]]
@@ -107,7 +114,8 @@ class _Crew(Generic[T]):
         self._wanted = wanted
         self._losses = losses
         self._lost_in_a_row = 0
-        self._heard_at: dict[Connection, float] = {}
+        self._silence: dict[Connection, float] = {}
+        self._senders: dict[Connection, threading.Thread] = {}
         self._bound = not any(task.keeps for task in tasks)
         self._waiting = deque(tasks)
         self._on_report = on_report
@@ -145,13 +153,15 @@ class _Crew(Generic[T]):
         try:
             for connection in self._processes:
                 self._give(connection)
+            looked_at = time.monotonic()
             while self._busy:
                 if stops.requested and not self._stopped:
                     self._stop()
                 ready = wait(list(self._busy), LOOK_SECONDS)
                 for connection in [connection for connection in self._busy if connection in ready]:
                     self._hear(connection)
-                self._kill_silent()
+                looked_at, before = time.monotonic(), looked_at
+                self._kill_silent(min(looked_at - before, MAX_SILENCE_PER_LOOK_SECONDS))
         finally:
             self._end()
         if self._error is not None:
@@ -165,9 +175,11 @@ class _Crew(Generic[T]):
         if self._waiting and not self._stopped and not self._stopping.is_set():
             self._begun.discard(connection)
             self._busy[connection] = self._waiting.popleft()
-            self._heard_at[connection] = time.monotonic()
-            with contextlib.suppress(OSError):  # the process has ended, which is heard of
-                connection.send(self._busy[connection])
+            self._silence[connection] = 0.0
+            # A thread waits until a large task is read, as a process that has stopped never reads it.
+            arguments = connection, bytes(ForkingPickler.dumps(self._busy[connection]))
+            self._senders[connection] = threading.Thread(target=_send, args=arguments, daemon=True)
+            self._senders[connection].start()
 
     def _hear(self, connection: Connection) -> None:
         task = self._busy[connection]
@@ -177,7 +189,7 @@ class _Crew(Generic[T]):
             self._processes[connection].join()
             self._lose(connection, _ending(self._processes[connection].exitcode))
             return
-        self._heard_at[connection] = time.monotonic()
+        self._silence[connection] = 0.0
         if kind == "report":
             self._begun.add(connection)
             self._lost_in_a_row = 0
@@ -190,12 +202,14 @@ class _Crew(Generic[T]):
             self._on_finished(task)
             self._give(connection)
 
-    def _kill_silent(self) -> None:
-        """Kill the processes that have reported nothing for too long."""
+    def _kill_silent(self, seconds: float) -> None:
+        """Kill the processes that have reported nothing for too long, after `seconds` more."""
         if self._losses is None:
             return
         limit = self._losses.silent_seconds
-        for connection in [x for x in self._busy if time.monotonic() - self._heard_at[x] > limit]:
+        for connection in self._busy:
+            self._silence[connection] += seconds
+        for connection in [x for x in self._busy if self._silence[x] > limit]:
             self._processes[connection].kill()
             self._processes[connection].join()
             self._lose(connection, f"its process made no progress for {limit:g} s and was killed")
@@ -217,13 +231,13 @@ class _Crew(Generic[T]):
                 )
             )
         del self._processes[connection]
-        connection.close()
+        self._close(connection)
         if self._waiting and not (self._stopped or self._stopping.is_set()):
             try:
                 self._begin()
             except OSError as error:
                 self._fail(ExperimentError(f"a process could not be started again: {error.strerror}"))
-            for idle in [x for x in self._processes if x not in self._busy]:
+            for idle in [x for x, process in self._processes.items() if x not in self._busy and process.is_alive()]:
                 self._give(idle)
 
     def _fail(self, error: AthenanError) -> None:
@@ -241,15 +255,33 @@ class _Crew(Generic[T]):
                 self._processes[connection].kill()
                 del self._busy[connection]
 
+    def _close(self, connection: Connection) -> None:
+        """Close the connection to a process that has ended, or that has read its task."""
+        if sender := self._senders.pop(connection, None):
+            sender.join()
+        connection.close()
+
     def _end(self) -> None:
-        """Let the idle ones go and end the busy ones, if an exception has left any."""
+        """Let the idle ones go, and end the busy ones, if an exception has left any, and those that do not go."""
         for connection, process in self._processes.items():
             if connection in self._busy:
                 process.kill()
+                process.join()
             with contextlib.suppress(OSError):
                 connection.send(None)
-            connection.close()
-            process.join()
+            self._close(connection)
+        until = time.monotonic() + END_SECONDS
+        for process in self._processes.values():
+            process.join(max(0.0, until - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+def _send(connection: Connection, task: bytes) -> None:
+    """Send a pickled task; one to a process that has ended is dropped, as that is heard of."""
+    with contextlib.suppress(OSError):
+        connection.send_bytes(task)
 
 
 def _ending(code: int | None) -> str:
