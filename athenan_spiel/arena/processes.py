@@ -54,7 +54,7 @@ SECONDS_AN_EVALUATION = 1.5e-5
 MOVES = 20
 """Of a match, at least, in most games."""
 SILENT_SECONDS = 600.0
-"""Time without a move or a batch of evaluations after which a process that plays is killed."""
+"""Time without a move or a batch of evaluations after which a process that plays is killed, beyond the time limits."""
 ALIVE_SECONDS = 1.0
 """Time between two reports that a process is making progress."""
 AGENTS_KEPT = 4
@@ -98,7 +98,7 @@ def play_everywhere(
         on_failure: called with each match whose process has died or hung, and the reason; such matches have no result.
             None: the first one ends all.
         silent_seconds: time without a move or a batch of evaluations after which a process is killed, with
-            `on_failure`.
+            `on_failure`. The longest time limit of a player that asks no driver is added, as it has one for a move.
 
     Raises:
         AgentError: as `play_together`; in another process any error of a player or the game. A player cannot be sent to
@@ -168,7 +168,7 @@ def play_all(
         for part in together
     ]
     reports = _Reports(on_result, on_failure)
-    losses = Losses(reports.on_lost, silent_seconds) if isolated else None
+    losses = Losses(reports.on_lost, silent_seconds + _longest_step(encounters)) if isolated else None
     do_tasks(
         tasks,
         processes,
@@ -273,6 +273,16 @@ def _seconds(player: Player) -> float:
     else:
         limits.append(seconds_of(player))
     return min((limit for limit in limits if limit is not None), default=0.0)
+
+
+def _longest_step(encounters: Sequence[Encounter]) -> float:
+    """Seconds that a player may think without a sign of progress by its time limits; 0 without such limits."""
+    players = [
+        player for e in encounters for side in e.sides for player in side if not isinstance(player, AskingPlayer)
+    ]
+    return max(
+        (limit for p in players for limit in (seconds_of(p), match_seconds_of(p)) if limit is not None), default=0
+    )
 
 
 def _needs_much(game: pyspiel.Game, sides: Sides) -> bool:

@@ -76,7 +76,8 @@ class TournamentArguments:
     """The command of an engine that the file names, as it stands there."""
     stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
     """Time without a move or a batch of evaluations after which the process of a match is killed; the match counts as
-    failed, the others go on, and the same command plays it again."""
+    failed, the others go on, and the same command plays it again. The time limits of agents that think alone, as mcts
+    does, are added."""
     ludii_memory: LudiiMemory = None
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the results as one JSON document."""
