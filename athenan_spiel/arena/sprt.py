@@ -125,6 +125,7 @@ class SequentialTest:
         openings: how many have been looked at; none after the verdict.
         llr: the log-likelihood ratio after them.
         verdict: which hypothesis is accepted; None while neither is.
+        left_out: number of openings that were left out before the verdict, as a match has failed.
     """
 
     def __init__(self, sprt: Sprt) -> None:
@@ -132,6 +133,7 @@ class SequentialTest:
         self.openings = 0
         self.llr = 0.0
         self.verdict: Verdict | None = None
+        self.left_out = 0
         self._counts = [0] * len(VALUES)
         self._waiting: dict[int, list[float]] = {}
         self._next = 0
@@ -149,7 +151,9 @@ class SequentialTest:
 
     def _look_on(self) -> None:
         while self.verdict is None:
-            if self._next not in self._dropped:
+            if self._next in self._dropped:
+                self.left_out += 1
+            else:
                 if len(self._waiting.get(self._next, ())) < 2:
                     return
                 self._look(sum(self._waiting[self._next]))

@@ -35,8 +35,32 @@ MOST_GAINS = 400
 
 
 @dataclass(frozen=True)
+class FailedMatch:
+    """A match whose process died or hung, so that it has no result.
+
+    Attributes:
+        number: of its opening.
+        reason: what happened to the process.
+    """
+
+    game: str
+    contender: str
+    opponent: str
+    number: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.contender} against {self.opponent} at {self.game}, opening {self.number}: {self.reason}"
+
+
+@dataclass(frozen=True)
 class PairResult:
-    """The matches of a pair at a game, seen from the contender."""
+    """The matches of a pair at a game, seen from the contender.
+
+    Attributes:
+        as_first, as_second: the tally as player 0 and as player 1.
+        first_mover: the player id that moves first in the game.
+    """
 
     game: str
     contender: str
@@ -48,6 +72,17 @@ class PairResult:
     wilcoxon_p: float
     test: SequentialTest | None
     cut: int
+    first_mover: int = 0
+
+    @property
+    def moving_first(self) -> Tally:
+        """The tally where the contender moved first."""
+        return self.as_second if self.first_mover else self.as_first
+
+    @property
+    def moving_second(self) -> Tally:
+        """The tally where the contender moved second."""
+        return self.as_first if self.first_mover else self.as_second
 
     @property
     def tally(self) -> Tally:
@@ -103,7 +138,9 @@ class Standings:
         openings: where those of each game come from, in a sentence.
         without_limit: names of agents that the tournament's limit does not bind.
         words: what plays by each name, where the tournament's limit has changed that.
-        failures: games whose process died or hung, in words, with the reason; they count nowhere else.
+        failures: matches whose process died or hung. Sequential tests leave out their openings; they count nowhere
+            else.
+        first_movers: the player id that moves first in each game; 0 for a game that is not named.
 
     Attributes:
         pairs, agents, means, gains: the results; of agents and pairs without a match there are none.
@@ -119,13 +156,15 @@ class Standings:
         openings: Mapping[str, str],
         without_limit: Sequence[str] = (),
         words: Mapping[str, str] | None = None,
-        failures: Sequence[str] = (),
+        failures: Sequence[FailedMatch] = (),
+        first_movers: Mapping[str, int] | None = None,
     ) -> None:
         self.tournament = tournament
         self.openings = dict(openings)
         self.without_limit = tuple(without_limit)
         self.words = {**tournament.words, **(words or {})}
         self.failures = tuple(failures)
+        self._first_movers = dict(first_movers or {})
         self.played = 0
         self.draws: Counter[str] = Counter()
         self.cut: Counter[str] = Counter()
@@ -155,7 +194,8 @@ class Standings:
             pair = played.get(key)
             if pair is None:
                 return False
-            decided = pair.test is not None and pair.test.verdict is not None
+            # An opening that was left out is played again, as the matches that are stored don't decide without it.
+            decided = pair.test is not None and pair.test.verdict is not None and not pair.test.left_out
             if pair.tally.matches < self.tournament.matches and not decided:
                 return False
         return True
@@ -194,6 +234,9 @@ class Standings:
         test = None
         if self.tournament.sequential is not None:
             test = SequentialTest(self.tournament.sequential.sprt())
+            for failed in self.failures:
+                if (failed.game, failed.contender, failed.opponent) == key:
+                    test.drop(failed.number)
             for number, points in openings.items():
                 for one in points:
                     test.add(number, one)
@@ -208,6 +251,7 @@ class Standings:
             wilcoxon_p=wilcoxon_p([sum(p) - len(p) / 2 for p in openings.values()]),
             test=test,
             cut=self._cut_of[key],
+            first_mover=self._first_movers.get(game, 0),
         )
 
     def _clusters(self, game: str, agent: str) -> dict[str, dict[int, list[float]]]:

@@ -30,13 +30,14 @@ from athenan_spiel.arena.pictures import require_matplotlib
 from athenan_spiel.arena.processes import SILENT_SECONDS, Encounter, play_all
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest
-from athenan_spiel.arena.standings import Standings
+from athenan_spiel.arena.standings import FailedMatch, Standings
 from athenan_spiel.arena.tournament_folder import MatchKey, TournamentFolder, key_of
 from athenan_spiel.arena.tournament_plots import plot_files
 from athenan_spiel.arena.tournament_report import report_files
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import AthenanError, ConfigError, shown
 from athenan_spiel.games import load_game
+from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Fixture, fixtures_of, sides_by_agent
 
@@ -200,13 +201,17 @@ def report_tournament(
 
 
 def write_report(
-    entrants: Entrants, folder: TournamentFolder, openings: Mapping[str, OpeningSet], failures: Sequence[str] = ()
+    entrants: Entrants,
+    folder: TournamentFolder,
+    openings: Mapping[str, OpeningSet],
+    failures: Sequence[FailedMatch] = (),
 ) -> Standings:
     """Write tables and plots from the matches that are in the folder, and the matches that have failed now."""
     without = () if entrants.limit is None else entrants.limit.without
     told = {game: one.told for game, one in openings.items()}
     words = {name: word.text for name, word in entrants.words.items()}
-    standings = Standings(entrants.tournament, folder.matches(openings), told, without, words, failures)
+    first = {spec: mover_of(game.new_initial_state()) for spec, game in entrants.games.items()}
+    standings = Standings(entrants.tournament, folder.matches(openings), told, without, words, failures, first)
     for name, content in (report_files(standings) | plot_files(standings)).items():
         folder.write(name, content)
     return standings
@@ -241,8 +246,8 @@ def _play(
     matches_at_once: int | None,
     progress: Progress,
     stall_seconds: float,
-) -> list[str]:
-    """Play what is left; returns which matches have failed, and why."""
+) -> list[FailedMatch]:
+    """Play what is left; returns the matches that have failed."""
     tournament = entrants.tournament
     tests = _Tests(tournament)
     played: set[MatchKey] = set()
@@ -272,12 +277,12 @@ def _play(
         done += 1
         progress(done, total)
 
-    failures: list[str] = []
+    failures: list[FailedMatch] = []
 
     def on_failure(index: int, fixture: Fixture, reason: str) -> None:
         one = left[index][0]
         tests.drop(one, fixture.number)
-        failures.append(f"{one.contender} against {one.opponent} at {one.game}, opening {fixture.number}: {reason}")
+        failures.append(FailedMatch(one.game, one.contender, one.opponent, fixture.number, reason))
 
     if encounters:
         play_all(

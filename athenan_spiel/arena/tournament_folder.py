@@ -76,7 +76,7 @@ class TournamentFolder:
             description = parse_json(read_file(self.path / DESCRIPTION, MOST_DESCRIPTION))
             begun, version, openings = (description[x] for x in ("tournament", "athenan_spiel", "openings"))
         except FileNotFoundError:
-            if self.path.exists() and (others := sorted(x.name for x in self.path.iterdir() if x.name != LOCK)):
+            if self.path.exists() and (others := sorted(x.name for x in self.path.iterdir() if not _is_empty(x))):
                 raise ArenaError(
                     f"expected a new folder or one of this tournament, got {str(self.path)!r}, which holds "
                     f"{others[0]!r}: choose another with --folder"
@@ -119,12 +119,13 @@ class TournamentFolder:
             yield
 
     def begin(self, openings: Mapping[str, OpeningSet]) -> None:
-        """Write down what the tournament is."""
+        """Write down what the tournament is, and make the file of its matches."""
         description = {
             "athenan_spiel": athenan_spiel.__version__,
             "tournament": self._settings,
             "openings": {game: {"told": one.told, "openings": one.openings} for game, one in openings.items()},
         }
+        self.write(MATCHES, "")
         self.write(DESCRIPTION, json.dumps(description) + "\n")
 
     def matches(self, openings: Mapping[str, OpeningSet]) -> Iterator[SavedMatch]:
@@ -132,7 +133,7 @@ class TournamentFolder:
 
         Raises:
             ArenaError: a line is none of the tournament's matches, does not replay, or stands there twice, or the file
-                cannot be read.
+                is missing or cannot be read.
         """
         known: set[MatchKey] = set()
         pairs = set(self._tournament.pairs())
@@ -153,7 +154,9 @@ class TournamentFolder:
                 known.add(key_of(match))
                 yield match.as_cut(is_cut(state))
         except FileNotFoundError:
-            return
+            raise ArenaError(
+                f"{self._file.path} is missing: put it back, or make an empty file there to play all matches again"
+            ) from None
         except OSError as error:
             raise ArenaError(f"{self._file.path} cannot be read: {error.strerror}") from None
 
@@ -194,6 +197,11 @@ class TournamentFolder:
             raise ArenaError(f"opening {match.number} is another one")
         if match.seed != self._tournament.seed:
             raise ArenaError(f"its seed is {self._tournament.seed}, got {match.seed}")
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether it is what a tournament has that ended before its description was written."""
+    return path.name == LOCK or (path.name == MATCHES and path.lstat().st_size == 0)
 
 
 def _opening_set(table: Any, tournament: Tournament) -> OpeningSet:

@@ -60,7 +60,7 @@ def to_json(standings: Standings) -> dict[str, Any]:
         ],
         "draw_share": {game: standings.draws[game] / len(lengths) for game, lengths in standings.lengths.items()},
         "cut": {game: standings.cut[game] for game in standings.lengths},
-        "failed": list(standings.failures),
+        "failed": list(map(str, standings.failures)),
         "plies": {game: _lengths(lengths) for game, lengths in standings.lengths.items()},
         "forfeits": {name: {"matches": count, "first": why} for name, (count, why) in standings.reasons.items()},
     }
@@ -85,7 +85,8 @@ def markdown(standings: Standings) -> str:
         parts.append(f"Agent {code(name)} forfeited {count} matches, the first as {code(reason)}.")
     if standings.failures:
         parts.append(
-            f"{len(standings.failures)} matches failed and have no result, the first {code(standings.failures[0])}."
+            f"{len(standings.failures)} matches failed and have no result, the first "
+            f"{code(str(standings.failures[0]))}."
         )
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -215,8 +216,8 @@ def _pairs(pairs: Sequence[PairResult]) -> str:
         [
             f"{code(pair.contender)} – {code(pair.opponent)}",
             f"{pair.tally.wins}/{pair.tally.draws}/{pair.tally.losses}",
-            f"{pair.as_first.points:.1%}" if pair.as_first.matches else "",
-            f"{pair.as_second.points:.1%}" if pair.as_second.matches else "",
+            f"{pair.moving_first.points:.1%}" if pair.moving_first.matches else "",
+            f"{pair.moving_second.points:.1%}" if pair.moving_second.matches else "",
             _share(pair.points.estimate, pair.points),
             f"{pair.binomial_p:.2g}",
             f"{pair.wilcoxon_p:.2g}",
@@ -225,7 +226,7 @@ def _pairs(pairs: Sequence[PairResult]) -> str:
         ]
         for pair in pairs
     ]
-    header = ["pair", "won/drawn/lost", "as first", "as second", "points", "sign test", "Wilcoxon", "cut"]
+    header = ["pair", "won/drawn/lost", "moving first", "moving second", "points", "sign test", "Wilcoxon", "cut"]
     return markdown_table([*header, *(["SPRT"] if tested else [])], rows)
 
 
@@ -291,6 +292,8 @@ def _pair_json(pair: PairResult) -> dict[str, Any]:
         "cut": pair.cut,
         "as_first_player": tally_to_json(pair.as_first),
         "as_second_player": tally_to_json(pair.as_second),
+        "moving_first": tally_to_json(pair.moving_first),
+        "moving_second": tally_to_json(pair.moving_second),
         "points": pair.points.estimate,
         "points_interval": _interval_json(pair.points),
         "elo_difference": pair.points.mapped(elo_difference).to_json(),

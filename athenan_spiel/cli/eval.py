@@ -87,7 +87,7 @@ class EvalArguments:
     ADDRESS a local one. Programs and what agents' words name must be on all its machines."""
     stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
     """Time without a move or a batch of evaluations after which the process of a match is killed; the match counts as
-    failed, and the others go on."""
+    failed, and the others go on. The time limits of agents that think alone, as mcts does, are added."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only load the agents and draw the openings: what is wrong with them is said, and no match is played."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -143,8 +143,9 @@ def run(words: Sequence[str]) -> int:
         except BaseException as raised:
             done.failure = raised  # the finished matches are printed before it is raised
         _report(game, arguments, plies, done, chosen, unlimited)  # a signal is only noted now
+    measured = _all_measured(done)
     if done.failure is None:
-        return DONE if _all_measured(done) else BAD_INPUT
+        return DONE if measured else BAD_INPUT
     if isinstance(done.failure, KeyboardInterrupt):
         say("stopped: the matches that were finished are counted")
         return STOPPED

@@ -98,6 +98,35 @@ def test_eval_tells_failed_matches_and_counts_the_others(capsys: Out) -> None:
     assert "failed" in capsys.readouterr().out
 
 
+def test_failed_matches_are_told_when_an_evaluation_is_stopped(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    def play_all(*given: Any, on_failure: Any, **options: Any) -> None:
+        on_failure(0, Fixture(0, 0, 0, ()), REASONS["segv"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("athenan_spiel.arena.processes.play_all", play_all)
+    assert main(["eval", "mcts:2", "--against", "random", "--game", "tic_tac_toe", "--matches", "2"]) == 130
+    assert f"mcts:2 against random: 1 of 1 matches failed, the first as {REASONS['segv']}" in capsys.readouterr().err
+
+
+def test_the_time_limit_of_a_move_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A player that thinks alone reports nothing while it thinks."""
+    given: dict[str, Any] = {}
+    monkeypatch.setattr("athenan_spiel.arena.processes.do_tasks", lambda *args, **options: given.update(options))
+    for limit, seconds in (({"seconds": 700.0}, 700.0), ({"match_seconds": 900.0}, 900.0), ({}, 0.0)):
+        bots = [Fatal(*HARMLESS), Fatal(*HARMLESS)]
+        vars(bots[1]).update(limit)
+        play_everywhere(
+            GAME,
+            [bots, bots[::-1]],
+            fixtures(GAME, 2, 2, 5),
+            lambda *told: None,
+            forfeits=True,
+            on_failure=lambda *told: None,
+            silent_seconds=600.0,
+        )
+        assert given["losses"].silent_seconds == 600.0 + seconds
+
+
 def test_a_series_without_a_result_is_told_and_is_no_success(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     make = agents.make_bot
     monkeypatch.setattr(

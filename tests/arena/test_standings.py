@@ -12,7 +12,7 @@ from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
 from athenan_spiel.arena.bootstrap import stratified_mean
 from athenan_spiel.arena.record import SavedMatch
-from athenan_spiel.arena.standings import MOST_GAINS, Standings
+from athenan_spiel.arena.standings import MOST_GAINS, FailedMatch, Standings
 from athenan_spiel.arena.tables import csv_text
 from athenan_spiel.arena.tournament_report import markdown, report_files, to_json
 from athenan_spiel.arena.tournament_settings import SequentialConfig, Tournament
@@ -124,6 +124,33 @@ def test_a_decided_pair_is_complete() -> None:
     assert "| SPRT |" in text
     assert "H1 after " in text
     assert not Standings(tested, both("a", "b", [(1.0, 0.0)]), {GAME: "x"}).complete
+
+
+def test_the_test_of_a_pair_leaves_out_openings_with_a_failed_match() -> None:
+    """As it did while they were played; they are played again, so the pair is not complete."""
+    tested = tournament(
+        agents={"a": "random", "b": "mcts:1"}, matches=100, sequential=SequentialConfig(elo0=0, elo1=400)
+    )
+    matches = [m for m in both("a", "b", [(1.0, 1.0)] * 30) if (m.number, m.colour) != (2, 1)]
+    undecided = Standings(tested, matches, {GAME: "x"})
+    assert undecided.pairs[0].test is not None
+    assert (undecided.pairs[0].test.openings, undecided.pairs[0].test.verdict) == (2, None)
+    failed = FailedMatch(GAME, "a", "b", 2, "its process ended with code 3")
+    decided = Standings(tested, matches, {GAME: "x"}, failures=[failed])
+    assert decided.pairs[0].test is not None
+    assert decided.pairs[0].test.verdict == "H1"
+    assert not decided.complete
+    after = FailedMatch(GAME, "a", "b", 29, "its process ended with code 3")
+    assert Standings(tested, both("a", "b", [(1.0, 1.0)] * 29), {GAME: "x"}, failures=[after]).complete
+
+
+def test_a_pair_is_counted_by_who_moves_first() -> None:
+    standings = Standings(tournament(), MATCHES, {GAME: "chosen"}, first_movers={GAME: 1})  # as in OpenSpiel's chess
+    pair = standings.pairs[0]
+    assert (pair.moving_first, pair.moving_second) == (pair.as_second, pair.as_first)
+    row = to_json(standings)["pairs"][0]
+    assert row["moving_first"] == row["as_second_player"] == {"wins": 0, "draws": 1, "losses": 1}
+    assert "| `a` – `b` | 2/1/1 | 25.0% | 100.0% |" in markdown(standings)
 
 
 def test_the_tables_hold_the_same_in_all_forms() -> None:

@@ -286,6 +286,29 @@ def test_what_is_wrong_is_said_before_the_first_match(
     assert not (tmp_path / "t" / "matches.jsonl").exists()
 
 
+def test_a_file_of_matches_that_is_missing_is_told(tmp_path: Path) -> None:
+    run_tournament(THREE, tmp_path)
+    path = tmp_path / "matches.jsonl"
+    path.unlink()
+    for again in (run_tournament, report_tournament):
+        with pytest.raises(ArenaError, match="is missing: put it back, or make an empty file there to play all"):
+            again(THREE, tmp_path)
+    path.touch()
+    standings = run_tournament(THREE, tmp_path)
+    assert standings is not None
+    assert standings.played == len(played(tmp_path)) == 18
+
+
+def test_a_tournament_that_ended_before_its_first_match_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "matches.jsonl").touch()
+    standings = run_tournament(THREE, tmp_path)
+    assert standings is not None
+    assert standings.complete
+    (tmp_path / "tournament.json").unlink()
+    with pytest.raises(ArenaError, match="which holds 'agents.csv'"):
+        run_tournament(THREE, tmp_path)
+
+
 def test_openings_that_are_others_now_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("0 1\n0 2\n0 3\n")
