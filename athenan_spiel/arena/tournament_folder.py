@@ -154,15 +154,24 @@ class TournamentFolder:
                 known.add(key_of(match))
                 yield match.as_cut(is_cut(state))
         except FileNotFoundError:
-            raise ArenaError(
-                f"{self._file.path} is missing: put it back, or make an empty file there to play all matches again"
-            ) from None
+            raise self._missing() from None
         except OSError as error:
             raise ArenaError(f"{self._file.path} cannot be read: {error.strerror}") from None
 
     def mend(self) -> None:
-        """Remove the end of a line that a kill has cut, if there is one."""
+        """Remove the end of a line that a kill has cut, if there is one.
+
+        Raises:
+            ArenaError: the file of matches is missing.
+        """
+        if not os.path.lexists(self._file.path):
+            raise self._missing()
         self._file.drop_cut_line()
+
+    def _missing(self) -> ArenaError:
+        return ArenaError(
+            f"{self._file.path} is missing: put it back, or make an empty file there to play all matches again"
+        )
 
     def append(self, match: SavedMatch) -> None:
         """Add a match that has ended.

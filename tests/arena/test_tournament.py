@@ -305,7 +305,7 @@ def test_a_tournament_that_ended_before_its_first_match_is_begun_again(tmp_path:
     assert standings is not None
     assert standings.complete
     (tmp_path / "tournament.json").unlink()
-    with pytest.raises(ArenaError, match="which holds 'agents.csv'"):
+    with pytest.raises(ArenaError, match=r"which holds 'agents\.csv'"):
         run_tournament(THREE, tmp_path)
 
 
