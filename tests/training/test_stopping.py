@@ -139,6 +139,32 @@ def test_what_a_finalizer_would_lose_is_raised_after_it() -> None:
     assert Finalized.seconds < time.monotonic() - start < 5
 
 
+class Signals(str):
+    """A module's name that sends a signal when it is looked up, once `armed`."""
+
+    armed = False
+
+    def __hash__(self) -> int:
+        if self.armed:
+            send(signal.SIGTERM)
+        return super().__hash__()
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_nothing_is_lost_where_an_import_drops_its_lock() -> None:
+    """Python prints a traceback for what is raised there."""
+
+    def import_and_more() -> None:
+        name = Signals("a_module")
+        lock = importlib._bootstrap._get_module_lock(name)  # type: ignore[attr-defined]
+        name.armed = True
+        del lock
+        time.sleep(10)
+
+    with StopRequests() as stops, pytest.raises(KeyboardInterrupt), stops.droppable():
+        import_and_more()
+
+
 def _let_go() -> Iterator[None]:
     try:
         yield
