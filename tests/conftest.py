@@ -11,6 +11,9 @@ import pytest
 
 from athenan_spiel.system.stopping import SIGNALS
 
+SLOW_MARKERS = {"browser": "starts a browser", "ray": "starts a Ray cluster"}
+"""Markers whose tests are slow, with the reason."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _signals_as_at_a_terminal() -> Iterator[None]:
@@ -79,6 +82,10 @@ def _missing_for_a_browser() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for marker, reason in SLOW_MARKERS.items():
+        for item in items:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.slow(reason=reason))
     if importlib.util.find_spec("ray") is None:
         _skip(items, "ray", "needs Ray, which is not installed: pip install 'athenan-spiel[ray]'")
     if missing := _missing_for_a_browser():

@@ -26,6 +26,8 @@ from command_line import TINY
 import athenan_spiel
 from athenan_spiel.cli.main import COMMANDS
 
+pytestmark = pytest.mark.slow(reason="builds the wheel and the sdist and installs them")
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("agents", "athenan_spiel", "ludii_bridge")
 TRAINED = ["train", "tic_tac_toe", "--matches", "2", "--folder", "runs/ttt", *TINY]

@@ -22,6 +22,8 @@ import athenan_spiel as ath
 import ludii_bridge
 from athenan_spiel.config import Settings
 
+pytestmark = pytest.mark.slow(reason="builds the documentation site")
+
 DIRECTIVE = re.compile(r"^\.\. auto\w+:: ([\w.]+)", re.MULTILINE)
 NEVER_RAISE = {"load_ipython_extension", "unload_ipython_extension", "supported_games", "registered_bots"}
 MADE_BY_THEIR_GAME = {"LudiiState"}

@@ -20,6 +20,8 @@ from athenan_spiel.experiments import report
 from athenan_spiel.experiments.plan import Plan
 from athenan_spiel.training.checkpoints import signed
 
+pytestmark = pytest.mark.slow(reason="tries hostile experiment folders")
+
 Out = pytest.CaptureFixture[str]
 
 

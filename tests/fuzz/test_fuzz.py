@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from clocks import HANG_SECONDS
+
+pytestmark = pytest.mark.slow(reason="fuzzes commands, calls, folders and kills for a minute")
 
 SEED = 11
 CASES = {"command-lines": 40, "calls": 30, "folders": 30, "kills": 4}

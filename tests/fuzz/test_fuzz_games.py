@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from test_fuzz_readers import MANY, damaged_texts
 from verdict import LONGEST_MESSAGE
 
+pytestmark = pytest.mark.slow(reason="fuzzes game strings")
+
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120.0
 """What takes longer hangs, also where others work on the machine."""

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from readers import BYTES, TEXTS, Reader
 from verdict import LONGEST_MESSAGE
 
+pytestmark = pytest.mark.slow(reason="fuzzes every reader")
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 MANY = settings(
     max_examples=EXAMPLES,

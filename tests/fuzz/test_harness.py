@@ -12,6 +12,8 @@ from contents import signed
 from forked import Ended
 from verdict import broken_by_line
 
+pytestmark = pytest.mark.slow(reason="waits for the limits of the fuzzing harness")
+
 DEEDS = {
     "raise KeyError('x')": "traceback: KeyError: 'x'",
     "os.kill(os.getpid(), 11)": "crash: ended by signal 11",

@@ -19,6 +19,8 @@ from training_runs import TIC_TAC_TOE, TINY, state_of
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training import load_agent, resume, train
 
+pytestmark = pytest.mark.slow(reason="runs commands on full disks")
+
 WORDS = ("train", GAME, "--matches", "100000", "--folder", "run", "--quiet", *SMALL)
 ATHENAN = f"{sys.executable} -m athenan_spiel"
 

@@ -16,6 +16,8 @@ from athenan_spiel.errors import AthenanError, CheckpointError, ConfigError
 from athenan_spiel.training import resume
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.slow(reason="tries hostile run folders")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:

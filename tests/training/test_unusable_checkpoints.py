@@ -19,6 +19,8 @@ from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.slow(reason="tries unusable checkpoints")
+
 NEWEST = Path("checkpoints") / "000012"
 
 

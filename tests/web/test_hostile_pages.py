@@ -15,6 +15,8 @@ from urllib.parse import quote
 import pytest
 from serving import PATIENCE, serving
 
+pytestmark = pytest.mark.slow(reason="tries hostile folders on a web server")
+
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
 ROOT = Path(__file__).resolve().parents[2]
