@@ -148,6 +148,23 @@ def parse_word(text: str) -> AgentWord:
     raise AgentError(f"expected an agent, such as {known}; got {shown(text)}{_meant(text)}")
 
 
+def game_for(spec: str | None, agents: Iterable[AgentWord]) -> pyspiel.Game:
+    """Load the game string `spec`, or by default the game of the first run among the agents.
+
+    Raises:
+        AgentError: there is no game string and no run.
+        UnsupportedGameError: the game is unknown, or cannot be played.
+        CheckpointError: the run cannot be used.
+    """
+    from athenan_spiel.games import load_game
+
+    if spec is None:
+        spec = next((agent.learned_game() for agent in agents if agent.bot == ATHENAN.name), None)
+    if spec is None:
+        raise AgentError("expected a game, as no agent is a run: add one such as --game connect_four")
+    return load_game(spec)
+
+
 def _word_of(kind: AgentKind, text: str) -> AgentWord | None:
     """`text`, which begins with the kind's name; None where something stands between it and what follows."""
     body, limit = split_limit(text, text[len(kind.name) :], command=kind.command)

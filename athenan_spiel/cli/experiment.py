@@ -17,7 +17,7 @@ from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.workers import Cluster, on_cluster, with_address
+from athenan_spiel.cli.workers import Cluster, with_address
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.new_folder import RUNS
@@ -95,6 +95,7 @@ def run(words: Sequence[str]) -> int:
             run_experiment,
         )
         from athenan_spiel.experiments.run import MOST_PROCESSES
+        from athenan_spiel.training.cluster.placing import on_cluster
 
         processes = cores() if arguments.processes is None else arguments.processes
         require_processes(processes)

@@ -19,7 +19,6 @@ from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.start import game_for
 from athenan_spiel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(GtpArguments, words, "athenan gtp")
     from agents import AthenanBot, make_bot, parse_word
     from agents.limits import LIMITS
+    from agents.words import game_for
     from athenan_spiel.protocols.gtp_server import GtpServer
 
     word = parse_word(arguments.agent).allowing(allowed(arguments.allow_code))

@@ -15,7 +15,6 @@ from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.start import game_for
 from athenan_spiel.cli.web import serve_pages
 from athenan_spiel.errors import ConfigError, shown
 
@@ -86,6 +85,7 @@ def run(words: Sequence[str]) -> int:
     if arguments.first and arguments.second:
         raise ConfigError("expected --first or --second, got both")
     from agents import MatchAbandonedError, make_bot, parse_word
+    from agents.words import game_for
     from athenan_spiel.cli.terminal_match import TerminalMatch
     from athenan_spiel.games.moves import position
 

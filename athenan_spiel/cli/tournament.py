@@ -127,9 +127,9 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
         ConfigError: they do not make one; with a file, what it says itself is given here.
     """
     from agents import parse_word
+    from agents.words import game_for
     from athenan_spiel.arena.tournament_file import named, read_tournament, usable_name
     from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament, openings_from
-    from athenan_spiel.cli.start import game_for
 
     if _is_file(arguments):
         if said := [name for name in OF_WORDS if getattr(arguments, name) not in (None, ())]:

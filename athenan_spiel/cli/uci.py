@@ -14,7 +14,6 @@ from athenan_spiel.cli.console import progress
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.own_code import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.start import game_for
 from athenan_spiel.errors import AgentError, shown
 
 LONGEST_LINE = 1_000_000
@@ -46,6 +45,7 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan uci` with these words; returns the exit code."""
     arguments = parse(UciArguments, words, "athenan uci")
     from agents import AthenanBot, make_bot, parse_word
+    from agents.words import game_for
     from athenan_spiel.protocols.uci_moves.table import uci_game
     from athenan_spiel.protocols.uci_server import UciServer
 

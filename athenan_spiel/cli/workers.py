@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import functools
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import tyro
 
@@ -15,9 +13,6 @@ from athenan_spiel.cli.settings import is_fitted
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.system.machine import cores
-
-if TYPE_CHECKING:
-    from athenan_spiel.system.cluster import Site
 
 Workers = Annotated[str | None, tyro.conf.arg(metavar="N")]
 """The option --workers."""
@@ -79,20 +74,3 @@ def with_workers(config: TrainingConfig, said: str | None, cluster: str | None, 
 
     count = worker_count(parse_workers(said, cluster), game, config.memory.bytes, on_cluster=cluster is not None)
     return dataclasses.replace(config, workers=dataclasses.replace(config.workers, count=count))
-
-
-@contextlib.contextmanager
-def on_cluster(address: str | None, games: Sequence[str]) -> Iterator[Site | None]:
-    """The cluster at an address, which is joined within and whose machines can load these games; None: no address.
-
-    Raises:
-        ConfigError: as `system.cluster.joined`.
-    """
-    if address is None:
-        yield None
-        return
-    from athenan_spiel.system.cluster import joined
-    from athenan_spiel.training.cluster.placing import loading_problem
-
-    with joined(address, functools.partial(loading_problem, tuple(games))) as site:
-        yield site

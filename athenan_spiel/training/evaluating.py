@@ -1,6 +1,6 @@
 """When networks are evaluated during a session, and what becomes of that.
 
-1. Learning does not wait: an evaluation is a process of its own (`system.commands`), begun and looked after between
+1. Learning does not wait: an evaluation is a process of its own (`system.calls`), begun and looked after between
    rounds. Nothing in it changes anything in what is learned, and what goes wrong in it is told and ends nothing.
 2. One runs at a time. One that becomes due meanwhile waits, and is then of the newest network; if several have, the
    others are skipped.
@@ -18,19 +18,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from athenan_spiel.errors import AthenanError
-from athenan_spiel.system.commands import Command
+from athenan_spiel.system.calls import Call
 from athenan_spiel.system.files import remove
 from athenan_spiel.training.best import replace_best
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import Header, rewrite_header, write_network
 from athenan_spiel.training.clock import RunClock, now
-from athenan_spiel.training.evaluation import EvaluationError, Programs, command_words, scores
+from athenan_spiel.training.evaluation import EVALUATE, EvaluationError, Programs, evaluation_request, scores
 from athenan_spiel.training.events import BestReplaced, EvaluationFailed, EvaluationFinished, EvaluationStarted
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import EVALUATING
 from athenan_spiel.training.standing import Standing, conditions, points_to_beat
 
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 """Time between two looks at whether a stop request came, where an evaluation is waited for."""
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class Evaluating:
         self._conditions = conditions(str(learner.game), learner.config)
         self._clock = clock
         self._emit = emit
-        self._command: Command | None = None
+        self._call: Call | None = None
         self._matches = learner.counters.evaluated_at
         self._seconds = clock.seconds()
         self._begun = 0.0
@@ -71,13 +71,13 @@ class Evaluating:
     def look(self) -> None:
         """Tell what has ended, and begin what is due; to be called between two rounds."""
         self._hear()
-        if self._command is None and (passed := self._passed()):
+        if self._call is None and (passed := self._passed()):
             self._begin(passed - 1)
 
     def stop(self) -> None:
         """Tell the one under way to end, as the run was asked to stop."""
-        if self._command is not None:
-            self._command.terminate()
+        if self._call is not None:
+            self._call.terminate()
             self._give_up("the run was asked to stop")
 
     def finish(self, stopped: Callable[[], bool]) -> None:
@@ -89,30 +89,30 @@ class Evaluating:
         limit = self._settings.final_seconds
         if limit is None:
             self._hear()
-            if self._command is not None:
+            if self._call is not None:
                 self._give_up("the training has ended first; evaluation.final_seconds lets it end")
             return
         until = now() + limit
         self._wait(until, stopped)
         matches = self._learner.counters.matches
-        if self._settings.asked and self._command is None and 0 < matches != self._matches and not stopped():
+        if self._settings.asked and self._call is None and 0 < matches != self._matches and not stopped():
             self._begin(0)
             self._wait(until, stopped)
-        if self._command is not None:
+        if self._call is not None:
             late = f"it has not ended within the {limit:g} s of evaluation.final_seconds"
             self._give_up("the run was asked to stop" if stopped() else late)
 
     def drop(self, problem: str) -> None:
         """End the one under way, if there is one, for this reason."""
-        if self._command is not None:
+        if self._call is not None:
             self._give_up(problem)
         self.close()
 
     def close(self) -> None:
         """End the process, if there is one, and leave nothing of it in the folder."""
-        if self._command is not None:
-            self._command.close()
-            self._command = None
+        if self._call is not None:
+            self._call.close()
+            self._call = None
         with contextlib.suppress(OSError):
             remove(self._network)
 
@@ -140,8 +140,8 @@ class Evaluating:
             remove(self._network)
             weights = {name: tensor.cpu() for name, tensor in learner.published().weights.items()}
             write_network(self._network, dataclasses.replace(header, config=config), weights)
-            words = command_words(str(learner.game), config, self._network, self._programs, self._cluster)
-            self._command = Command(words)
+            request = evaluation_request(str(learner.game), config, self._network, self._programs, self._cluster)
+            self._call = Call(EVALUATE, request)
         except OSError as error:
             self._fail(f"it could not be begun: {error.strerror or error}")
             return
@@ -149,13 +149,13 @@ class Evaluating:
 
     def _hear(self, seconds: float = 0.0) -> None:
         """Tell what has come of the one under way, if it has ended."""
-        if self._command is None or (answer := self._command.answer(seconds)) is None:
+        if self._call is None or (result := self._call.result(seconds)) is None:
             return
-        self._command.close()
-        self._command = None
+        self._call.close()
+        self._call = None
         self._learner.note_evaluation(self._matches)
         try:
-            found = scores(answer, self._settings.opponents)
+            found = scores(result)
         except EvaluationError as error:
             self._fail(str(error))
             return
@@ -190,8 +190,8 @@ class Evaluating:
 
     def _wait(self, until: float, stopped: Callable[[], bool]) -> None:
         """Wait for the one under way to end, until a moment or a request to stop."""
-        while self._command is not None and now() < until and not stopped():
-            self._hear(LOOK_SECONDS)
+        while self._call is not None and now() < until and not stopped():
+            self._hear(POLL_SECONDS)
 
     def _give_up(self, problem: str) -> None:
         """Leave the one under way, which `close` ends."""

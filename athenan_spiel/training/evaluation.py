@@ -1,37 +1,35 @@
-"""One evaluation of a network while it is trained: the command that plays its matches, and what that answers.
+"""Evaluation of a network during its training: the request and the scores.
 
-The command is `athenan eval` with words that a user could type. So nothing of agents and series is known here but how
-they are named and what `athenan eval --json` prints.
+The games are played by `arena.evaluation` in a process of its own, which is called by name: `arena` lies above this
+package.
 """
 
 from __future__ import annotations
 
 import decimal
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
+from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.config.training import WORD_LIMITS
-from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.errors import ConfigError
 from athenan_spiel.outcomes import is_code
-from athenan_spiel.system.commands import Answer, Command
-from athenan_spiel.system.files import parse_json
+from athenan_spiel.system.calls import Call, CallResult
 
+EVALUATE = "athenan_spiel.arena.evaluation:evaluate"
+CHECK = "athenan_spiel.arena.evaluation:check"
 CHECK_SECONDS = 120.0
-"""How long the opponents may take to be loaded before a run begins: Java, or an engine's files."""
+"""Time limit for loading the opponents before a run begins, in seconds: Java and engines start slowly."""
 Programs = Collection[str] | None
-"""The commands of engines that may be begun; None: all, where the settings are the caller's own and of no file."""
-NO_PROGRAM = ""
-"""Said as allowed where nothing is, so that it is known that something must be: no command is empty."""
-PREFIX = "athenan eval: "
-"""What its complaints begin with."""
+"""Commands of engines that may be started; None: all, where the settings are the caller's own and of no file."""
 
 
 class EvaluationError(Exception):
-    """An evaluation has come to nothing; the message says why. Nobody but those who tell it sees it."""
+    """An evaluation failed; the message says why. It is reported as an event and does not leave the trainer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,16 +52,27 @@ class Score:
     forfeits: int
 
 
-def command_words(
-    game: str, config: TrainingConfig, network: Path, programs: Programs = None, cluster: str | None = None
-) -> list[str]:
-    """The words after `athenan` of an evaluation of the network in the folder `network`.
+def evaluation_request(
+    game: str, config: TrainingConfig, network: Path | None, programs: Programs = None, cluster: str | None = None
+) -> EvaluationRequest:
+    """Returns the request for an evaluation of the network in the folder `network`.
 
     Args:
-        cluster: the address of that on which its matches are played; None: here.
+        network: None: a random player takes the agent's place, to check the opponents.
+        cluster: address of the Ray cluster that plays the games; None: this machine.
     """
-    words = ["eval", agent_word(config.evaluation, network), *_series(game, config, programs), "--json"]
-    return words if cluster is None else [*words, "--cluster", cluster]
+    settings = config.evaluation
+    return EvaluationRequest(
+        agent="random" if network is None else agent_word(settings, network),
+        opponents=settings.opponents,
+        game=game,
+        matches=settings.matches,
+        opening_plies=settings.opening_plies,
+        seed=config.seed,
+        allow_code=(config.outcome,) if is_code(config.outcome) else (),
+        allow_programs=None if programs is None else tuple(programs),
+        cluster=cluster,
+    )
 
 
 def agent_word(settings: EvaluationConfig, network: Path) -> str:
@@ -83,34 +92,28 @@ def require_opponents(game: str, config: TrainingConfig, programs: Programs = No
         ConfigError: they cannot, or there are not.
     """
     try:
-        command = Command(["eval", "random", *_series(game, config, programs), "--check"])
+        call = Call(CHECK, evaluation_request(game, config, None, programs))
     except OSError as error:
         raise ConfigError.at("evaluation.opponents", f"cannot be looked at: {error.strerror}") from None
     try:
-        answer = command.answer(CHECK_SECONDS)
+        result = call.result(CHECK_SECONDS)
     finally:
-        command.close()
-    if answer is None:
+        call.close()
+    if result is None:
         raise ConfigError.at("evaluation.opponents", f"could not be loaded within {CHECK_SECONDS:.0f} s")
-    if answer.code != 0:
-        raise ConfigError.at("evaluation.opponents", f"cannot be met: {_complaint(answer)}")
+    if result.problem is not None:
+        raise ConfigError.at("evaluation.opponents", f"cannot be met: {result.problem}")
 
 
-def scores(answer: Answer, opponents: Sequence[str]) -> list[Score]:
-    """What the command of an evaluation has answered.
+def scores(result: CallResult) -> list[Score]:
+    """Returns the scores against each opponent.
 
     Raises:
-        EvaluationError: it has come to nothing, or somebody has lost all matches by no play.
+        EvaluationError: the evaluation failed.
     """
-    if answer.code != 0:
-        raise EvaluationError(_complaint(answer))
-    try:
-        found = [_score(row) for row in parse_json(answer.output)["comparisons"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise EvaluationError(f"its answer cannot be understood: {shown(error)}") from None
-    if [score.opponent for score in found] != [*opponents]:
-        raise EvaluationError(f"its answer is about {shown([score.opponent for score in found])}")
-    return found
+    if result.problem is not None:
+        raise EvaluationError(result.problem)
+    return [_score(row) for row in result.value]
 
 
 def _score(row: Mapping[str, Any]) -> Score:
@@ -126,26 +129,3 @@ def _score(row: Mapping[str, Any]) -> Score:
         confidence=float(points["confidence"]),
         forfeits=sum(len(reasons) for reasons in row["forfeits"].values()),
     )
-
-
-def _series(game: str, config: TrainingConfig, programs: Programs) -> list[str]:
-    settings = config.evaluation
-    return [
-        *("--against", *settings.opponents),
-        *("--game", game),
-        *("--matches", str(settings.matches)),
-        *("--opening-plies", str(settings.opening_plies)),
-        *("--seed", str(config.seed)),
-        *(("--allow-code", config.outcome) if is_code(config.outcome) else ()),
-        *(() if programs is None else (word for name in (NO_PROGRAM, *programs) for word in ("--allow-program", name))),
-    ]
-
-
-def _complaint(answer: Answer) -> str:
-    """Why a command failed: what it said last that begins as its complaints do, else its last line."""
-    lines = [line.strip() for line in answer.errors.splitlines() if line.strip()]
-    said = next((line.removeprefix(PREFIX) for line in reversed(lines) if line.startswith(PREFIX)), None)
-    if said is None:
-        said = lines[-1] if lines else "it has said nothing"
-        said = f"athenan eval ended with exit code {answer.code}: {said}"
-    return said

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,13 @@ from experiment_runs import MATCHES
 from experiment_runs import TINY as TINY_EXPERIMENT
 from fake_ray import Actor as FakeActor
 from fake_ray import FakeRay, installed
-from test_evaluating import FakeCommand
+from test_evaluating import FakeCall
 from test_set_backs import RATE, Spoiling
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import EngineConfig, LearnerConfig, SearchConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError, DivergedError, LearningError
 from athenan_spiel.system import cluster as site
 from athenan_spiel.system import machine
@@ -388,26 +389,26 @@ def test_settings_that_no_cluster_takes(tmp_path: Path, fake: FakeRay, settings:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(("address", "there"), [("auto", ["--cluster", "10.0.0.1:6379"]), ("local", [])])
+@pytest.mark.parametrize(("address", "there"), [("auto", "10.0.0.1:6379"), ("local", None)])
 def test_evaluations_are_on_the_cluster_unless_it_is_this_machine(
-    tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, address: str, there: list[str]
+    tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, address: str, there: str | None
 ) -> None:
     """On a cluster that was started for the run they stay beside it: other processes of one machine bring nothing."""
-    said: list[list[str]] = []
+    found: list[str | None] = []
 
-    class Noted(FakeCommand):
-        def __init__(self, words: Sequence[str]) -> None:
-            super().__init__(words)
-            said.append([*words])
+    class Noted(FakeCall):
+        def __init__(self, function: str, request: EvaluationRequest) -> None:
+            super().__init__(function, request)
+            found.append(request.cluster)
             assert self.header.config.engine == dataclasses.replace(ON_CLUSTER.engine, threads=1)
 
-    monkeypatch.setattr(evaluating, "Command", Noted)
+    monkeypatch.setattr(evaluating, "Call", Noted)
     monkeypatch.setattr(loop, "require_opponents", lambda game, config, programs: None)
     if address == "auto":
         fake.init(address="elsewhere")
     run = train(TIC_TAC_TOE, changed(evaluation=EVALUATED.evaluation), tmp_path / "run", cluster=address)
     assert lines(run.folder, "evaluation_finished")
-    assert {" ".join(words[words.index("--json") + 1 :]) for words in said} == {" ".join(there)}
+    assert set(found) == {there}
 
 
 def test_what_runs_beside_a_run_is_one_process_which_needs_no_free_core(

@@ -7,20 +7,21 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from test_evaluation_in_runs import answer, row
+from test_evaluation_in_runs import result, row
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, of_type, state_of
 
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
+from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError
-from athenan_spiel.system.commands import Answer
+from athenan_spiel.system.calls import CallResult
 from athenan_spiel.training import evaluating, load_agent, loop, resume, train
 from athenan_spiel.training.best import BEST, RECORD
 from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.evaluation import EVALUATE
 from athenan_spiel.training.events import (
     BestReplaced,
     EvaluationFailed,
@@ -33,29 +34,30 @@ from athenan_spiel.training.events import (
 from athenan_spiel.training.run_folder import EVALUATING, RunFolder
 
 
-class FakeCommand:
-    """Answers what it is told, after being asked a number of times."""
+class FakeCall:
+    """Returns a given result after being polled a number of times."""
 
-    begun: ClassVar[list[FakeCommand]] = []
-    answers: ClassVar[list[Answer | None]] = []
-    """What the commands answer in turn; None: the first never ends. After the last one, all win 3 of 4."""
+    begun: ClassVar[list[FakeCall]] = []
+    results: ClassVar[list[CallResult | None]] = []
+    """Results of the calls in turn; None: the call never ends. After the last one, all win 3 of 4."""
     looks: ClassVar[int] = 0
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.network = Path(words[1].rpartition(":")[0])
+    def __init__(self, function: str, request: EvaluationRequest) -> None:
+        assert function == EVALUATE
+        self.request = request
+        self.network = Path(request.agent.rpartition(":")[0])
         self.header = read_header(self.network)
         self.weights = read_weights(self.network)
-        opponents = words[words.index("--against") + 1 : words.index("--game")]
-        default = answer(*(row(opponent) for opponent in opponents))
-        self._answer = self.answers.pop(0) if self.answers else default
+        default = result(*map(row, request.opponents))
+        self._result = self.results.pop(0) if self.results else default
         self._looks = self.looks
         self.ended = False
         self.told_to_end = False
         self.begun.append(self)
 
-    def answer(self, seconds: float = 0.0) -> Answer | None:
+    def result(self, seconds: float = 0.0) -> CallResult | None:
         self._looks -= 1
-        return self._answer if self._looks < 0 else None
+        return self._result if self._looks < 0 else None
 
     def terminate(self) -> None:
         self.told_to_end = True
@@ -65,13 +67,13 @@ class FakeCommand:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeCommand]:
-    monkeypatch.setattr(FakeCommand, "begun", [])
-    monkeypatch.setattr(FakeCommand, "answers", [])
-    monkeypatch.setattr(FakeCommand, "looks", 0)
-    monkeypatch.setattr(evaluating, "Command", FakeCommand)
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeCall]:
+    monkeypatch.setattr(FakeCall, "begun", [])
+    monkeypatch.setattr(FakeCall, "results", [])
+    monkeypatch.setattr(FakeCall, "looks", 0)
+    monkeypatch.setattr(evaluating, "Call", FakeCall)
     monkeypatch.setattr(loop, "require_opponents", lambda game, config, programs: None)
-    return FakeCommand
+    return FakeCall
 
 
 def with_evaluation(**changes: Any) -> TrainingConfig:
@@ -85,7 +87,7 @@ def events_of(config: TrainingConfig, folder: Path) -> list[Event]:
 
 
 def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
-    """By the command itself, at the end of a run that is shorter than it."""
+    """By a real call, at the end of a run that is shorter than it."""
     events: list[Event] = []
     run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[events.append])
     finished = of_type(events, EvaluationFinished)
@@ -121,22 +123,22 @@ def test_they_are_told_at_a_resumption_too(tmp_path: Path) -> None:
         resume(run.folder, more_matches=3)
 
 
-def test_each_is_of_the_network_as_it_was(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_each_is_of_the_network_as_it_was(tmp_path: Path, fake: type[FakeCall]) -> None:
     """Which lies in the run's folder with one thread to compute with, and is the run's own when it is the best."""
     config = dataclasses.replace(EVALUATED, milestone_matches=3)
     events = events_of(config, tmp_path / "run")
     assert [event.matches for event in of_type(events, EvaluationStarted)] == [6, 12]
-    assert [command.header.counters.matches for command in fake.begun] == [6, 12]
+    assert [call.header.counters.matches for call in fake.begun] == [6, 12]
     assert [event.matches for event in of_type(events, EvaluationFinished)] == [6, 6, 12, 12]
-    for command in fake.begun:
-        assert command.network == tmp_path / "run" / EVALUATING
-        assert command.header.config.engine.threads == 1
-        milestone = read_weights(RunFolder(tmp_path / "run").checkpoint(command.header.counters.matches))
-        assert all((command.weights[name] == milestone[name]).all() for name in milestone)
+    for call in fake.begun:
+        assert call.network == tmp_path / "run" / EVALUATING
+        assert call.header.config.engine.threads == 1
+        milestone = read_weights(RunFolder(tmp_path / "run").checkpoint(call.header.counters.matches))
+        assert all((call.weights[name] == milestone[name]).all() for name in milestone)
     assert read_header(tmp_path / "run" / BEST).config == config
 
 
-def test_learning_does_not_wait_and_one_runs_at_a_time(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_learning_does_not_wait_and_one_runs_at_a_time(tmp_path: Path, fake: type[FakeCall]) -> None:
     """The one that becomes due meanwhile is of the newest network, and says how many were skipped."""
     fake.looks = 2
     config = with_evaluation(every_matches=1, final_seconds=None)
@@ -148,10 +150,10 @@ def test_learning_does_not_wait_and_one_runs_at_a_time(tmp_path: Path, fake: typ
     assert rounds[:6] == [1, 2, 3, 4, 1, 1], "three rounds were played meanwhile"
     (failed,) = of_type(events, EvaluationFailed)
     assert (failed.matches, "evaluation.final_seconds" in failed.problem) == (10, True)
-    assert all(command.ended for command in fake.begun)
+    assert all(call.ended for call in fake.begun)
 
 
-def test_the_last_network_is_evaluated_where_that_is_asked_for(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_the_last_network_is_evaluated_where_that_is_asked_for(tmp_path: Path, fake: type[FakeCall]) -> None:
     events = events_of(with_evaluation(every_matches=7), tmp_path / "run")
     assert [event.matches for event in of_type(events, EvaluationStarted)] == [9, 12]
     assert isinstance(events[-1], RunFinished)
@@ -160,18 +162,18 @@ def test_the_last_network_is_evaluated_where_that_is_asked_for(tmp_path: Path, f
     assert told[-4:] == ["evaluation_finished", "evaluation_finished", "best_replaced", "run_finished"]
 
 
-def test_it_is_waited_for_no_longer_than_was_said(tmp_path: Path, fake: type[FakeCommand]) -> None:
-    fake.answers = [None]
+def test_it_is_waited_for_no_longer_than_was_said(tmp_path: Path, fake: type[FakeCall]) -> None:
+    fake.results = [None]
     events = events_of(with_evaluation(every_matches=7, final_seconds=0.01), tmp_path / "run")
     (failed,) = of_type(events, EvaluationFailed)
     assert failed.problem == "it has not ended within the 0.01 s of evaluation.final_seconds"
     (finished,) = of_type(events, RunFinished)
     assert finished.reason == "matches"
-    assert [command.ended for command in fake.begun] == [True]
+    assert [call.ended for call in fake.begun] == [True]
     assert read_header(RunFolder(tmp_path / "run").checkpoint()).counters.evaluated_at == 0
 
 
-def test_the_time_of_waiting_is_not_the_runs(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_the_time_of_waiting_is_not_the_runs(tmp_path: Path, fake: type[FakeCall]) -> None:
     fake.looks = 10**9
     run = train(TIC_TAC_TOE, with_evaluation(every_matches=12, final_seconds=0.5), tmp_path / "run")
     assert read_header(run.checkpoint).counters.seconds == pytest.approx(run.seconds)
@@ -179,7 +181,7 @@ def test_the_time_of_waiting_is_not_the_runs(tmp_path: Path, fake: type[FakeComm
     assert record["seconds"] == pytest.approx(run.seconds)
 
 
-def test_by_time(tmp_path: Path, fake: type[FakeCommand], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_time(tmp_path: Path, fake: type[FakeCall], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each match takes a second of the run, and evaluations are two seconds apart."""
     seconds = 0.0
 
@@ -190,19 +192,18 @@ def test_by_time(tmp_path: Path, fake: type[FakeCommand], monkeypatch: pytest.Mo
     monkeypatch.setattr("athenan_spiel.training.clock.RunClock.seconds", lambda self: seconds)
     config = dataclasses.replace(with_evaluation(every_matches=None, every_seconds=2.0), matches_at_once=1, matches=7)
     train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener])
-    assert [command.header.counters.matches for command in fake.begun] == [2, 4, 6, 7]
+    assert [call.header.counters.matches for call in fake.begun] == [2, 4, 6, 7]
 
 
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (Answer(2, "", "athenan eval: no engine\n"), "no engine"),
-        (Answer(-9, "", ""), "athenan eval ended with exit code -9: it has said nothing"),
-        (Answer(0, "nonsense", ""), "its answer cannot be understood: "),
+        (CallResult(problem="no engine"), "no engine"),
+        (CallResult(problem="its process ended with exit code -9"), "its process ended with exit code -9"),
     ],
 )
-def test_one_that_fails_ends_nothing(tmp_path: Path, fake: type[FakeCommand], given: Answer, problem: str) -> None:
-    fake.answers = [given]
+def test_one_that_fails_ends_nothing(tmp_path: Path, fake: type[FakeCall], given: CallResult, problem: str) -> None:
+    fake.results = [given]
     events = events_of(EVALUATED, tmp_path / "run")
     (failed,) = of_type(events, EvaluationFailed)
     assert (failed.matches, failed.problem[: len(problem)]) == (6, problem)
@@ -210,9 +211,9 @@ def test_one_that_fails_ends_nothing(tmp_path: Path, fake: type[FakeCommand], gi
     assert of_type(events, RunFinished)[0].reason == "matches"
 
 
-@pytest.mark.parametrize("name", ["Command", "write_network", "replace_best"])
+@pytest.mark.parametrize("name", ["Call", "write_network", "replace_best"])
 def test_what_the_system_refuses_ends_nothing(
-    tmp_path: Path, fake: type[FakeCommand], monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, fake: type[FakeCall], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     def refused(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
@@ -226,40 +227,40 @@ def test_what_the_system_refuses_ends_nothing(
     assert not (tmp_path / "run" / EVALUATING).exists()
 
 
-def points(wins: int) -> Answer:
-    return answer(row("mcts:2", wins, 4 - wins), row("random", wins, 4 - wins))
+def points(wins: int) -> CallResult:
+    return result(row("mcts:2", wins, 4 - wins), row("random", wins, 4 - wins))
 
 
-def test_the_best_network_stays(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_the_best_network_stays(tmp_path: Path, fake: type[FakeCall]) -> None:
     """Until another one has as many points; a session that goes on knows it."""
-    fake.answers = [points(wins) for wins in (2, 1, 2, 3)]
+    fake.results = [points(wins) for wins in (2, 1, 2, 3)]
     events = events_of(with_evaluation(every_matches=3), tmp_path / "run")
     assert [(event.matches, event.points) for event in of_type(events, BestReplaced)] == [
         (3, 0.5),
         (9, 0.5),
         (12, 0.75),
     ]
-    fake.answers = [points(2)]
+    fake.results = [points(2)]
     more: list[Event] = []
     run = resume(tmp_path / "run", more_matches=3, listeners=[more.append])
     assert ([*of_type(more, BestReplaced)], run.matches) == ([], 15)
     assert read_header(tmp_path / "run" / BEST).counters.matches == 12
     edit_settings(tmp_path / "run", "opening_plies = 2", "opening_plies = 1")
-    fake.answers = [points(1)]
+    fake.results = [points(1)]
     resume(tmp_path / "run", more_matches=3, listeners=[more.append])
     assert [event.matches for event in of_type(more, BestReplaced)] == [18], "with other openings nothing is compared"
 
 
-def test_it_outlives_the_checkpoints(tmp_path: Path, fake: type[FakeCommand]) -> None:
-    fake.answers = [points(wins) for wins in (4, 1, 1, 1)]
+def test_it_outlives_the_checkpoints(tmp_path: Path, fake: type[FakeCall]) -> None:
+    fake.results = [points(wins) for wins in (4, 1, 1, 1)]
     events_of(with_evaluation(every_matches=3), tmp_path / "run")
     assert "000003" not in [path.name for path in RunFolder(tmp_path / "run").checkpoints()]
     assert read_header(tmp_path / "run" / BEST).counters.matches == 3
 
 
-def test_a_request_to_stop_ends_it_at_once(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_a_request_to_stop_ends_it_at_once(tmp_path: Path, fake: type[FakeCall]) -> None:
     """Before the run is saved; and what was broken off comes after the resumption."""
-    fake.answers = [None]
+    fake.results = [None]
     events: list[Event] = []
     run = train(
         TIC_TAC_TOE,
@@ -270,15 +271,15 @@ def test_a_request_to_stop_ends_it_at_once(tmp_path: Path, fake: type[FakeComman
     )
     assert (run.reason, run.matches) == ("stopped", 6)
     assert [event.problem for event in of_type(events, EvaluationFailed)] == ["the run was asked to stop"]
-    assert [(command.told_to_end, command.ended) for command in fake.begun] == [(True, True)]
+    assert [(call.told_to_end, call.ended) for call in fake.begun] == [(True, True)]
     events.clear()
     resume(run.folder, listeners=[events.append])
     assert [event.matches for event in of_type(events, EvaluationStarted)] == [6, 9, 12]
 
 
-def test_a_request_to_stop_ends_the_waiting(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_a_request_to_stop_ends_the_waiting(tmp_path: Path, fake: type[FakeCall]) -> None:
     """With the reason that the training had ended for."""
-    fake.answers = [None]
+    fake.results = [None]
     events: list[Event] = []
     run = train(
         TIC_TAC_TOE,
@@ -292,7 +293,7 @@ def test_a_request_to_stop_ends_the_waiting(tmp_path: Path, fake: type[FakeComma
 
 
 def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
-    """That of a real command, which would last for hours."""
+    """That of a real call, which would last for hours."""
     config = with_evaluation(opponents=("mcts:100000",), matches=1000, every_matches=3)
     config = dataclasses.replace(config, matches=None)
     processes: list[int | None] = []
@@ -310,18 +311,18 @@ def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
     assert not (run.folder / EVALUATING).exists()
 
 
-def test_an_error_of_a_listener_ends_it(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_an_error_of_a_listener_ends_it(tmp_path: Path, fake: type[FakeCall]) -> None:
     def listener(event: Event) -> None:
         if isinstance(event, EvaluationFinished):
             raise RuntimeError("mine")
 
     with pytest.raises(RuntimeError, match="mine"):
         train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[listener])
-    assert all(command.ended for command in fake.begun)
+    assert all(call.ended for call in fake.begun)
     assert RunFolder(tmp_path / "run").checkpoint().name == "000009", "it is saved first"
 
 
-def test_what_a_kill_has_left_is_removed(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_what_a_kill_has_left_is_removed(tmp_path: Path, fake: type[FakeCall]) -> None:
     run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run")
     (run.folder / EVALUATING).mkdir()
     (run.folder / EVALUATING / "weights.safetensors").write_bytes(b"some")
@@ -329,7 +330,7 @@ def test_what_a_kill_has_left_is_removed(tmp_path: Path, fake: type[FakeCommand]
     assert not (run.folder / EVALUATING).exists()
 
 
-def test_a_link_in_its_place_is_not_followed(tmp_path: Path, fake: type[FakeCommand]) -> None:
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path, fake: type[FakeCall]) -> None:
     run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

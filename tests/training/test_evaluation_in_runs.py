@@ -1,4 +1,4 @@
-"""An evaluation's command, what it answers, and by what a network is the best."""
+"""Requests and scores of evaluations during a run, and the selection of the best network."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyspiel
 import pytest
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY
 
+import agents
 from agents import parse_word
+from athenan_spiel.arena.evaluation import evaluate
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
-from athenan_spiel.errors import CheckpointError, ConfigError
-from athenan_spiel.system.commands import Answer
+from athenan_spiel.config.evaluation import EvaluationRequest
+from athenan_spiel.errors import AgentError, CheckpointError, ConfigError
+from athenan_spiel.system.calls import CallResult
 from athenan_spiel.training import evaluation, resume, train
 from athenan_spiel.training.best import BEST, RECORD
 from athenan_spiel.training.evaluation import (
     EvaluationError,
     Score,
     agent_word,
-    command_words,
+    evaluation_request,
     require_opponents,
     scores,
 )
@@ -43,8 +47,8 @@ def row(opponent: str, wins: int = 3, losses: int = 1, forfeits: int = 0) -> dic
     }
 
 
-def answer(*rows: dict[str, Any]) -> Answer:
-    return Answer(0, json.dumps({"finished": True, "comparisons": list(rows)}), "")
+def result(*rows: dict[str, Any]) -> CallResult:
+    return CallResult(value=list(rows))
 
 
 def standing(matches: int, *shares: float, config: TrainingConfig = TINY) -> Standing:
@@ -93,38 +97,52 @@ def test_the_word_is_the_networks_whatever_its_folder_is_called(
         assert (word.params["search"], word.params["seconds"]) == ("ubfm_k", 0.1)
 
 
-def test_the_command_is_one_that_can_be_typed() -> None:
-    assert command_words(GAME, EVALUATED, Path("/runs/x/evaluating")) == [
-        *("eval", "/runs/x/evaluating:ubfm_k@2i", "--against", "mcts:2", "random", "--game", "tic_tac_toe()"),
-        *("--matches", "2", "--opening-plies", "2", "--seed", "0", "--json"),
-    ]
-    assert command_words(GAME, EVALUATED, Path("/x"), cluster="10.0.0.1:6379")[-2:] == ["--cluster", "10.0.0.1:6379"]
+def test_the_request_has_the_settings_of_the_run() -> None:
+    network = Path("/runs/x/evaluating")
+    plain = EvaluationRequest(
+        agent="/runs/x/evaluating:ubfm_k@2i",
+        opponents=("mcts:2", "random"),
+        game="tic_tac_toe()",
+        matches=2,
+        opening_plies=2,
+    )
+    assert evaluation_request(GAME, EVALUATED, network) == plain
+    there = evaluation_request(GAME, EVALUATED, network, cluster="10.0.0.1:6379")
+    assert there == dataclasses.replace(plain, cluster="10.0.0.1:6379")
     own = dataclasses.replace(EVALUATED, outcome="my_module:worth")
-    assert command_words(GAME, own, Path("/x"))[-3:] == ["--allow-code", "my_module:worth", "--json"]
+    assert evaluation_request(GAME, own, network).allow_code == ("my_module:worth",)
+    assert evaluation_request(GAME, EVALUATED, network, programs=()).allow_programs == ()
 
 
-def test_what_it_answers_is_understood() -> None:
-    first, second = scores(answer(row("mcts:2", 3, 1), row("random", 4, 0, forfeits=2)), ("mcts:2", "random"))
+def test_scores_are_read_from_the_result() -> None:
+    first, second = scores(result(row("mcts:2", 3, 1), row("random", 4, 0, forfeits=2)))
     assert (first.opponent, first.wins, first.draws, first.losses, first.forfeits) == ("mcts:2", 3, 0, 1, 0)
     assert (first.points, first.low, first.high, first.confidence) == (0.75, 0.375, 0.875, 0.95)
     assert (second.points, second.forfeits) == (1.0, 2)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (Answer(2, "", "athenan eval: gnugo cannot be started\nathenan eval: it is not there\n"), "^it is not there$"),
-        (Answer(2, "{}", "x against y: y forfeited 2 of 2 matches\n"), "exit code 2: x against y: y forfeited 2 of 2"),
-        (Answer(-9, "", ""), "ended with exit code -9: it has said nothing"),
-        (Answer(0, "", ""), "cannot be understood: "),
-        (Answer(0, "[]", ""), "cannot be understood: "),
-        (Answer(0, '{"comparisons": [{"opponent": "random"}]}', ""), "cannot be understood: KeyError"),
-        (answer(row("mcts:2")), r"is about \['mcts:2'\]"),
-    ],
-)
-def test_what_comes_to_nothing_says_why(given: Answer, problem: str) -> None:
-    with pytest.raises(EvaluationError, match=problem):
-        scores(given, ("mcts:2", "random"))
+def test_an_evaluation_that_failed_has_no_scores() -> None:
+    with pytest.raises(EvaluationError, match=r"^no engine$"):
+        scores(CallResult(problem="no engine"))
+
+
+def test_a_series_that_was_only_forfeited_is_no_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(pyspiel.Bot):
+        def restart_at(self, state: pyspiel.State) -> None:
+            pass
+
+        def step(self, state: pyspiel.State) -> int:
+            raise AgentError("it crashed")
+
+    make = agents.make_bot
+
+    def make_bot(spec: agents.AgentWord, game: pyspiel.Game, player_id: int, seed: int) -> pyspiel.Bot:
+        return Failing() if spec.text == "random" else make(spec, game, player_id, seed)
+
+    monkeypatch.setattr(agents, "make_bot", make_bot)
+    request = EvaluationRequest(agent="mcts:2", opponents=("random",), game=GAME, matches=2)
+    with pytest.raises(ConfigError, match=r"random forfeited 2 of 2 matches, the first as .*it crashed"):
+        evaluate(request)
 
 
 @pytest.mark.parametrize(
@@ -156,10 +174,10 @@ def test_opponents_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_process_that_cannot_be_begun_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(words: list[str]) -> None:
+    def refused(*arguments: object) -> None:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(evaluation, "Command", refused)
+    monkeypatch.setattr(evaluation, "Call", refused)
     with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be looked at: Resource temporarily"):
         require_opponents(GAME, EVALUATED)
 

@@ -39,6 +39,20 @@ def placed(config: TrainingConfig, address: str | None, game: str) -> Iterator[t
         yield config, site
 
 
+@contextlib.contextmanager
+def on_cluster(address: str | None, games: Sequence[str]) -> Iterator[Site | None]:
+    """Join the cluster at an address, whose machines can load these games; yields None without an address.
+
+    Raises:
+        ConfigError: as `system.cluster.joined`.
+    """
+    if address is None:
+        yield None
+        return
+    with joined(address, functools.partial(loading_problem, tuple(games))) as site:
+        yield site
+
+
 def loading_problem(games: Sequence[str]) -> str | None:
     """Why one of these games, given by their strings, cannot be loaded on this machine; None if all can."""
     try:

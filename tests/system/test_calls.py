@@ -1,4 +1,4 @@
-"""A command in a process of its own: what it answers comes back, and it never outlives who began it."""
+"""A call in a process of its own: its result comes back, and it never outlives the process that began it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ import pytest
 from clocks import HANG_SECONDS
 
 from athenan_spiel.system import machine
-from athenan_spiel.system.commands import Answer, Command
+from athenan_spiel.system.calls import Call, CallResult
 
-LONG = ["eval", "random", "--against", "mcts:100000", "--game", "connect_four", "--matches", "1000"]
-"""Hours of matches."""
+ENDLESS = ("time:sleep", 10_000.0)
 
 
-def answered(words: list[str]) -> Answer:
-    command = Command(words)
+def result_of(function: str, *arguments: object) -> CallResult:
+    call = Call(function, *arguments)
     try:
-        answer = command.answer(HANG_SECONDS)
+        result = call.result(HANG_SECONDS)
     finally:
-        command.close()
-    assert answer is not None
-    return answer
+        call.close()
+    assert result is not None
+    return result
 
 
 def is_there(process: int) -> bool:
@@ -37,53 +36,58 @@ def is_there(process: int) -> bool:
         return False
 
 
-def test_what_it_writes_comes_back(capfd: pytest.CaptureFixture[str]) -> None:
-    answer = answered(["--version"])
-    assert (answer.code, answer.errors) == (0, "")
-    assert answer.output.startswith("athenan ")
-    answer = answered(["evla"])
-    assert (answer.code, answer.output) == (2, "")
-    assert "expected one of train, " in answer.errors
-    assert capfd.readouterr() == ("", ""), "and nobody sees it"
+def test_the_result_comes_back(capfd: pytest.CaptureFixture[str]) -> None:
+    assert result_of("builtins:sum", [1, 2, 3]) == CallResult(value=6)
+    assert result_of("builtins:print", "hello") == CallResult(value=None)
+    assert capfd.readouterr() == ("", ""), "and what it writes is shown to nobody"
+
+
+def test_an_error_is_one_line() -> None:
+    problem = result_of("athenan_spiel.games:load_game", "chess(\n").problem
+    assert problem is not None
+    assert len(problem.splitlines()) == 1
+    assert "chess" in problem
+    assert "Error" not in problem
+    assert result_of("operator:truediv", 1, 0) == CallResult(problem="ZeroDivisionError: 'division by zero'")
 
 
 def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("athenan_spiel", "rich", "json"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('imported from here')\n")
     monkeypatch.chdir(tmp_path)
-    assert answered(["--version"]).code == 0
+    assert result_of("json:dumps", 1) == CallResult(value="1")
 
 
 def test_it_runs_beside_and_is_ended() -> None:
-    command = Command(LONG)
-    process = command._process.pid
+    call = Call(*ENDLESS)
+    process = call._process.pid
     assert process is not None
-    assert command.answer() is None
+    assert call.result() is None
     time.sleep(1.0)
-    assert command.answer() is None
+    assert call.result() is None
     start = time.monotonic()
-    command.close()
+    call.close()
     assert time.monotonic() - start < HANG_SECONDS
     assert not is_there(process)
-    command.close()
+    call.close()
 
 
 def test_one_that_was_killed_has_answered() -> None:
-    command = Command(LONG)
-    process = command._process.pid
+    call = Call(*ENDLESS)
+    process = call._process.pid
     assert process is not None
     os.kill(process, signal.SIGKILL)
-    assert command.answer(HANG_SECONDS) == Answer(-signal.SIGKILL, "", "")
-    command.close()
+    assert call.result(HANG_SECONDS) == CallResult(problem="its process ended with exit code -9")
+    call.close()
 
 
 def test_it_does_not_outlive_a_process_that_was_killed(tmp_path: Path) -> None:
     script = tmp_path / "begins.py"
     script.write_text(
         "import time\n"
-        "from athenan_spiel.system.commands import Command\n"
+        "from athenan_spiel.system.calls import Call\n"
         "if __name__ == '__main__':\n"
-        f"    print(Command({LONG!r})._process.pid, flush=True)\n"
+        f"    print(Call(*{ENDLESS!r})._process.pid, flush=True)\n"
         "    time.sleep(1000)\n"
     )
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)

@@ -1,0 +1,118 @@
+"""Tables of `athenan eval`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from athenan_spiel.errors import printable
+
+if TYPE_CHECKING:
+    import pyspiel
+
+    from athenan_spiel.arena import Comparison, Interval, Scores
+    from athenan_spiel.arena.effort import Effort
+
+
+def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
+    """One row for each opponent: what came out."""
+    table = Table(title=f"{printable(comparisons[0].contender)} at {game}", title_justify="left")
+    table.add_column("against")
+    confidence = comparisons[0].points.confidence
+    for name in ("matches", "won", "drawn", "lost", "points", f"{confidence:.0%} interval", "Elo difference"):
+        table.add_column(name, justify="right")
+    for comparison in comparisons:
+        tally, points = comparison.series.tally, comparison.points
+        table.add_row(
+            printable(comparison.opponent),
+            *map(str, (tally.matches, tally.wins, tally.draws, tally.losses)),
+            f"{points.estimate:.1%}",
+            f"{points.low:.1%} to {points.high:.1%}",
+            _elo(comparison.elo),
+        )
+    return table
+
+
+def sides_table(comparisons: Sequence[Comparison]) -> Table:
+    """One row for each opponent: results by side, the share of draws, and matches that did not end by the rules."""
+    table = Table(title="won / drawn / lost by side; matches cut by the length limit", title_justify="left")
+    table.add_column("against")
+    for name in ("agent moves first", "agent moves second", "share of draws", "cut", "failed"):
+        table.add_column(name, justify="right")
+    for comparison in comparisons:
+        series = comparison.series
+        sides = comparison.moving_first, comparison.moving_second
+        table.add_row(
+            printable(comparison.opponent),
+            *(f"{side.wins} / {side.draws} / {side.losses}" for side in sides),
+            f"{series.draws / series.tally.matches:.1%}",
+            str(series.cut),
+            str(len(series.failures)),
+        )
+    return table
+
+
+def _elo(elo: Interval) -> str:
+    def signed(value: float) -> str:
+        return f"{value:+.0f}" if math.isfinite(value) else ("+∞" if value > 0 else "-∞")
+
+    return f"{signed(elo.estimate)} ({signed(elo.low)} to {signed(elo.high)})"
+
+
+def details_table(comparisons: Sequence[Comparison]) -> Table:
+    """One row for each opponent: how probable such a result is between equals, and how long moves and matches took."""
+    table = Table(title="p-values, and milliseconds a move: mean, 99 % below, longest", title_justify="left")
+    table.add_column("against")
+    for name in ("sign test", "Wilcoxon", "agent's moves", "opponent's moves", "plies"):
+        table.add_column(name, justify="right")
+    for comparison in comparisons:
+        lengths = [len(result.history) for result in comparison.series.results]
+        table.add_row(
+            printable(comparison.opponent),
+            f"{comparison.binomial_p:.2g}",
+            f"{comparison.wilcoxon_p:.2g}",
+            *map(_times, comparison.efforts()),
+            f"{sum(lengths) / len(lengths):.1f}",
+        )
+    return table
+
+
+def conditions(
+    matches: int, comparisons: Sequence[Comparison], openings: str, limit: str | None, unlimited: Sequence[str]
+) -> str:
+    """How the matches began, when a series ended, and under what limit."""
+    tests = [f"{comparison.opponent}: {comparison.test}" for comparison in comparisons if comparison.test is not None]
+    lines = [f"openings: {openings}, each with both colours"]
+    lines += tests or [f"declared: {matches} matches against each"]
+    if limit is not None:
+        lines.append(f"limit: {limit} a move" + (f", but for {', '.join(unlimited)}" if unlimited else ""))
+    return "\n".join(map(printable, lines))
+
+
+def _times(effort: Effort) -> str:
+    return " / ".join("" if x is None else f"{1000 * x:,.1f}" for x in effort.times().values())
+
+
+def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
+    """One row for each agent of a game for one player."""
+    table = Table(title=f"scores at {game}", title_justify="left")
+    table.add_column("agent")
+    for name in ("matches", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst", "cut", "failed"):
+        table.add_column(name, justify="right")
+    for one in scores:
+        mean = one.mean
+        interval = f"{mean.low:.4g} to {mean.high:.4g}" if math.isfinite(mean.low) else "none: all scores are equal"
+        table.add_row(
+            printable(one.agent),
+            str(len(one.results)),
+            f"{mean.estimate:.4g}",
+            interval,
+            f"{one.best:g}",
+            f"{one.worst:g}",
+            str(one.cut),
+            str(len(one.failures)),
+        )
+    return table

@@ -1,0 +1,44 @@
+"""Request for an evaluation: one agent, its opponents, and how the games are played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRequest:
+    """Describes an evaluation by plain values, so that it can be sent to another process.
+
+    Attributes:
+        agent: spec of the agent that is measured.
+        opponents: specs of its opponents; may be empty in a game for one player.
+        game: OpenSpiel game string; None: the game of the first run among the agents.
+        matches: games against each opponent.
+        opening_plies: random plies at the start of a game; None: 2, or 0 in a game for one player.
+        openings: file of openings, or "balanced"; None: random openings.
+        judge: spec of the agent that judges balanced openings; None: UBFM over random playouts.
+        limit: limit of a move that replaces those of all agents which take it, such as "0.1s"; None: their own.
+        sprt: the Elo differences of the two hypotheses of a sequential test; None: no test.
+        seed: random seed of openings and agents.
+        allow_code: outcomes ("module:name") that may be imported for runs trained with them.
+        allow_programs: the only programs that may be started; None: every program that the specs name.
+        matches_at_once: number of games played at the same time; None: chosen from the agents and the machine.
+        stall_seconds: time without progress after which a process that plays is killed.
+        cluster: address of a Ray cluster; None: this machine.
+    """
+
+    agent: str
+    opponents: tuple[str, ...] = ()
+    game: str | None = None
+    matches: int = 100
+    opening_plies: int | None = None
+    openings: str | None = None
+    judge: str | None = None
+    limit: str | None = None
+    sprt: tuple[float, float] | None = None
+    seed: int = 0
+    allow_code: tuple[str, ...] = ()
+    allow_programs: tuple[str, ...] | None = None
+    matches_at_once: int | None = None
+    stall_seconds: float = 600.0
+    cluster: str | None = None
