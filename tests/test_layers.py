@@ -148,6 +148,17 @@ def test_contributing_lists_the_rooms_in_order() -> None:
     assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == ROOMS[:-1]
 
 
+def test_no_library_module_runs_the_command_line() -> None:
+    """Imports of `cli` lead upward, so they are forbidden above; nor is it run by its name."""
+    for name, tree in (modules("athenan_spiel") | modules("agents") | modules("ludii_bridge")).items():
+        if room(name) in ("cli", "__main__"):
+            continue
+        assert "runpy" not in packages(tree), name
+        texts = {x.value for x in ast.walk(tree) if isinstance(x, ast.Constant) and isinstance(x.value, str)}
+        assert "-m" not in texts, name
+        assert not [text for text in texts if text.startswith(("athenan_spiel.cli", "athenan_spiel.__main__"))], name
+
+
 def test_few_know_the_bridge() -> None:
     for name, tree in modules("athenan_spiel").items():
         assert "ludii_bridge" not in packages(tree) or name in LUDII_DOORS
