@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import itertools
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from athenan_spiel.system.files import is_folder, read_file
 
@@ -23,23 +23,15 @@ MOST_TEXT = 2**21
 MOST_PICTURE = 2**22
 """Bytes of a report, and of a picture."""
 MAX_MARKDOWN = 2**17
-"""Maximum number of characters that are rendered as Markdown, in two seconds at worst; longer text stays plain."""
+"""Maximum number of characters that are rendered as Markdown, in four seconds at worst; a longer report stays plain."""
 MAX_NESTING = 20
 """Maximum depth of quotes and lists in Markdown; deeper ones are left out."""
 MOST_PICTURES = 50
 """Of a report."""
 MOST_REPORTS = 200
 """Of a folder, that are listed."""
-_PICTURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.png)\)")
+_PICTURE_NAME = re.compile(r"[\w-]+\.png", re.ASCII)
 _PNG = b"\x89PNG\r\n\x1a\n"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a report: Markdown, or a picture as the address of its data."""
-
-    text: str = ""
-    picture: str = ""
 
 
 def list_reports(folder: Path) -> list[Path]:
@@ -55,10 +47,7 @@ def report_html(folder: Path) -> str:
     Raises:
         OSError: the report cannot be read.
     """
-    return "".join(
-        f'<img class="picture" alt="" src="{escape(part.picture)}">' if part.picture else _markdown_html(part.text)
-        for part in read_report(folder)
-    )
+    return _markdown_html(read_file(folder / REPORT, MOST_TEXT).decode("utf-8", errors="replace"), folder)
 
 
 def _has_report(folder: Path) -> bool:
@@ -68,31 +57,25 @@ def _has_report(folder: Path) -> bool:
         return False
 
 
-def _markdown_html(text: str) -> str:
-    """Markdown as HTML. What HTML it holds is escaped, and its own images are shown as text."""
+def _markdown_html(text: str, folder: Path) -> str:
+    """Markdown as HTML. What HTML it holds is escaped, and images that are no pictures of `folder` are shown as text."""
     if len(text) <= MAX_MARKDOWN:
         try:
-            parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
-            return str(parser.enable("table").disable("image").render(text))
+            parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING}).enable("table")
+            pictures = itertools.count()
+
+            def image(tokens: Sequence[Token], index: int, options: object, env: object) -> str:
+                alt, source = tokens[index].content, str(tokens[index].attrGet("src"))
+                is_name = _PICTURE_NAME.fullmatch(source) is not None and next(pictures) < MOST_PICTURES
+                if is_name and (picture := _picture(folder / source)):
+                    return f'<img class="picture" alt="{escape(alt)}" src="{escape(picture)}">'
+                return escape(f"![{alt}]({source})")
+
+            parser.renderer.rules["image"] = image
+            return str(parser.render(text))
         except RecursionError:
             pass
-    return f"<p>This part is too long or too deeply nested for Markdown.</p><pre>{escape(text)}</pre>"
-
-
-def read_report(folder: Path) -> Iterator[Part]:
-    """The parts of the report in `folder`, in order; a picture that is none is left out.
-
-    Raises:
-        OSError: the report cannot be read.
-    """
-    text = read_file(folder / REPORT, MOST_TEXT).decode("utf-8", errors="replace")
-    end = 0
-    for found in list(_PICTURE.finditer(text))[:MOST_PICTURES]:
-        yield Part(text=text[end : found.start()])
-        end = found.end()
-        if picture := _picture(folder / found[1]):
-            yield Part(picture=picture)
-    yield Part(text=text[end:])
+    return f"<p>This report is too long or too deeply nested for Markdown.</p><pre>{escape(text)}</pre>"
 
 
 def _picture(path: Path) -> str:

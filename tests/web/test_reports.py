@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from athenan_spiel.web import reports as reports_module
-from athenan_spiel.web.reports import MAX_MARKDOWN, Part, list_reports, read_report, report_html
+from athenan_spiel.web.reports import MAX_MARKDOWN, list_reports, report_html
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 
@@ -19,22 +19,31 @@ def report(folder: Path, text: str) -> Path:
     return folder
 
 
-def parts(folder: Path) -> list[Part]:
-    return [part for part in read_report(folder) if part.text.strip() or part.picture]
-
-
 def test_a_report_is_text_and_pictures_in_order(tmp_path: Path) -> None:
-    folder = report(tmp_path / "one", "before ![curve](curve.png) after")
+    folder = report(tmp_path / "one", 'before ![a "curve"](curve.png) after')
     (folder / "curve.png").write_bytes(PNG)
-    before, picture, after = parts(folder)
-    assert (before.text.strip(), after.text.strip()) == ("before", "after")
-    assert picture.picture.startswith("data:image/png;base64,")
+    html = report_html(folder)
+    assert '<p>before <img class="picture" alt="a &quot;curve&quot;" src="data:image/png;base64,' in html
+    assert "> after</p>" in html
+
+
+@pytest.mark.parametrize("text", ["`![](a.png)`", "```\n![](a.png)\n```", "text\n\n    ![](a.png)", "\\![](a.png)"])
+def test_a_picture_in_code_is_text(text: str, tmp_path: Path) -> None:
+    folder = report(tmp_path / "one", text)
+    (folder / "a.png").write_bytes(PNG)
+    assert "<img" not in report_html(folder)
+
+
+def test_no_more_pictures_are_shown_than_the_bound(tmp_path: Path) -> None:
+    folder = report(tmp_path / "one", "![](a.png)" * 100)
+    (folder / "a.png").write_bytes(PNG)
+    assert report_html(folder).count("<img") == reports_module.MOST_PICTURES
 
 
 def test_an_experiments_report_is_read(tiny_experiment: Path) -> None:
     (found,) = list_reports(tiny_experiment.parent)
     assert found.name == tiny_experiment.name
-    assert parts(found)
+    assert '<img class="picture"' in report_html(found)
 
 
 def test_only_pictures_of_the_folder_are_shown(tmp_path: Path) -> None:
@@ -42,7 +51,9 @@ def test_only_pictures_of_the_folder_are_shown(tmp_path: Path) -> None:
     folder = report(tmp_path / "one", "![a](../secret.png) ![b](away.png) ![c](text.png) ![d](none.png)")
     os.symlink(tmp_path / "secret.png", folder / "away.png")
     (folder / "text.png").write_text("a secret")
-    assert [part for part in parts(folder) if part.picture] == []
+    html = report_html(folder)
+    assert "<img" not in html
+    assert "![a](../secret.png)" in html
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,9 +61,9 @@ def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(reports_module, "MOST_TEXT", 100)
     folder = report(tmp_path / "one", "![a](large.png)")
     (folder / "large.png").write_bytes(PNG + b"x" * 100)
-    assert [part for part in parts(folder) if part.picture] == []
+    assert "<img" not in report_html(folder)
     with pytest.raises(OSError):  # noqa: PT011 - a report that is no report
-        parts(report(tmp_path / "two", "x" * 200))
+        report_html(report(tmp_path / "two", "x" * 200))
 
 
 def test_a_folder_elsewhere_is_not_listed(tmp_path: Path) -> None:
