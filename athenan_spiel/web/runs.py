@@ -4,7 +4,7 @@ The folder may come from elsewhere: nothing in it is followed out of it, and no 
 
 1. Files are read in one thread of the reader, never in the event loop. A long file is read in parts, so other visitors
    are served between them.
-2. A run's settings are read again only where its `config.toml` has another modification time, size or inode.
+2. A run's settings are read again only where its `config.toml` has another time, size or inode.
 3. A run's metrics are read incrementally. Its curves and their pictures are shared between visitors.
 """
 
@@ -39,8 +39,8 @@ READ_SECONDS = 1.0
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-Stamp = tuple[int, int, int]
-"""Modification time in ns, size in bytes, and inode of a file."""
+Stamp = tuple[int, int, int, int]
+"""Times of modification and of change in ns, size in bytes, and inode of a file."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class RunEntry:
 
     @property
     def title(self) -> str:
-        """Name on one line, with escapes for control characters."""
-        return printable(self.name)
+        """Name on one line, with escapes for control characters and backslashes, so no two names have the same."""
+        return printable(self.name.replace("\\", "\\\\"))
 
     @property
     def is_addressable(self) -> bool:
@@ -171,7 +171,7 @@ def list_runs(folder: Path, known: dict[Path, tuple[Stamp, RunEntry]] | None = N
 
 def _entry(path: Path, name: str, known: dict[Path, tuple[Stamp, RunEntry]]) -> RunEntry:
     status = (path / CONFIG).lstat()
-    stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+    stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
     if path not in known or known[path][0] != stamp:
         known[path] = (stamp, _read(path, name))
     return known[path][1]

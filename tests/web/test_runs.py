@@ -213,6 +213,34 @@ def test_settings_are_read_once_until_they_change(
     assert len(list_runs(tmp_path, known)) == len(known) == 2
 
 
+def test_settings_with_the_same_time_and_size_are_read_again(tiny_run: Path, tmp_path: Path) -> None:
+    """As where a copy keeps the times, or a tool sets them."""
+    runs_in(tmp_path, tiny_run, 1)
+    config, known = tmp_path / "run-000" / "config.toml", {}
+    before, status = list_runs(tmp_path, known), config.stat()
+    config.write_bytes(config.read_bytes().replace(b"tic_tac_toe", b"nothing_tic"))
+    os.utime(config, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert config.stat().st_size == status.st_size
+    assert list_runs(tmp_path, known) != before
+
+
+def test_runs_whose_names_are_escaped_alike_are_told_apart(tmp_path: Path) -> None:
+    runs = []
+    for length, name in enumerate(("a\nb", "a\\nb"), 1):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, *[match(7)] * length, round_at(36.0))
+        runs.append(RunEntry(name, tmp_path / name, None))
+
+    async def main() -> dict[str, int]:
+        reader = RunReader()
+        await reader.read(runs)
+        found = await reader.view(runs, lambda curves: {name: run.length.count for name, run in curves.items()})
+        reader.close()
+        return found
+
+    assert asyncio.run(main()) == {"a\\nb": 1, "a\\\\nb": 2}
+
+
 def test_curves_and_pictures_are_shared_between_visitors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 200)
     write(tmp_path, *[event for i in range(1, 30) for event in (match(7), round_at(36.0 * i))])
