@@ -161,6 +161,7 @@ class Visits:
             match = self._visits.pop(oldest).match
             match.leave()
             match.release()
+            self._places.leave(match)  # no tick does it any more
         name = secrets.token_urlsafe(16)
         match = LiveMatch(start, opponents, seats, seconds, self._places, self._workers, self._memory)
         self._visits[name] = Visit(match, opponents)
@@ -181,10 +182,10 @@ class Visits:
 
     def _release(self, now: float) -> None:
         """Free the trees of matches that were left, and as many others as the memory limit demands."""
-        holding = [visit for visit in self._visits.values() if visit.match.idle_trees]
-        for visit in holding:
+        for visit in self._visits.values():
             if not visit.is_watched and now - visit.left_at >= RELEASE_SECONDS:
                 visit.match.release()
+        holding = [visit for visit in self._visits.values() if visit.match.idle_trees]
         holding.sort(key=lambda visit: (visit.is_watched, visit.match.used_at))
         for visit in holding:
             if not self._memory.is_exceeded([tree for other in holding for tree in other.match.idle_trees]):

@@ -156,6 +156,18 @@ def test_the_match_that_was_left_longest_ago_makes_room(visits: Visits, monkeypa
         opened(visits)
 
 
+def test_a_match_that_makes_room_gives_its_place_back(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one core after the other would be taken for good, and nobody could think any more."""
+    monkeypatch.setattr(visits_module, "MOST_VISITS", 1)
+    visit = analysed(visits)
+    visit.match.restart()
+    visit.match.sit(("alphabeta@2i", YOU))
+    assert visits._places.take(visit.match)
+    visit.leave()
+    opened(visits)
+    assert not visits._places._taken
+
+
 def analysed(visits: Visits, game: str = "breakthrough") -> Visit:
     """A visit whose visitor has had the first position analysed, and is there."""
     opponents = Opponents([parse_word("alphabeta@2i")])
@@ -226,6 +238,25 @@ def test_a_tree_that_is_pondered_in_is_freed_too(visits: Visits, monkeypatch: py
     visits.tick()
     assert alive(trees) == 0
     assert visit.match.idle_trees == []
+
+
+def test_agents_without_a_tree_of_ours_are_freed_too(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine is a program with a tree of its own, and ends with its bot."""
+    monkeypatch.setattr(visits_module, "MEMORY_SECONDS", 0.0)
+    opponents = Opponents([parse_word("random")])
+    name = visits.open(ath.load_game("tic_tac_toe").new_initial_state(), opponents, ("random", YOU), 0.1)
+    visit = visits.find(name)
+    assert visit is not None
+    visit.come()
+    until(visits, lambda: visit.match.is_yours)
+    bots = [weakref.ref(made.result()) for made in visit.match._bench._made.values()]
+    visit.leave()
+    until(visits, lambda: not visit.match._ending)
+    assert bots[0]() is not None
+    visit.left_at -= visits_module.RELEASE_SECONDS
+    visits.tick()
+    gc.collect()
+    assert [bot() for bot in bots] == [None]
 
 
 def test_all_trees_together_stay_within_one_limit(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
