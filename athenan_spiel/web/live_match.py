@@ -88,7 +88,7 @@ class LiveMatch:
         self.seats: tuple[str, ...] = tuple(seats)
         self.seconds = seconds
         self._places = places
-        self._bench = Bench(start.get_game(), opponents, workers, memory)
+        self._bench = Bench(self.game, opponents, workers, memory)
         self._pondered = 0.0
         self._thinking: Thinking | None = None
         self._ending: list[Thinking] = []
@@ -368,13 +368,16 @@ class LiveMatch:
         if not thinking.is_over:
             return
         self._stop()
-        if thinking.error is not None:
-            mover = self._mover
-            self.error = f"{self.seats[mover]} failed: {_first_line(thinking.error)}"
-            self._notes.forfeits[self.line] = Forfeit(mover, self.error)
-        elif thinking.action is not None:
+        error = thinking.error
+        if thinking.action is not None:
             self._notes.spent[self._thought] = thinking.seconds
-            self.table.play(thinking.action)
+            try:
+                self.table.play(thinking.action)
+            except TableError as illegal:
+                error = illegal
+        if error is not None:
+            self.error = f"{self.seats[self._mover]} failed: {_first_line(error)}"
+            self._notes.forfeits[self.line] = Forfeit(self._mover, self.error)
         self._changed()
 
     def _begin(self) -> bool:

@@ -7,12 +7,14 @@ touch the same sites, such as promotions, and those without a place, such as a p
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyspiel
 
 from athenan_spiel.errors import AthenanError, shown
+from athenan_spiel.games import given_game
 from athenan_spiel.games.view import View
 from athenan_spiel.games.views import view_of
 
@@ -51,7 +53,7 @@ class Table:
 
     def __init__(self, start: pyspiel.State) -> None:
         self._start = start.clone()
-        self.game: pyspiel.Game = start.get_game()
+        self.game = given_game(start.get_game())  # states of OpenSpiel's own Morpion Solitaire do not last
         self.view: View | None = view_of(self.game)
         self.state: pyspiel.State = start.clone()
         self.chosen: tuple[int, ...] = ()
@@ -76,16 +78,24 @@ class Table:
     def options(self) -> tuple[Option, ...]:
         """The legal actions."""
         if self._options is None:
-            state, view = self.state, self.view
-            self._options = tuple(
-                Option(
-                    int(action),
-                    state.action_to_string(state.current_player(), action),
-                    () if view is None else view.action_sites(state, action),
-                )
-                for action in ([] if self.is_over else state.legal_actions())
-            )
+            self._options = tuple(map(self.option, [] if self.is_over else self.state.legal_actions()))
         return self._options
+
+    def option(self, action: int) -> Option:
+        """A legal action with its name and sites."""
+        sites = () if self.view is None else self.view.action_sites(self.state, action)
+        return Option(int(action), self.state.action_to_string(self.state.current_player(), action), sites)
+
+    def copy(self) -> Table:
+        """Returns a table with the same position, which another thread may use."""
+        other = copy.copy(self)
+        other.state = self.state.clone()
+        return other
+
+    def take_options(self, other: Table) -> None:
+        """Take the legal actions that a copy has listed, if its position is still on the board."""
+        if self._options is None and self.state.history() == other.state.history():
+            self._options = other._options
 
     def left(self) -> list[Option]:
         """The options that go on as was pressed so far."""

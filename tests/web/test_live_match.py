@@ -15,6 +15,7 @@ from athenan_spiel.web.live_match import LiveMatch
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import TableError
+from athenan_spiel.web.thinking import Thinking
 from athenan_spiel.web.tree_memory import TreeMemory
 
 PATIENCE = 60.0
@@ -254,3 +255,18 @@ def test_an_agents_word_may_say_that_it_ponders(workers: ThreadPoolExecutor) -> 
     match.play(match.table.state.legal_actions()[0])
     wait(match, lambda: match.is_yours and match.is_pondering)
     match.leave()
+
+
+def test_an_agent_that_answers_with_an_illegal_move_forfeits(
+    workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is raised in `tick`, which lets the other matches go on."""
+
+    def answers(thinking: Thinking) -> None:
+        thinking.action, thinking._ended = 999, time.perf_counter()
+
+    monkeypatch.setattr(Thinking, "_run", answers)
+    match = match_at(workers, seats=("random", YOU))
+    wait(match, lambda: match.is_over)
+    assert match.forfeit is not None
+    assert "expected a legal move, got 999" in match.forfeit.reason

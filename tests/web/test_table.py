@@ -7,6 +7,7 @@ import random
 import pytest
 
 import athenan_spiel as ath
+from athenan_spiel.games import given_game
 from athenan_spiel.games.facts import FACTS
 from athenan_spiel.web.table import Table, TableError
 
@@ -131,3 +132,22 @@ def test_a_game_without_a_picture_is_played_by_names() -> None:
     assert table.view is None
     assert len(table.named()) == len(table.options()) > 0
     assert table.last_sites() == ()
+
+
+def test_a_game_whose_states_must_last_keeps_doing_so() -> None:
+    """A state's own game makes states that read freed memory (`games.lasting_states`)."""
+    for table in (table_of("morpion_solitaire"), table_of("morpion_solitaire").copy()):
+        assert given_game(table.game) is table.game
+
+
+def test_a_copy_lists_the_options_of_its_position_alone() -> None:
+    table = table_of("tic_tac_toe")
+    copy = table.copy()
+    table.play(0)
+    assert copy.state.history() == []
+    assert len(copy.options()) == 9
+    table.take_options(copy)
+    assert len(table.options()) == 8
+    table.show(0)
+    table.take_options(copy)
+    assert table.options() is copy.options()
