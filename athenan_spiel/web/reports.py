@@ -58,7 +58,7 @@ def _has_report(folder: Path) -> bool:
 
 
 def _markdown_html(text: str, folder: Path) -> str:
-    """Markdown as HTML. What HTML it holds is escaped, and images that are no pictures of `folder` are shown as text."""
+    """Markdown as HTML. What HTML it holds is escaped, and images that are no pictures of `folder` stay text."""
     if len(text) <= MAX_MARKDOWN:
         try:
             parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING}).enable("table")
@@ -71,7 +71,7 @@ def _markdown_html(text: str, folder: Path) -> str:
                     return f'<img class="picture" alt="{escape(alt)}" src="{escape(picture)}">'
                 return escape(f"![{alt}]({source})")
 
-            parser.renderer.rules["image"] = image
+            parser.add_render_rule("image", lambda renderer, *given: image(*given))
             return str(parser.render(text))
         except RecursionError:
             pass
