@@ -122,6 +122,7 @@ class _Picture:
         self._pieces = {piece.site: piece for piece in view.pieces(state)}
         self._lines = view.lines(state)
         self._overlay = overlay
+        self._can = {*overlay.can, *overlay.targets}
         self._label = escape(f"{state.get_game().get_type().long_name}, after {len(state.history())} moves")
 
     def svg(self, width: int | None) -> str:
@@ -156,7 +157,7 @@ class _Picture:
     def _site(self, index: int, site: Site) -> str:
         """All that lies on a site, and what is pressed to choose it."""
         overlay, piece = self._overlay, self._pieces.get(index)
-        can = index in set(overlay.can) | set(overlay.targets)
+        can = index in self._can
         said = "empty" if piece is None else self._called(piece)
         attributes = (
             f'class="site{" can" if can else ""}" data-site="{index}" aria-label="{escape(f"{site.name}: {said}")}"'

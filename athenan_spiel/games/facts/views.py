@@ -39,11 +39,11 @@ def stones(first: str, second: str, kind: str = "stone") -> Signs:
 
 def pieces_of(rows: Rows, signs: Signs) -> Pieces:
     """What reads pieces off the text of a state."""
+    pattern = re.compile(f"[{re.escape(''.join(signs))}]")  # most sites of a large board are empty
 
     def pieces(state: pyspiel.State) -> list[Piece]:
-        text = "".join(rows(str(state)))
-        found = ((site, signs.get(character)) for site, character in enumerate(text))
-        return [Piece(site, x.side, x.kind, x.sign, x.form) for site, x in found if x is not None]
+        found = ((match.start(), signs[match[0]]) for match in pattern.finditer("".join(rows(str(state)))))
+        return [Piece(site, x.side, x.kind, x.sign, x.form) for site, x in found]
 
     return pieces
 
