@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from nicegui import events, ui
+from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.errors import AthenanError
@@ -18,6 +19,7 @@ from athenan_spiel.web.mind_panel import MindPanel
 from athenan_spiel.web.notes import Mind
 from athenan_spiel.web.opponents import LEAST_SECONDS, MOST_SECONDS, YOU
 from athenan_spiel.web.saved_panel import SavedPanel
+from athenan_spiel.web.table import Option, Table
 from athenan_spiel.web.visits import Visit
 
 REFRESH_SECONDS = 0.15
@@ -39,6 +41,8 @@ _PRESSED = """(event) => {
 class MatchPage:
     """What one browser shows of a visit.
 
+    The board is drawn in another thread: the actions and the picture of a large one take a second.
+
     Args:
         visit: whose match it is.
     """
@@ -49,9 +53,10 @@ class MatchPage:
         self._version = -1
         self._shows_values = True
         self._shows_line = True
+        self._is_stale = False
+        self._drawing: asyncio.Task[None] | None = None
         self._build()
-        ui.timer(REFRESH_SECONDS, self._look)
-        self._look()
+        self.look()
 
     def _build(self) -> None:
         with ui.element("div").classes("match"):
@@ -125,7 +130,7 @@ class MatchPage:
             act()
         except AthenanError as error:
             ui.notify(str(error).split("\n")[0], type="warning")
-        self._look()
+        self.look()
 
     def _pressed(self, event: events.GenericEventArguments) -> None:
         site = event.args
@@ -166,7 +171,7 @@ class MatchPage:
         self._shows_line = bool(event.value)
         self._draw()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Draw what has changed since the last look."""
         self._progress.set_content(_progress(self._match.progress))
         if self._version == self._match.version:
@@ -182,25 +187,39 @@ class MatchPage:
         self._mind.draw()
         self._saved.draw()
 
-    def _draw(self) -> None:
-        """The board and the words around it."""
-        self._status.text = self._status_text()
-        seen = self._match.mind
-        self._bar.set_content(_bar(seen))
-        table = self._match.table
-        if table.view is None:
-            self._board.set_content(f"<pre>{escape(str(table.state))}</pre>")
-        else:
-            self._board.set_content(board_svg(table.view, table.state, self._overlay(seen)))
-            if note := table.view.note(table.state):
-                self._status.text += f" ({note})"
-        self._draw_named()
+    async def drawn(self) -> None:
+        """Wait until the board is drawn."""
+        if self._drawing is not None:
+            await self._drawing
 
-    def _draw_named(self) -> None:
+    def _draw(self) -> None:
+        """Begin to draw the board and the words around it; a change meanwhile is drawn after that."""
+        self._is_stale = True
+        if self._drawing is None or self._drawing.done():
+            self._drawing = background_tasks.create(self._draw_board(), name="drawing a board")
+
+    async def _draw_board(self) -> None:
+        while self._is_stale and not self._board.is_deleted:
+            self._is_stale = False
+            table, is_yours, seen = self._match.table, self._match.is_yours, self._match.mind
+            status, copy = self._status_text(), table.copy()
+            picture = await asyncio.to_thread(self._picture, copy, seen, is_yours=is_yours)
+            table.take_options(copy)
+            if not self._board.is_deleted:
+                self._status.text = status
+                self._bar.set_content(_bar(seen))
+                self._board.set_content(picture)
+                self._draw_named(copy.named() if is_yours else [])
+
+    def _picture(self, table: Table, seen: Mind | None, *, is_yours: bool) -> str:
+        """The board as HTML."""
+        table.options()
+        if table.view is None:
+            return f"<pre>{escape(str(table.state))}</pre>"
+        return board_svg(table.view, table.state, self._overlay(table, seen, is_yours=is_yours))
+
+    def _draw_named(self, options: Sequence[Option]) -> None:
         self._named.clear()
-        if not self._match.is_yours:
-            return
-        options = self._match.table.named()
         with self._named:
             for option in options[:MOST_BUTTONS]:
                 ui.button(option.name, on_click=self._player_of(option.action)).props("outline dense no-caps")
@@ -210,16 +229,15 @@ class MatchPage:
     def _player_of(self, action: int) -> Callable[[], None]:
         return lambda: self._tried(lambda: self._match.play(action))
 
-    def _overlay(self, seen: Mind | None) -> Overlay:
+    def _overlay(self, table: Table, seen: Mind | None, *, is_yours: bool) -> Overlay:
         """What is drawn on the board besides the pieces."""
-        match, table = self._match, self._match.table
         view = table.view
         assert view is not None
         overlay: dict[str, Any] = {"last": table.last_sites(), "chosen": table.chosen}
-        if match.is_yours:
+        if is_yours:
             overlay["can"] = table.targets() if not table.chosen else table.targets() | set(table.chosen)
             overlay["targets"] = table.targets() if table.chosen else ()
-        if seen is not None and seen.line == match.line and not table.is_over:
+        if seen is not None and seen.line == tuple(table.state.history()) and not table.is_over:
             if self._shows_values:
                 actions = mind.of_actions(seen.result, table.state)[:SHOWN_WORTHS]
                 overlay["worths"] = mind.worths(
@@ -230,6 +248,10 @@ class MatchPage:
         return Overlay(**overlay)
 
     def _status_text(self) -> str:
+        note = "" if self._match.table.view is None else self._match.table.view.note(self._match.table.state)
+        return self._turn_text() + (f" ({note})" if note else "")
+
+    def _turn_text(self) -> str:
         match, table = self._match, self._match.table
         ply = f"Move {len(match.line) + 1}"
         if (forfeit := match.forfeit) is not None:
@@ -242,8 +264,8 @@ class MatchPage:
             return "Finished: a draw" if winner is None else f"Finished: {self._side(winner)} has won"
         side = self._side(table.state.current_player())
         if match.is_yours:
-            first = "press a piece, then where it goes" if any(len(x.sites) > 1 for x in table.options()[:1]) else ""
-            return f"{ply}: your turn, {side}" + (f"; {first}" if first and not table.moves else "")
+            moves_pieces = not table.moves and len(table.option(table.state.legal_actions()[0]).sites) > 1
+            return f"{ply}: your turn, {side}" + ("; press a piece, then where it goes" if moves_pieces else "")
         return f"{ply}: {side}, {match.waits}"
 
 

@@ -19,7 +19,7 @@ from agents import AgentWord
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.games import load_game
 from athenan_spiel.web.live import Live
-from athenan_spiel.web.match_page import MatchPage
+from athenan_spiel.web.match_page import REFRESH_SECONDS, MatchPage
 from athenan_spiel.web.opponents import YOU
 from athenan_spiel.web.reports import list_reports, report_html
 from athenan_spiel.web.run_page import LOOK_SECONDS, RunPage
@@ -60,14 +60,16 @@ def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
             _list(site, found, reports)
         return None
 
-    @ui.page("/match/{name}")
-    def match(name: str, client: Client) -> None:
+    @ui.page("/match/{name}", response_timeout=PATIENCE_SECONDS)
+    async def match(name: str, client: Client) -> None:
         visit = visits.find(name)
         if visit is None:
             _tell("No such match", "This match is not kept any more: begin another one.", 404)
             return
         with framed(title_of(visit.match.game)):
-            MatchPage(visit)
+            page = MatchPage(visit)
+            await page.drawn()
+            ui.timer(REFRESH_SECONDS, page.look)  # not before: NiceGUI sends a page once a timer of it waits
         _stay(client, visit)
 
     @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)

@@ -136,15 +136,16 @@ class SelfPlayPanel:
         self._box.visible = True
         self._slider.props["max"] = len(actions)
         self._slider.value = len(actions)
-        self._draw()
+        await self._draw()
 
-    def _draw(self) -> None:
+    async def _draw(self) -> None:
+        """Draw the position of the slider in another thread, as replaying a long game takes a while."""
         if self._table is None:
             return
         ply = int(self._slider.value)
-        if 0 <= ply <= len(self._table.moves) + len(self._table.ahead):
-            self._table.show(ply)
-        self._board.set_content(picture_of(self._table))
+        picture = await asyncio.to_thread(_picture_at, self._table.copy(), ply)
+        if ply == self._slider.value and not self._board.is_deleted:
+            self._board.set_content(picture)
 
 
 def _replayed(game: str, actions: Sequence[int]) -> Table | None:
@@ -158,8 +159,10 @@ def _replayed(game: str, actions: Sequence[int]) -> Table | None:
     return table
 
 
-def picture_of(table: Table) -> str:
-    """The board of a table, as a picture or as text."""
+def _picture_at(table: Table, ply: int) -> str:
+    """The board after a number of moves, if there were as many, as a picture or as text."""
+    if 0 <= ply <= len(table.moves) + len(table.ahead):
+        table.show(ply)
     if table.view is None:
         return f"<pre>{escape(str(table.state))}</pre>"
     return board_svg(table.view, table.state, Overlay(last=table.last_sites()))

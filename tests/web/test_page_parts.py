@@ -8,25 +8,29 @@ import gc
 import json
 import os
 import shutil
+import threading
 import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyspiel
 import pytest
 from training_runs import edit_settings
 
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
 import athenan_spiel as ath
+from athenan_spiel.games.view import View
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import pages, run_page
 from athenan_spiel.web.live import bar_html
+from athenan_spiel.web.match_page import MatchPage
 from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.runs import list_runs
 from athenan_spiel.web.saved_panel import SavedPanel
-from athenan_spiel.web.visits import Visit
+from athenan_spiel.web.visits import Visit, Visits
 
 
 class FakeVisit:
@@ -145,6 +149,45 @@ def test_a_game_of_ludiis_has_its_own_name(parameters: dict[str, Any], title: st
             return ath.load_game("connect_four").get_type()
 
     assert pages.title_of(Game()) == title
+
+
+def test_boards_are_drawn_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what is pressed on them is listed there, and a change meanwhile is drawn after that."""
+    from nicegui import core
+    from nicegui.client import Client
+    from nicegui.page import page
+
+    monkeypatch.setattr(core.app.config, "endpoint_documentation", "none", raising=False)
+    threads, touched, visits = [], View.touched, Visits()
+
+    def slow(view: View, state: pyspiel.State, action: int) -> tuple[int, ...]:
+        threads.append(threading.current_thread())
+        return touched(view, state, action)
+
+    async def pictures() -> tuple[str, str]:
+        monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
+        start = ath.load_game("hex(board_size=4)").new_initial_state()
+        visit = visits.find(visits.open(start, Opponents(), ("you", "you"), 0.1))
+        assert visit is not None
+        with Client(page("")):
+            shown = MatchPage(visit)
+            await shown.drawn()
+            first = shown._board._props["content"]
+            monkeypatch.setattr(View, "touched", slow)
+            visit.match.table._changed()
+            shown._draw()
+            visit.match.play(0)
+            shown._draw()
+            await shown.drawn()
+            return first, shown._board._props["content"]
+
+    first, second = asyncio.run(pictures())
+    visits.close()
+    assert "red stone" not in first
+    assert "red stone" in second
+    drawing = [thread for thread in threads if thread is not threading.current_thread()]
+    assert len(drawing) >= 15
+    assert len(threads) - len(drawing) <= 3, "the loop looks at one action at most, to say how moves are made"
 
 
 def test_a_page_that_is_closed_leaves_nothing_of_its_game_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
