@@ -28,10 +28,6 @@ AGAIN_SECONDS = 0.1
 """What was raised in droppable work is raised again after so long, if that is not left by then."""
 
 
-_LOCK_FINALIZER = "cb", "<frozen importlib._bootstrap>"
-"""Function, and its file, by which importlib drops the lock of a module that is imported."""
-
-
 class StopSignal(KeyboardInterrupt):
     """One of `SIGNALS` has come.
 
@@ -191,10 +187,9 @@ def put_back(number: int, handler: Any) -> None:
 
 
 def _is_finalizing(frame: FrameType | None) -> bool:
-    """Whether a finalizer is running, or importlib's of a module's lock, out of which nothing is raised."""
+    """Whether a finalizer is running, out of which nothing is raised."""
     while frame is not None:
-        code = frame.f_code
-        if code.co_name == "__del__" or (code.co_name, code.co_filename) == _LOCK_FINALIZER:
+        if frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False
