@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 import tempfile
 from pathlib import Path
@@ -34,15 +33,15 @@ def main() -> None:
     arguments = parser.parse_args()
 
     game = ath.load_game(arguments.game)
-    config = dataclasses.replace(ath.preset("quick"), seconds=arguments.seconds)
+    limits = {"seconds": arguments.seconds}
     matches, thinking, simulations = 20, {"seconds": 0.1}, 100
     if arguments.dry_run:
-        config = dataclasses.replace(config, seconds=None, matches=2, matches_at_once=2)
+        limits = {"matches": 2}
         matches, thinking, simulations = 2, {"iterations": 2}, 2
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.folder or temporary)
-        run = ath.train(game, config, folder, listeners=[report])
+        run = ath.train(game, folder=folder, listeners=[report], **limits)
         print(f"{run.matches} matches learned in {run.seconds:.0f} s")
         series = ath.play_series(
             game,

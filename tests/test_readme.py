@@ -20,9 +20,7 @@ from athenan_spiel.outcomes import registry
 ALONE = [page for page in PAGES if page not in TUTORIAL]
 """The pages that are read by themselves."""
 SMALL = {
-    "ath.TrainingConfig(seconds=180)": "ath.TrainingConfig(matches=2, matches_at_once=2)",
-    "ath.TrainingConfig(seconds=180, outcome": "ath.TrainingConfig(matches=2, matches_at_once=2, outcome",
-    'dataclasses.replace(ath.preset("quick"), seconds=180)': "ath.TrainingConfig(matches=2, matches_at_once=2)",
+    "seconds=180": "matches=2",
     '"seconds": 0.1': '"iterations": 2',
     '"simulations": 100': '"simulations": 2',
     "rows=4,columns=4": "rows=3,columns=4",

@@ -19,8 +19,8 @@ from athenan_spiel.cli.memory import Memory, parse_memory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.cli.restarts import watched, without
-from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
-from athenan_spiel.cli.workers import Cluster, Workers, usual_workers, with_address, with_workers
+from athenan_spiel.cli.settings import is_fitted, lists_presets, require_allowed, settings_to_start_from, to_fit
+from athenan_spiel.cli.workers import Cluster, Workers, parse_workers, with_address
 from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder
@@ -85,8 +85,7 @@ def run(words: Sequence[str]) -> int:
         return _watched(words, arguments, config)
     if arguments.memory is not None:
         config = dataclasses.replace(config, memory=MemoryConfig(bytes=parse_memory(arguments.memory)))
-    workers = usual_workers(config, words) if arguments.workers is None else arguments.workers
-    config = with_workers(config, workers, arguments.cluster, arguments.game)
+    workers = None if arguments.workers is None else parse_workers(arguments.workers, arguments.cluster)
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
 
@@ -96,6 +95,10 @@ def run(words: Sequence[str]) -> int:
     with starting(arguments):
         from athenan_spiel.training import train
 
+        if workers is None and is_fitted(words) and option_value(words, "--workers.count") is None:
+            from athenan_spiel.training.means import usual_workers
+
+            workers = usual_workers(config, game)
     fit = to_fit(words, arguments.game)
     own = arguments.config is None or option_value(words, "--evaluation.opponents") is not None
     programs = None if own else arguments.allow_program
@@ -104,6 +107,7 @@ def run(words: Sequence[str]) -> int:
             game,
             config,
             folder,
+            workers=workers,
             fit=fit,
             allow_programs=programs,
             listeners=listeners,

@@ -68,7 +68,7 @@ def bench(
     require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
     require_kind("workers", workers, Sequence, ConfigError, or_none=True)
     require_callable("tell", tell, ConfigError)
-    names = fit_names(fit, said, config is not None)
+    names = fit_names(fit, said, fits=config is None)
     wanted = _wanted(parts)
     if not (is_number(seconds) and 0 < seconds <= LONGEST):
         raise ConfigError(f"seconds must be more than zero and at most {LONGEST:,}, got {shown(seconds)}")

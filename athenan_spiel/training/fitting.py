@@ -228,14 +228,14 @@ def with_length(game: pyspiel.Game, measured: Measured) -> pyspiel.Game:
     return load_game(f"{str(game)[:-1]},max_length={longest})")
 
 
-def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, has_config: bool) -> Collection[str]:
-    """What of a run of `game` is to be chosen: what the caller says, else all where there are no settings of its own.
+def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, *, fits: bool) -> Collection[str]:
+    """What of a run of `game` is to be chosen: what the caller says, else all if the settings are to fit the game.
 
     Raises:
         ConfigError: one of the names is none of `FITTED`.
     """
     if names is None:
-        names = () if has_config else FITTED
+        names = FITTED if fits else ()
     if isinstance(names, str) or not isinstance(names, Collection) or not set(names) <= set(FITTED):
         raise ConfigError(f"fit must hold names among {', '.join(FITTED)}, got {shown(names)}")
     says_length = isinstance(game, str) and "max_length" in read_spec(game.strip()).parameters

@@ -48,9 +48,15 @@ from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import fit_names, fit_to, measure
 from athenan_spiel.training.fleet.losses import WorkersLostError
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.means import require_other_player, worker_count
+from athenan_spiel.training.means import (
+    require_other_player,
+    usual_workers,
+    with_limits,
+    with_workers,
+    worker_count,
+)
 from athenan_spiel.training.new_folder import given_folder, new_folder
-from athenan_spiel.training.presets import QUICK
+from athenan_spiel.training.presets import ALL, preset
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.set_backs import SET_BACKS
@@ -63,9 +69,12 @@ FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
 
 def train(
     game: pyspiel.Game | str,
-    config: TrainingConfig | None = None,
+    config: TrainingConfig | str | None = None,
     folder: str | os.PathLike[str] | None = None,
     *,
+    seconds: float | None = None,
+    matches: int | None = None,
+    workers: int | Literal["auto"] | None = None,
     fit: Collection[str] | None = None,
     allow_programs: Collection[str] | None = None,
     listeners: Sequence[Listener] = (),
@@ -74,15 +83,21 @@ def train(
     set_backs: int = SET_BACKS,
     cluster: str | None = None,
 ) -> Run:
-    """Train from the beginning, in a new folder, until a limit of `config` or a request to stop.
+    """Train from the beginning, in a new folder, until a limit or a request to stop.
+
+    `ath.train(GAME, seconds=180)` is the same training as `athenan train GAME --time 3m`.
 
     Args:
         game: any game that `load_game` gives, or its string.
-        config: the settings; by default the preset `quick`, as of `athenan train`.
+        config: settings, or the name of a preset; by default the preset `quick`.
         folder: of the run; made if it does not exist, and must be empty if it does. By default runs/NAME here, with
             the game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
-        fit: names among `fitting.FITTED`: what is made to fit the game's length and speed, as some random matches show
-            them, and is written so into the folder. By default all where `config` is not given, and else none.
+        seconds: training time; replaces both limits of `config`.
+        matches: number of games; replaces both limits of `config`, with `seconds` too.
+        workers: number of processes that play, or "auto": one for each core. By default `config.workers.count`; with
+            the presets quick, hour and day as `means.usual_workers` says.
+        fit: names among `fitting.FITTED`: settings that are fitted to the length and speed of the game, which some
+            random games show. By default all with the presets quick, hour and day, else none.
         allow_programs: commands of engines that may be begun to be met in evaluations (`gtp:COMMAND` and the like);
             None: all that `config` names. Give () where it comes from a file that you have not read.
         listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
@@ -110,12 +125,16 @@ def train(
         Exception: what a listener has raised, once the run is saved.
     """
     said, game = game, given_game(game)
-    require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
+    config, fits = _settings_of(config)
     _require_hooks(listeners, stop, milestones, set_backs)
     if cluster is not None:
         require_address(cluster)
-    names = fit_names(fit, said, config is not None)
-    config = QUICK if config is None else config
+    names = fit_names(fit, said, fits=fits)
+    config = with_limits(config, seconds, matches)
+    if workers is None and fits:
+        workers = usual_workers(config, game)
+    if workers is not None:
+        config = with_workers(config, workers, str(game), on_cluster=cluster is not None)
     run_folder = RunFolder(new_folder(game.get_type().short_name) if folder is None else given_folder(folder))
     run_folder.require_new()
     if "outcome" not in names:
@@ -227,6 +246,15 @@ def resume(
             if checkpoint is not None:
                 run_folder.put_aside(checkpoint)
             return session.run()
+
+
+def _settings_of(config: TrainingConfig | str | None) -> tuple[TrainingConfig, bool]:
+    """Returns the settings, and whether they are those of a preset that is fitted to the game."""
+    if config is None or isinstance(config, str):
+        name = "quick" if config is None else config
+        return preset(name), ALL[name].fits
+    require_kind("config", config, TrainingConfig, ConfigError)
+    return config, False
 
 
 def _missing_folders(path: Path) -> list[Path]:

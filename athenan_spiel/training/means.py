@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import pyspiel
@@ -28,6 +29,8 @@ JAVA_BYTES = 2_000_000_000
 """The most that Java's objects take in one that plays a game of Ludii's, unless a user says otherwise."""
 
 
+WORTHWHILE_SECONDS = 60.0
+"""Duration of a run, in seconds, below which workers would begin when it is nearly over."""
 PLACES = 2
 """Questions that a worker has under way at the process that values states for all: one of each group of its matches."""
 ROWS = 1024
@@ -54,6 +57,32 @@ def worker_count(
     free = free_memory()
     count = max(1, cores() if free is None else min(cores(), free // each))
     return count if memory is None else min(count, max(0, memory // each - 2))
+
+
+def usual_workers(config: TrainingConfig, game: pyspiel.Game) -> Literal["auto"] | None:
+    """Returns "auto" for a run that time alone limits, to a minute or more, on a processor of several cores.
+
+    Such a run is never the same twice, and workers were measured to make its agent stronger. None for a game or an
+    outcome of the caller's own, which other processes may not know.
+    """
+    is_timed = config.matches is None and config.seconds is not None and config.seconds >= WORTHWHILE_SECONDS
+    is_known = type(game).__module__.split(".")[0] in ("pyspiel", "athenan_spiel", "ludii_bridge")
+    if not is_timed or not is_known or ":" in config.outcome:
+        return None
+    return "auto" if cores() > 1 and learning_device(config.engine) == "cpu" else None
+
+
+def with_workers(
+    config: TrainingConfig, workers: int | Literal["auto"], game: str, *, on_cluster: bool
+) -> TrainingConfig:
+    """Returns `config` with the number of workers that `worker_count` gives."""
+    count = worker_count(workers, game, config.memory.bytes, on_cluster=on_cluster)
+    return replace(config, workers=replace(config.workers, count=count))
+
+
+def with_limits(config: TrainingConfig, seconds: float | None, matches: int | None) -> TrainingConfig:
+    """Returns `config` with these limits in place of both of its own, if one is given."""
+    return config if seconds is None and matches is None else replace(config, seconds=seconds, matches=matches)
 
 
 def is_shared(config: TrainingConfig) -> bool:

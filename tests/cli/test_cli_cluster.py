@@ -18,13 +18,19 @@ from pages import DOCS, commands
 from test_readme import in_short
 
 from athenan_spiel.cli.main import main
-from athenan_spiel.cli.workers import parse_workers, usual_workers, with_address
+from athenan_spiel.cli.workers import parse_workers, with_address
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError, UnsupportedGameError
+from athenan_spiel.games import load_game
+from athenan_spiel.training import means
 from athenan_spiel.training.cluster import placing
-from athenan_spiel.training.means import worker_count
+from athenan_spiel.training.means import usual_workers, worker_count
 
 fake = pytest.fixture(installed)
+
+
+class OwnGame:
+    """Stands for a game that this script has registered."""
 
 
 @pytest.mark.parametrize(
@@ -59,29 +65,55 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(
-    ("words", "settings", "expected"),
+    ("settings", "expected"),
     [
-        ([], {"seconds": 180.0}, "auto"),
-        (["--preset", "quick"], {"seconds": 60.0}, "auto"),
-        (["--preset", "day"], {"seconds": 60.0}, "auto"),
-        (["--preset", "paper"], {"seconds": 180.0}, None),
-        (["--config", "x.toml"], {"seconds": 180.0}, None),
-        (["--workers.count", "1"], {"seconds": 180.0}, None),
-        ([], {"seconds": 59.0}, None),
-        ([], {"matches": 4}, None),
-        ([], {"matches": 4, "seconds": 180.0}, None),
-        ([], {"seconds": 180.0, "outcome": "my.heuristics:of_mine"}, None),
-        ([], {"seconds": 180.0, "engine": EngineConfig(name="cuda")}, None),
+        ({"seconds": 180.0}, "auto"),
+        ({"seconds": 60.0}, "auto"),
+        ({"seconds": 59.0}, None),
+        ({"matches": 4}, None),
+        ({"matches": 4, "seconds": 180.0}, None),
+        ({"seconds": 180.0, "outcome": "my.heuristics:of_mine"}, None),
+        ({"seconds": 180.0, "engine": EngineConfig(name="cuda")}, None),
     ],
 )
-def test_where_nothing_is_said_a_preset_for_any_game_has_workers_in_a_run_of_a_minute_or_more(
-    words: list[str], settings: dict[str, Any], expected: str | None, monkeypatch: pytest.MonkeyPatch
+def test_a_run_of_a_minute_or_more_has_workers(
+    settings: dict[str, Any], expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("athenan_spiel.cli.workers.cores", lambda: 2)
+    config, game = TrainingConfig(**settings), load_game("tic_tac_toe")
+    monkeypatch.setattr(means, "cores", lambda: 2)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert usual_workers(TrainingConfig(**settings), words) == expected
-    monkeypatch.setattr("athenan_spiel.cli.workers.cores", lambda: 1)
-    assert usual_workers(TrainingConfig(**settings), words) is None
+    assert usual_workers(config, game) == expected
+    assert usual_workers(config, OwnGame()) is None  # type: ignore[arg-type]
+    monkeypatch.setattr(means, "cores", lambda: 1)
+    assert usual_workers(config, game) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], "auto"),
+        (["--preset", "day", "--time", "60s"], "auto"),
+        (["--preset", "day", "--time", "60s", "--workers", "1"], 1),
+        (["--preset", "paper", "--time", "3m"], None),
+        (["--workers.count", "1"], None),
+        (["--matches", "3"], None),
+    ],
+)
+def test_the_command_line_and_python_ask_for_the_same_workers(
+    words: list[str], expected: int | str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def train(*arguments: object, workers: object, **others: object) -> None:
+        asked.append(workers)
+        raise ConfigError("enough")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(means, "cores", lambda: 2)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("athenan_spiel.training.train", train, raising=False)
+    assert main(["train", "tic_tac_toe", *words]) == 2
+    assert asked == [expected]
 
 
 @pytest.mark.parametrize("words", COMMANDS)

@@ -174,9 +174,9 @@ def test_a_sample_is_broken_off_and_constants_come_from_the_rules() -> None:
 
 
 def test_python_says_what_is_chosen(tmp_path: Path) -> None:
-    assert fit_names(None, "tic_tac_toe", has_config=False) == list(FITTED)
-    assert fit_names(None, "tic_tac_toe", has_config=True) == []
-    assert fit_names(["replay.matches"], TIC_TAC_TOE, has_config=True) == ["replay.matches"]
+    assert fit_names(None, "tic_tac_toe", fits=True) == list(FITTED)
+    assert fit_names(None, "tic_tac_toe", fits=False) == []
+    assert fit_names(["replay.matches"], TIC_TAC_TOE, fits=False) == ["replay.matches"]
     for wrong in (["matches"], "replay.matches", 3):
         with pytest.raises(ConfigError, match=r"fit must hold names among matches_at_once, search.evaluations"):
             train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=wrong)  # type: ignore[arg-type]
