@@ -22,7 +22,7 @@ from athenan_spiel.config import (
     TrainingConfig,
 )
 from athenan_spiel.errors import CheckpointError, ConfigError, UnsupportedGameError
-from athenan_spiel.training import load_agent, preset, resume, train
+from athenan_spiel.training import fitting, load_agent, means, preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     CheckpointWritten,
@@ -261,9 +261,25 @@ def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
 
 def test_without_settings_it_is_the_preset_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(means, "cores", lambda: 1)  # no workers
+    monkeypatch.setattr(fitting, "evaluations_per_second", lambda game, config: 50_000.0)  # whatever else runs here
     runs = [train(TIC_TAC_TOE, stop=lambda: True) for _ in range(2)]
     assert [run.folder for run in runs] == [Path("runs/tic_tac_toe"), Path("runs/tic_tac_toe-2")]
     quick = preset("quick")
     for run in runs:
         assert run.config.encoding.symmetries == "all", "as the game has eight"
         assert dataclasses.replace(run.config, encoding=quick.encoding, network=quick.network) == quick
+
+
+def test_limits_and_workers_are_arguments(tmp_path: Path) -> None:
+    """With a preset's name the settings fit the game, and with settings of one's own they stay."""
+    run = train(TIC_TAC_TOE, "quick", tmp_path / "named", matches=2, workers=0)
+    assert (run.matches, run.config.matches, run.config.seconds) == (2, 2, None)
+    assert run.config.encoding.symmetries == "all"
+    own = train(TIC_TAC_TOE, dataclasses.replace(TINY, seconds=100.0), tmp_path / "own", matches=3)
+    assert own.config == dataclasses.replace(TINY, matches=3)
+    with pytest.raises(ConfigError, match=r"^preset must be one of quick, .*, got 'quik': did you mean 'quick'"):
+        train(TIC_TAC_TOE, "quik", tmp_path / "none")
+    with pytest.raises(ConfigError, match=r"workers.count"):
+        train(TIC_TAC_TOE, workers=-1, folder=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
