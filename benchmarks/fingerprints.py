@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import safetensors.numpy
 
 import athenan_spiel as ath
 import ludii_bridge
@@ -135,9 +135,9 @@ def sha256(*parts: bytes) -> str:
 
 
 def arrays_of(file: Path) -> str:
-    """Of the arrays in an npz file, by their names."""
-    with np.load(file, allow_pickle=False) as arrays:
-        return sha256(*(name.encode() + arrays[name].tobytes() for name in sorted(arrays.files)))
+    """Of the arrays in a safetensors file, by their names."""
+    arrays = safetensors.numpy.load_file(file)
+    return sha256(*(name.encode() + arrays[name].tobytes() for name in sorted(arrays)))
 
 
 def fingerprint(game: str, config: ath.TrainingConfig, folder: Path) -> dict[str, str]:
@@ -148,7 +148,7 @@ def fingerprint(game: str, config: ath.TrainingConfig, folder: Path) -> dict[str
     found = {
         "weights": sha256((run.checkpoint / "weights.safetensors").read_bytes()),
         "matches": sha256(json.dumps(told).encode()),
-        "replay": arrays_of(run.checkpoint / "replay.npz"),
+        "replay": arrays_of(run.checkpoint / "replay.safetensors"),
     }
     loaded = ath.load_game(game)
     for search in SEARCHES:

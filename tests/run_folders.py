@@ -30,7 +30,7 @@ def sample(matches: int = 0) -> Checkpoint:
         generators={"matches": generator.bit_generator.state},
     )
     weights = {"layer.weight": torch.arange(6.0).reshape(2, 3), "layer.bias": torch.tensor([1e-30, -0.0])}
-    optimizer = {"state": {0: {"step": torch.tensor(3.0), "exp_avg": torch.ones(2)}}, "param_groups": [{"lr": 1e-3}]}
+    optimizer = {"0.step": torch.tensor(3.0), "0.exp_avg": torch.ones(2)}
     replay = {"values": np.linspace(0, 1, 5, dtype=np.float32), "bits": np.arange(4, dtype=np.uint8)}
     return Checkpoint(header=header, weights=weights, optimizer=optimizer, replay=replay)
 

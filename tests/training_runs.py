@@ -50,11 +50,7 @@ def comparable(checkpoint: Checkpoint) -> dict[str, Any]:
     header = checkpoint.header
     return {
         "weights": {name: tensor.numpy().tobytes() for name, tensor in checkpoint.weights.items()},
-        "optimizer": {
-            (index, name): value.numpy().tobytes()
-            for index, moments in checkpoint.optimizer["state"].items()
-            for name, value in moments.items()
-        },
+        "optimizer": {name: tensor.numpy().tobytes() for name, tensor in checkpoint.optimizer.items()},
         "replay": {name: array.tobytes() for name, array in checkpoint.replay.items()},
         "resolved": checkpoint.resolved and {name: array.tobytes() for name, array in checkpoint.resolved.items()},
         "outcome": header.outcome,

@@ -125,7 +125,7 @@ _FIELDS: dict[str, type[np.generic]] = {
 
 
 def packs_to_arrays(packs: Sequence[CompactRows]) -> dict[str, NDArray[Any]]:
-    """Lay the arrays of all `packs` end to end: seven flat arrays however many packs there are, for `np.savez`."""
+    """Lay the arrays of all `packs` end to end: seven flat arrays however many packs there are."""
     shapes = [(len(p), p.size, len(p.code_columns), len(p.codebook), len(p.float_columns)) for p in packs]
     arrays: dict[str, NDArray[Any]] = {"shapes": np.array(shapes, np.int64).reshape(-1, 5)}
     for name, dtype in _FIELDS.items():

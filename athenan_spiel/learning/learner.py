@@ -21,13 +21,12 @@ On one processor and with one number of threads, the same weights and minibatche
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -207,24 +206,27 @@ class Learner:
         w = torch.from_numpy(weights).to(self._device)
         return (w * errors).sum() / w.sum()
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return a copy of Adam's moments, for `torch.save`; the network's weights are not in it."""
-        return copy.deepcopy(self._optimizer.state_dict())
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Returns a copy of Adam's moments, `{"INDEX.NAME": tensor}` by the weights' order; weights are not in it."""
+        state = self._optimizer.state_dict()["state"]
+        return {f"{i}.{name}": tensor.clone() for i, kept in state.items() for name, tensor in kept.items()}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from what `state_dict` returned, with the step size and L2 of this learner's own config.
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Continues from what `state_dict` returned, with the step size and L2 of this learner's own config.
 
         Raises:
             CheckpointError: it is the state of another network's learner.
         """
-        moments = state.get("state") if isinstance(state, dict) else None
         shapes = [p.shape for group in self._optimizer.param_groups for p in group["params"]]
-        if not isinstance(moments, dict) or not moments.keys() <= set(range(len(shapes))):
-            raise CheckpointError(f"expected Adam's moments of {len(shapes)!r} weights, got {_count(moments)}")
-        for i, kept in moments.items():
-            _require_moments(kept, shapes[i])
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for i, shape in enumerate(shapes):
+            names = {name: f"{i}.{name}" for name in ("step", "exp_avg", "exp_avg_sq")}
+            if not state.keys().isdisjoint(names.values()):
+                moments[i] = {name: _require_moment(state, key, name, shape) for name, key in names.items()}
+        if sum(map(len, moments.values())) != len(state):
+            raise CheckpointError(f"expected Adam's step and moments of {len(shapes)} weights, got {shown([*state])}")
         groups = self._optimizer.state_dict()["param_groups"]
-        self._optimizer.load_state_dict(copy.deepcopy({"state": moments, "param_groups": groups}))
+        self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
 
 def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:
@@ -232,28 +234,20 @@ def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:
     return bool(torch.stack([tensor.sum(dtype=torch.float64) for tensor in tensors]).isfinite().all())
 
 
-def _require_moments(kept: Any, shape: torch.Size) -> None:
-    """Raise `CheckpointError` unless `kept` is what Adam keeps for a weight of this shape, in memory of that size."""
-    if not isinstance(kept, dict) or kept.keys() != {"step", "exp_avg", "exp_avg_sq"}:
-        raise CheckpointError(f"expected Adam's step and two moments of a weight, got {shown(kept)}")
-    for name, tensor in kept.items():
-        expected = () if name == "step" else tuple(shape)
-        if not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.float32 or tuple(tensor.shape) != expected:
-            raise CheckpointError(
-                f"expected Adam's moments of shape {expected!r} in float32, got {_kind(tensor)}: another network's"
-            )
-        if tensor.layout != torch.strided or tensor.untyped_storage().nbytes() < 4 * tensor.numel():
-            raise CheckpointError(f"expected Adam's moments each in its own place, got {_kind(tensor)} in less")
-        if not _are_finite([tensor]):
-            raise CheckpointError(f"expected Adam's moments to be finite, got {_kind(tensor)} with others among them")
+def _require_moment(state: Mapping[str, torch.Tensor], key: str, name: str, weight: torch.Size) -> torch.Tensor:
+    """Returns a copy of Adam's step or moment `name` of a weight of this shape.
 
-
-def _count(moments: object) -> str:
-    return str(len(moments)) if isinstance(moments, dict) else shown(moments)
-
-
-def _kind(value: object) -> str:
-    return f"{tuple(value.shape)!r} of {value.dtype}" if isinstance(value, torch.Tensor) else shown(value)
+    Raises:
+        CheckpointError: it is missing, of another shape or type, or not finite.
+    """
+    shape = () if name == "step" else tuple(weight)
+    tensor = state.get(key)
+    if tensor is None or tensor.dtype != torch.float32 or tuple(tensor.shape) != shape:
+        found = "none" if tensor is None else f"{tuple(tensor.shape)!r} of {tensor.dtype}"
+        raise CheckpointError(f"expected Adam's {key!r} of shape {shape!r} in float32, got {found}: another network's")
+    if not _are_finite([tensor]):
+        raise CheckpointError(f"expected Adam's {key!r} to be finite, got infinite or NaN numbers among it")
+    return tensor.clone()
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:

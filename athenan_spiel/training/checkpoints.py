@@ -1,6 +1,6 @@
 """A checkpoint: a folder that holds the whole state of a run after some number of matches.
 
-`weights.safetensors`, `optimizer.pt`, `replay.npz`, in a run that keeps resolved states `resolved.npz`, and
+`weights`, `optimizer`, `replay` and, in a run that keeps proven states, `resolved`, all of them `.safetensors`, and
 `state.json` with everything else and the checksums of the others. Promises:
 
 1. A folder under its final name is whole: it is written under a temporary name, every file of it is flushed to disk,
@@ -16,24 +16,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
-import io
 import json
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
-import safetensors.torch
 import torch
-from numpy.typing import NDArray
 
 import athenan_spiel
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.encoding.stored_arrays import Arrays, read_arrays, write_arrays
 from athenan_spiel.errors import CheckpointError, shown
 from athenan_spiel.system.files import (
     UNFINISHED,
@@ -47,17 +45,19 @@ from athenan_spiel.system.files import (
     write_durably,
 )
 from athenan_spiel.system.portable import sync_folder
-from athenan_spiel.training.archives import read_arrays, require_plain
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
 
 T = TypeVar("T")
+Tensors = Mapping[str, torch.Tensor]
 
 FORMAT = "athenan_spiel checkpoint"
-VERSION = 3
+VERSION = 4
 """Grows when an older library could misread what a newer one writes, or a newer one must tell what an older one wrote.
-Since 2 there may be resolved states, since 3 `state.json` holds a checksum of itself."""
-WEIGHTS, OPTIMIZER, REPLAY, STATE = "weights.safetensors", "optimizer.pt", "replay.npz", "state.json"
-RESOLVED = "resolved.npz"
+Since 2 there may be resolved states, since 3 `state.json` holds a checksum of itself, since 4 all arrays are in the
+safetensors format. Networks of all versions can be played; runs can be resumed since 4."""
+RESUMABLE_VERSION = 4
+WEIGHTS, OPTIMIZER, REPLAY, RESOLVED = (f"{n}.safetensors" for n in ("weights", "optimizer", "replay", "resolved"))
+STATE = "state.json"
 CHECKSUM = "checksum"
 """Key of `state.json`: the SHA-256 of all else in it."""
 MOST_STATE = 2**20
@@ -67,7 +67,7 @@ MOST_WEIGHTS = 2**31
 MOST_OPTIMIZER = 2 * MOST_WEIGHTS + 2**20
 """Adam keeps two numbers for each weight."""
 MOST_RESOLVED = 2**28
-"""Bytes of `resolved.npz` that are read at most: 4,000,000 states take half of them."""
+"""Bytes of `resolved.safetensors` that are read at most: 4,000,000 states take half of them."""
 MOST_COUNT = 2**53
 """Whole numbers up to here are exact as floats, too."""
 
@@ -117,10 +117,11 @@ class Checkpoint:
     """The state of a run at the end of a round."""
 
     header: Header
-    weights: dict[str, torch.Tensor]
-    optimizer: dict[str, Any]
-    replay: Mapping[str, NDArray[Any]]
-    resolved: Mapping[str, NDArray[Any]] | None = None
+    weights: Tensors
+    optimizer: Tensors
+    """Adam's moments, as `Learner.state_dict`."""
+    replay: Arrays
+    resolved: Arrays | None = None
     """The memory of resolved states; None where none are kept."""
 
 
@@ -136,20 +137,18 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     final = folder / f"{checkpoint.header.counters.matches:06d}"
     unfinished = folder / f"{UNFINISHED}{final.name}"
     replaced = folder / f"{UNFINISHED}replaced-{final.name}"
-    arrays: Any = checkpoint.replay
-    resolved: Any = checkpoint.resolved
     try:
         require_folder(folder)
         for leftover in (unfinished, replaced):
             remove(leftover)  # a kill may have left one
         unfinished.mkdir(parents=True)
         sums = {
-            WEIGHTS: write_durably(unfinished / WEIGHTS, lambda f: f.write(safetensors.torch.save(checkpoint.weights))),
-            OPTIMIZER: write_durably(unfinished / OPTIMIZER, lambda f: f.write(_optimizer_bytes(checkpoint.optimizer))),
-            REPLAY: write_durably(unfinished / REPLAY, lambda f: np.savez(f, **arrays)),
+            WEIGHTS: _write_arrays(unfinished / WEIGHTS, _arrays(checkpoint.weights)),
+            OPTIMIZER: _write_arrays(unfinished / OPTIMIZER, _arrays(checkpoint.optimizer)),
+            REPLAY: _write_arrays(unfinished / REPLAY, checkpoint.replay),
         }
-        if resolved is not None:
-            sums[RESOLVED] = write_durably(unfinished / RESOLVED, lambda f: np.savez(f, **resolved))
+        if checkpoint.resolved is not None:
+            sums[RESOLVED] = _write_arrays(unfinished / RESOLVED, checkpoint.resolved)
         write_durably(unfinished / STATE, lambda f: f.write(_state_bytes(checkpoint.header, sums)))
         sync_folder(unfinished)
         if checkpoint.header.counters.matches == 0 and final.exists():
@@ -165,14 +164,14 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     return final
 
 
-def write_network(path: Path, header: Header, weights: Mapping[str, torch.Tensor]) -> None:
+def write_network(path: Path, header: Header, weights: Tensors) -> None:
     """Write what of a checkpoint can be played into the new folder `path`, as a milestone keeps it.
 
     Raises:
         OSError: it could not be written, or there is something of that name.
     """
     path.mkdir()
-    sums = {WEIGHTS: write_durably(path / WEIGHTS, lambda f: f.write(safetensors.torch.save(dict(weights))))}
+    sums = {WEIGHTS: _write_arrays(path / WEIGHTS, _arrays(weights))}
     write_durably(path / STATE, lambda f: f.write(_state_bytes(header, sums)))
     sync_folder(path)
 
@@ -209,10 +208,17 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """The whole checkpoint in the folder `path`.
 
     Raises:
-        CheckpointError: as `read_header`, or it keeps no more than a network.
+        CheckpointError: as `read_header`, or it keeps no more than a network, or is of a format before
+            `RESUMABLE_VERSION`.
     """
     state = _read_state(path)
     header = _header(path, state)
+    if state["version"] < RESUMABLE_VERSION:
+        raise CheckpointError(
+            f"checkpoint {path} has format version {state['version']}, which this athenan_spiel "
+            f"({athenan_spiel.__version__}) can play, but not resume: begin a new run",
+            path=path,
+        )
     if not any(os.path.lexists(path / name) for name in (OPTIMIZER, REPLAY)):
         raise CheckpointError(
             f"checkpoint {path} keeps the network alone, as in a finished experiment or a milestone: it can be played, "
@@ -220,21 +226,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
             path=path,
         )
     weights = _weights(path, state)
-    with _understood(path, state, OPTIMIZER, MOST_OPTIMIZER) as file:
-        require_plain(file)
-        optimizer = torch.load(file, map_location="cpu", weights_only=True)
-    with _understood(path, state, REPLAY, most_replay(header.config)) as file:
-        replay = read_arrays(file)
-    resolved = None
-    if RESOLVED in state["sha256"]:
-        with _understood(path, state, RESOLVED, MOST_RESOLVED) as file:
-            resolved = read_arrays(file)
+    optimizer = _tensors(_read_arrays(path, state, OPTIMIZER, MOST_OPTIMIZER))
+    most_replay = int(2e6 * header.config.replay.megabytes) + 2**28  # twice the limit, as the newest match always stays
+    replay = _read_arrays(path, state, REPLAY, most_replay)
+    resolved = _read_arrays(path, state, RESOLVED, MOST_RESOLVED) if RESOLVED in state["sha256"] else None
     return Checkpoint(header=header, weights=weights, optimizer=optimizer, replay=replay, resolved=resolved)
-
-
-def most_replay(config: TrainingConfig) -> int:
-    """Bytes of `replay.npz` that are read at most: twice what the settings allow, as the newest match stays always."""
-    return int(2e6 * config.replay.megabytes) + 2**28
 
 
 def damaged(path: Path, problem: str) -> CheckpointError:
@@ -294,12 +290,23 @@ def _header(path: Path, state: dict[str, Any]) -> Header:
 
 
 def _weights(path: Path, state: dict[str, Any]) -> dict[str, torch.Tensor]:
-    with _understood(path, state, WEIGHTS, MOST_WEIGHTS) as file:
-        weights = safetensors.torch.load(file.read())
-        finite = all(bool(torch.isfinite(tensor).all()) for tensor in weights.values())
-    if not finite:
+    weights = _tensors(_read_arrays(path, state, WEIGHTS, MOST_WEIGHTS))
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
         raise damaged(path, f"{WEIGHTS} holds numbers that are infinite or NaN")
     return weights
+
+
+def _arrays(tensors: Tensors) -> Arrays:
+    return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+
+
+def _tensors(arrays: Arrays) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _write_arrays(path: Path, arrays: Arrays) -> str:
+    """Writes a new file durably and returns its checksum."""
+    return write_durably(path, functools.partial(write_arrays, arrays=arrays))
 
 
 def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
@@ -336,15 +343,8 @@ def library_versions() -> dict[str, str]:
     return {"athenan_spiel": athenan_spiel.__version__, "python": platform.python_version(), **others}
 
 
-def _optimizer_bytes(state: dict[str, Any]) -> bytes:
-    buffer = io.BytesIO()  # torch would hide the OSError of a full disk
-    torch.save(state, buffer)
-    return buffer.getvalue()
-
-
-@contextlib.contextmanager
-def _understood(path: Path, state: Mapping[str, Any], name: str, most_bytes: int) -> Iterator[BinaryIO]:
-    """The checkpoint's file `name`, whose content is what was written; reading it may yet go wrong."""
+def _read_arrays(path: Path, state: Mapping[str, Any], name: str, most_bytes: int) -> dict[str, Any]:
+    """Returns the arrays in the file `name` of the checkpoint `path`, after the check of its size and checksum."""
     sums = state.get("sha256")
     with contextlib.ExitStack() as stack:
         try:
@@ -357,6 +357,6 @@ def _understood(path: Path, state: Mapping[str, Any], name: str, most_bytes: int
             raise damaged(path, f"{name} ({size} bytes) does not match its checksum; it may be truncated")
         file.seek(0)
         try:
-            yield file
-        except Exception as error:  # whatever a reader raises for content that it did not expect
+            return read_arrays(file)
+        except Exception as error:  # anything that the reader raises for content it does not expect
             raise damaged(path, f"{name} has unexpected content ({type(error).__name__})") from error

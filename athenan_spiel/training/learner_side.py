@@ -392,7 +392,7 @@ class _State:
     """All that learning a match changes, as it was at one moment."""
 
     weights: Weights
-    moments: dict[str, Any]
+    moments: Weights
     replay: Replay
     counters: Counters
     generators: dict[str, dict[str, Any]]

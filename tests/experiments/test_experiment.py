@@ -58,8 +58,8 @@ def test_each_stage_leaves_a_network(tiny_experiment: Path) -> None:
         assert (early, late) == (2, 4)
         weights = [read_weights(stage_path(folder, stage)) for stage in (1, 2)]
         assert any((weights[0][name] != weights[1][name]).any() for name in weights[0])
-        assert not list(folder.rglob("replay.npz")), "what is needed to go on is of no use any more"
-        assert not list(folder.rglob("optimizer.pt"))
+        assert not list(folder.rglob("replay.safetensors")), "what is needed to go on is of no use any more"
+        assert not list(folder.rglob("optimizer.safetensors"))
 
 
 def test_a_finished_training_can_be_played_with(tiny_experiment: Path) -> None:

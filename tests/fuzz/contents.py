@@ -11,13 +11,12 @@ import pickle
 import random
 import struct
 import sys
-import warnings
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 from sandbox import CANARY
 
 VALUES: tuple[Any, ...] = (
@@ -29,66 +28,58 @@ VALUES: tuple[Any, ...] = (
 """What may stand in the place of a value of JSON."""
 
 
-_TYPES = ("f8", "f2", "i1", "u8", "?", "c16", "S3", "U2", "M8[s]", "i4,f4", "V7")
-_OPTIMIZERS: tuple[Any, ...] = (
-    *({"state": {}, "param_groups": []}, [], 5, {"state": 1}, {}, {"x": 10**4000}),
-    {"state": {0: {"step": "x"}}, "param_groups": [{"lr": None}]},
-)
+_TYPES = ("f8", "f2", "i1", "u8", "?", "u2", "i8")
+_HEADER_VALUES = (*VALUES, "F64", "BF16", "I8", "F8_E4M3", [0, 4], [4, 0], [0, 2**63], [2**40, 2], [-1], [2**31, 2**31])
 _PICKLES = (b"\x80\xff.", b"\x80\x02" + b"(" * 10**5 + b".", b"\x80\x02cos\nsystem\n(S'id'\ntR.", b"")
 
 
 def edit_arrays(rng: random.Random, path: Path) -> str:
-    """Change an array of the npz file `path`, or the archive, and sign it."""
-    with np.load(path) as read:
-        arrays: dict[str, Any] = dict(read)
+    """Change arrays of the safetensors file `path`, or its header, or write another format, and sign it."""
+    kind = rng.choice(("arrays", "arrays", "header", "header", "other"))
+    if kind == "arrays":
+        said = _edit_arrays(rng, path)
+    elif kind == "header":
+        said = _edit_header(rng, path)
+    else:
+        said = "another format"
+        path.write_bytes(rng.choice((*_PICKLES, pickle.dumps(Bomb()), b"PK\5\6" + bytes(18), _npz_of_a_bomb())))
+    sign(path.parent)
+    return f"{path.name} {said}"[:150]
+
+
+def _edit_arrays(rng: random.Random, path: Path) -> str:
+    arrays: dict[str, Any] = safetensors.numpy.load_file(path)
+    if not arrays:
+        return "has no arrays"
     name = rng.choice(sorted(arrays))
-    kinds = ("dtype", "shape", "drop", "add", "values", "header", "pickle", "bomb", "names", "twice", "empty", "all")
-    kind = rng.choice(kinds)
+    kind = rng.choice(("dtype", "shape", "drop", "add", "values", "empty", "all"))
     if kind == "dtype":
-        arrays[name] = _as_type(arrays[name], rng.choice(_TYPES))
+        with np.errstate(invalid="ignore"):
+            arrays[name] = arrays[name].astype(rng.choice(_TYPES))
     elif kind == "shape":
         arrays[name] = _of_another_shape(rng, arrays[name])
     elif kind == "drop":
         del arrays[name]
     elif kind == "add":
-        arrays[rng.choice(("x", "../../evil", "/evil", "", "states", "a" * 5000))] = np.zeros(3)
+        arrays[rng.choice(("x", "../../evil", "/evil", "", "states", "a" * 5000, "0.x", "9.step"))] = np.zeros(3)
     elif kind == "values":
         arrays[name] = _odd_values(rng, arrays[name])
     elif kind == "all":
         arrays = {key: _odd_values(rng, value) for key, value in arrays.items()}
-    elif kind == "pickle":
-        arrays[name] = np.array([Bomb(), None], dtype=object)
-    files = {f"{key}.npy": _npy(value) for key, value in arrays.items()}
-    if kind == "header":
-        files[f"{name}.npy"] = _odd_header(rng)
-    elif kind == "empty":
-        files = {}
-    elif kind == "names":
-        files = {rng.choice((key, key.removesuffix(".npy"), f"../{key}")): value for key, value in files.items()}
-    with zipfile.ZipFile(path, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
-        for key, data in files.items():
-            archive.writestr(key, data)
-        if kind == "twice":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that the name is there: it is meant
-                archive.writestr(f"{name}.npy", b"")
-    if kind == "bomb":
-        _zip_bomb(path, f"{name}.npy")
-    sign(path.parent)
-    return f"{path.name} {name}: {kind}"
+    else:
+        arrays = {}
+    contiguous = {key: np.array(array, order="C") for key, array in arrays.items()}
+    path.write_bytes(safetensors.numpy.save(contiguous))
+    return f"{name}: {kind}"
 
 
-def edit_weights(rng: random.Random, path: Path) -> str:
-    """Write another header or other tensors to `weights.safetensors`, and sign it."""
+def _edit_header(rng: random.Random, path: Path) -> str:
     data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     header, rest = json.loads(data[8 : 8 + length]), data[8 + length :]
-    kind = rng.choice(("header", "length", "nested", "values", "names", "metadata", "empty"))
-    said = f"weights.safetensors {kind}"
+    said = kind = rng.choice(("header", "length", "nested", "values", "names", "metadata", "empty"))
     if kind == "header":
-        said += " " + edit(
-            rng, header, (*VALUES, "F64", "BF16", "I8", "F8_E4M3", [0, 4], [4, 0], [0, 2**63], [2**40, 2])
-        )
+        said += " " + edit(rng, header, _HEADER_VALUES)
     elif kind == "values":
         rest = rng.choice((b"\xff" * len(rest), rng.randbytes(len(rest)), b"\0\0\x80\x7f" * (len(rest) // 4), b""))
     elif kind == "names":
@@ -100,34 +91,7 @@ def edit_weights(rng: random.Random, path: Path) -> str:
     text = b"[" * 5000 if kind == "nested" else dumps(header).encode("utf-8", "surrogatepass")
     size = rng.choice((0, 1, 2**40, 2**63, 2**64 - 1, len(text) + 8)) if kind == "length" else len(text)
     path.write_bytes(struct.pack("<Q", size) + text + rest)
-    sign(path.parent)
-    return said[:150]
-
-
-def edit_optimizer(rng: random.Random, path: Path) -> str:
-    """Write an `optimizer.pt` that would run code, or another content, and sign it."""
-    kind = rng.choice(("pickle", "protocol", "torch zip", "state", "records", "bomb"))
-    if kind == "pickle":
-        path.write_bytes(pickle.dumps(Bomb(), protocol=rng.choice((0, 2, 4))))
-    elif kind == "protocol":
-        path.write_bytes(rng.choice(_PICKLES))
-    else:
-        with zipfile.ZipFile(path) as archive:
-            files = {name: archive.read(name) for name in archive.namelist()}
-        record = next(name for name in files if name.endswith("data.pkl"))
-        if kind == "torch zip":
-            files[record] = pickle.dumps(Bomb(), protocol=2)
-        elif kind == "state":
-            files[record] = pickle.dumps(rng.choice(_OPTIMIZERS), protocol=2)
-        elif kind == "records":
-            files = {name: rng.choice((data, data, data[: len(data) // 2], b"")) for name, data in files.items()}
-        with zipfile.ZipFile(path, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
-        if kind == "bomb":
-            _zip_bomb(path, record.replace("data.pkl", "data/0"))
-    sign(path.parent)
-    return f"optimizer.pt {kind}"
+    return said
 
 
 class Bomb:
@@ -207,17 +171,10 @@ def dumps(value: Any) -> str:
         sys.set_int_max_str_digits(before)
 
 
-def _npy(array: Any) -> bytes:
+def _npz_of_a_bomb() -> bytes:
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=True)
+    np.savez(buffer, x=np.array([Bomb()], dtype=object))
     return buffer.getvalue()
-
-
-def _as_type(array: Any, kind: str) -> Any:
-    try:
-        return array.astype(kind)
-    except (TypeError, ValueError):
-        return np.zeros(array.shape, kind)
 
 
 def _of_another_shape(rng: random.Random, array: Any) -> Any:
@@ -227,16 +184,6 @@ def _of_another_shape(rng: random.Random, array: Any) -> Any:
     return rng.choice(shapes)
 
 
-def _odd_header(rng: random.Random) -> bytes:
-    """An array's file that claims what it has not."""
-    shape = rng.choice(((10**12,), (2**31, 2**31), (-1,), (1, 10**9), (2**63,), "x", None, (1.5,), (True,)))
-    kind = rng.choice(("<f4", "|O", "<f999", ">i4", [("a", "<f4")], 5))
-    text = repr({"descr": kind, "fortran_order": False, "shape": shape})
-    text = rng.choice((text, text, "(" * 5000, "__import__('os').system('id')", "{}"))
-    version = rng.choice((b"\x01\0", b"\x02\0", b"\x09\0"))
-    return b"\x93NUMPY" + version + struct.pack("<H", len(text) % 65536) + text.encode()
-
-
 def _odd_values(rng: random.Random, array: Any) -> Any:
     if array.dtype.kind == "f":
         return np.full_like(array, rng.choice((np.nan, np.inf, -1e30, 1e30, 0)))
@@ -244,15 +191,3 @@ def _odd_values(rng: random.Random, array: Any) -> Any:
         info = np.iinfo(array.dtype)
         return np.full_like(array, rng.choice((info.max, info.min, 1, 0, info.max // 2)))
     return array[::-1].copy() if array.ndim else array
-
-
-def _zip_bomb(path: Path, name: str) -> None:
-    """Add to the archive 5 GB of zeros that take 5 MB."""
-    with (
-        zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        archive.open(f"{name}", "w", force_zip64=True) as file,
-    ):
-        header = _npy(np.zeros(0, np.float32)).replace(b"(0,)", b"(1342177280,)", 1)
-        file.write(header)
-        for _ in range(80):
-            file.write(bytes(2**26))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import hostile
 from command_lines import Line, try_line
-from contents import VALUES, dumps, edit, edit_arrays, edit_optimizer, edit_weights, sign, signed, toml_value
+from contents import VALUES, dumps, edit, edit_arrays, sign, signed, toml_value
 from forked import Ended
 from sandbox import CANARY, NAMED, Sandbox
 
@@ -95,9 +95,7 @@ class Craft:
             (2, self._damage),
             (4, self._edit_json),
             (3, self._edit_toml),
-            (3, self._edit_arrays),
-            (2, self._edit_weights),
-            (2, self._edit_optimizer),
+            (7, self._edit_arrays),
             (2, self._edit_lines),
             (2, self._plant),
         )
@@ -252,18 +250,9 @@ class Craft:
         return f"{path.relative_to(self._folder)} line {i}: {lines[i][:60] if i < len(lines) else ''!r}"
 
     def _edit_arrays(self) -> str:
-        """Change `replay.npz`, or `resolved.npz` where there is one."""
-        return edit_arrays(
-            self._rng, self._checkpoint_file(self._rng.choice(("replay.npz", "replay.npz", "resolved.npz")))
-        )
-
-    def _edit_weights(self) -> str:
-        """Change `weights.safetensors`."""
-        return edit_weights(self._rng, self._checkpoint_file("weights.safetensors"))
-
-    def _edit_optimizer(self) -> str:
-        """Change `optimizer.pt`."""
-        return edit_optimizer(self._rng, self._checkpoint_file("optimizer.pt"))
+        """Change the arrays of a checkpoint; resolved states are there in some runs alone."""
+        names = ("weights", "weights", "optimizer", "optimizer", "replay", "replay", "resolved")
+        return edit_arrays(self._rng, self._checkpoint_file(f"{self._rng.choice(names)}.safetensors"))
 
     def _edit_lines(self) -> str:
         """Change a line of `metrics.jsonl` or `matches.jsonl`."""

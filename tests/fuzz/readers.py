@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 from agent_files import joined, parts, sample_agent, with_header
 from contents import signed
 from training_runs import TINY
 
 from agents import parse_word
 from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.encoding.stored_arrays import read_arrays
 from athenan_spiel.errors import AgentError, AthenanError, CheckpointError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.games import load_game
@@ -28,7 +30,6 @@ from athenan_spiel.protocols import sgf
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.files import parse_json, parse_toml
 from athenan_spiel.training.agent_file import KEY, read_agent_file, read_agent_header
-from athenan_spiel.training.archives import read_arrays
 from athenan_spiel.training.checkpoints import FORMAT, STATE, VERSION, read_header
 from athenan_spiel.training.settings_file import config_to_dict, settings_from_toml, settings_to_toml
 from athenan_spiel.training.toml_lines import key_lines
@@ -91,12 +92,6 @@ def _lines(text: str) -> object:
     return list(key_lines(text))
 
 
-def _archive(**arrays: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
 _SETTINGS = settings_to_toml("hex(board_size=5)", TINY)
 _STATE = {
     "format": FORMAT,
@@ -147,7 +142,7 @@ BYTES: dict[str, Reader] = {
     "arrays": Reader(
         lambda data: read_arrays(io.BytesIO(data)),
         (ValueError, OSError),
-        (_archive(a=np.zeros((2, 3), np.float32), b=np.arange(4)), _archive()),
+        (safetensors.numpy.save({"a": np.zeros((2, 3), np.float32), "b": np.arange(4)}), safetensors.numpy.save({})),
     ),
     "agent": Reader(_agent, CheckpointError, (sample_agent(TINY),)),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -177,11 +176,8 @@ def test_the_same_minibatches_give_the_same_weights_bit_for_bit(precision: Preci
 def test_learning_goes_on_bit_for_bit_after_a_restart(precision: Precision) -> None:
     whole = make_learner(precision=precision)
     whole.learn(some_batches(20))
-    file = io.BytesIO()
-    torch.save((whole.network.state_dict(), whole.state_dict()), file)
+    weights, moments = copy.deepcopy((whole.network.state_dict(), whole.state_dict()))
     whole.learn(some_batches(20, seed=1))
-    file.seek(0)
-    weights, moments = torch.load(file, weights_only=True)
     resumed = make_learner(precision=precision)
     resumed.network.load_state_dict(weights)
     resumed.load_state_dict(moments)
@@ -198,8 +194,7 @@ def test_a_state_is_a_copy() -> None:
     other.load_state_dict(state)
     learner.learn(some_batches(3))
     other.learn(some_batches(3))
-    for i, moments in before["state"].items():
-        assert torch.equal(state["state"][i]["exp_avg"], moments["exp_avg"])
+    assert all(torch.equal(state[name], tensor) for name, tensor in before.items())
 
 
 def test_a_state_from_before_the_first_step_can_be_loaded() -> None:
@@ -241,7 +236,7 @@ def test_a_constant_step_size_is_that_whatever_lies_behind() -> None:
 def test_the_state_of_another_networks_learner_is_refused() -> None:
     learner, other = make_learner(filters=6), make_learner(filters=8)
     other.learn(some_batches(1))
-    with pytest.raises(CheckpointError, match=r"moments of shape \(6, 3, 3, 3\) in float32, got \(8, 3, 3, 3\) of"):
+    with pytest.raises(CheckpointError, match=r"exp_avg' of shape \(6, 3, 3, 3\) in float32, got \(8, 3, 3, 3\) of"):
         learner.load_state_dict(other.state_dict())
 
 
@@ -249,8 +244,8 @@ def test_the_state_of_a_larger_networks_learner_is_refused() -> None:
     learner = make_learner()
     learner.learn(some_batches(1))
     state = learner.state_dict()
-    state["state"][4] = state["state"][0]
-    with pytest.raises(CheckpointError, match="moments of 4 weights, got 5"):
+    state |= {f"4.{name}": state[f"0.{name}"] for name in ("step", "exp_avg", "exp_avg_sq")}
+    with pytest.raises(CheckpointError, match="moments of 4 weights, got "):
         learner.load_state_dict(state)
 
 
@@ -258,25 +253,16 @@ def test_a_state_that_is_not_adams_is_refused() -> None:
     learner = make_learner()
     learner.learn(some_batches(1))
     state = learner.state_dict()
-    kept = state["state"][0]
-    shape = kept["exp_avg"].shape
     for other in (
-        [],
-        {},
-        {"state": []},
-        {"state": {"0": kept}},
-        {"state": {0: 3}},
-        {"state": {0: kept | {"more": torch.zeros(())}}},
-        {"state": {0: {name: kept[name] for name in ("step", "exp_avg")}}},
-        {"state": {0: kept | {"step": torch.zeros(3)}}},
-        {"state": {0: kept | {"exp_avg_sq": "text"}}},
-        {"state": {0: kept | {"exp_avg_sq": kept["exp_avg_sq"].double()}}},
-        {"state": {0: kept | {"exp_avg": torch.zeros(()).expand(shape)}}},
-        {"state": {0: kept | {"exp_avg": kept["exp_avg"].to_sparse()}}},
+        {"x": torch.zeros(())},
+        state | {"0.more": torch.zeros(())},
+        {name: tensor for name, tensor in state.items() if name != "0.exp_avg_sq"},
+        state | {"0.step": torch.zeros(3)},
+        state | {"0.exp_avg_sq": state["0.exp_avg_sq"].double()},
     ):
         with pytest.raises(CheckpointError, match=r"expected Adam's"):
-            learner.load_state_dict(other)  # type: ignore[arg-type]
-    learner.load_state_dict({"state": state["state"], "param_groups": "of no use"})
+            learner.load_state_dict(other)
+    learner.load_state_dict(state)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -301,8 +287,8 @@ def test_moments_that_are_not_finite_are_refused() -> None:
     learner = make_learner()
     learner.learn(some_batches(1))
     state = learner.state_dict()
-    state["state"][0]["exp_avg_sq"].view(-1)[0] = math.inf
-    with pytest.raises(CheckpointError, match="expected Adam's moments to be finite"):
+    state["0.exp_avg_sq"].view(-1)[0] = math.inf
+    with pytest.raises(CheckpointError, match=r"expected Adam's '0.exp_avg_sq' to be finite"):
         learner.load_state_dict(state)
 
 
@@ -433,15 +419,8 @@ def test_a_gpu_learns_what_the_processor_learns() -> None:
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
     moments = learners[1].state_dict()
     learners[0].load_state_dict(moments)
-    learners[1].load_state_dict(torch.load(_saved(moments), map_location="cpu", weights_only=True))
+    learners[1].load_state_dict({name: tensor.cpu() for name, tensor in moments.items()})
     assert learners[1].learn(some_batches(5)).loss == pytest.approx(learners[0].learn(some_batches(5)).loss, rel=0.05)
-
-
-def _saved(state: dict[str, Any]) -> io.BytesIO:
-    file = io.BytesIO()
-    torch.save(state, file)
-    file.seek(0)
-    return file
 
 
 def test_minibatches_without_policies_change_nothing_where_values_are_not_learned() -> None:

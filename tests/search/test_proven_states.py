@@ -247,7 +247,7 @@ def test_a_worth_that_depends_on_the_way_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_checkpoint_of_the_first_format_is_read(tmp_path: Path) -> None:
+def test_the_network_of_the_first_format_is_read(tmp_path: Path) -> None:
     path = train(GAME, dataclasses.replace(TINY, matches=3), tmp_path / "run").checkpoint
     state = json.loads((path / "state.json").read_text())
     state["version"] = 1
@@ -256,11 +256,12 @@ def test_a_checkpoint_of_the_first_format_is_read(tmp_path: Path) -> None:
     del state["checksum"]
     (path / "state.json").write_text(json.dumps(state))
     assert read_header(path).counters.warm_up_states == 0
-    assert read_checkpoint(path).resolved is None
+    with pytest.raises(CheckpointError, match=r"has format version 1, which .* can play, but not resume"):
+        read_checkpoint(path)
 
 
 def test_a_damaged_memory_is_noticed(tmp_path: Path) -> None:
     path = train(GAME, dataclasses.replace(KEPT, matches=3), tmp_path / "run").checkpoint
-    (path / "resolved.npz").write_bytes(b"nonsense")
-    with pytest.raises(CheckpointError, match=r"resolved\.npz \(8 bytes\) does not match its checksum"):
+    (path / "resolved.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(CheckpointError, match=r"resolved\.safetensors \(8 bytes\) does not match its checksum"):
         resume(tmp_path / "run", more_matches=1)

@@ -48,7 +48,7 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-IN_A_CHECKPOINT = ("state.json", "weights.safetensors", "optimizer.pt", "replay.npz")
+IN_A_CHECKPOINT = ("state.json", "weights.safetensors", "optimizer.safetensors", "replay.safetensors")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-"""A run folder that an older version wrote loads, resumes and plays.
+"""A run folder that an older version wrote plays, and one line says that it can't be resumed.
 
-`older_run` is a run of four matches of Tic-tac-toe, with symmetries and proven states, as the version before the actor
-and the learner side wrote it: `config.toml`, `state.json` and `weights.safetensors` as they were; what the optimiser,
-the replay and the memory of proven states held is in safetensors, of which the files are made here that it wrote.
+`older_run` is a run of four games of Tic-tac-toe with a checkpoint of format 3: `config.toml`, `state.json` and
+`weights.safetensors` as that version wrote them.
 """
 
 from __future__ import annotations
@@ -11,17 +10,14 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
-import safetensors.numpy
 import safetensors.torch
 import torch
 
+from athenan_spiel.cli.main import main
 from athenan_spiel.search import Budget
-from athenan_spiel.system.files import opened, sha256
-from athenan_spiel.training import load_agent, resume
-from athenan_spiel.training.checkpoints import read_checkpoint, read_header, signed
-from athenan_spiel.training.events import Event, MatchFinished, RunStarted
+from athenan_spiel.training import load_agent
+from athenan_spiel.training.checkpoints import read_header
 
 OLDER = Path(__file__).parent / "older_run"
 COUNTS = {"matches": 4, "rounds": 2, "evaluations": 755, "states_learned": 726}
@@ -29,60 +25,33 @@ COUNTS = {"matches": 4, "rounds": 2, "evaluations": 755, "states_learned": 726}
 
 @pytest.fixture
 def older_run(tmp_path: Path) -> Path:
-    """The folder as the older version left it."""
-    folder = tmp_path / "run"
-    checkpoint = folder / "checkpoints" / "000004"
+    """The folder as the older version left it, but for what its checkpoint held beside the network."""
+    checkpoint = tmp_path / "run" / "checkpoints" / "000004"
     checkpoint.mkdir(parents=True)
-    shutil.copy(OLDER / "config.toml", folder)
-    shutil.copy(OLDER / "weights.safetensors", checkpoint)
-    moments: dict[int, dict[str, torch.Tensor]] = {}
-    for name, tensor in safetensors.torch.load_file(OLDER / "optimizer.safetensors").items():
-        index, _, kind = name.partition(".")
-        moments.setdefault(int(index), {})[kind] = tensor
-    torch.save({"state": moments, "param_groups": []}, checkpoint / "optimizer.pt")
-    for name in ("replay", "resolved"):
-        arrays = safetensors.numpy.load_file(OLDER / f"{name}.safetensors")
-        np.savez(checkpoint / f"{name}.npz", **arrays)
-    state = json.loads((OLDER / "state.json").read_text())
-    for name in state["sha256"]:
-        with opened(checkpoint / name, 2**20) as file:
-            state["sha256"][name] = sha256(file)
-    (checkpoint / "state.json").write_bytes(signed(state))
-    return folder
+    shutil.copy(OLDER / "config.toml", tmp_path / "run")
+    (tmp_path / "run" / ".lock").touch()
+    for name in ("weights.safetensors", "state.json"):
+        shutil.copy(OLDER / name, checkpoint)
+    for name in ("optimizer.pt", "replay.npz", "resolved.npz"):
+        (checkpoint / name).write_bytes(b"in formats that are not read any more")
+    return tmp_path / "run"
 
 
 def test_its_header_is_read_as_it_was_written(older_run: Path) -> None:
     written = json.loads((OLDER / "state.json").read_text())
-    for path in (OLDER, older_run / "checkpoints" / "000004"):  # the first has the older version's own checksum
-        header = read_header(path)
-        assert {name: getattr(header.counters, name) for name in COUNTS} == COUNTS
-        assert header.generators == written["generators"]
-        assert header.outcome == written["outcome"]
+    header = read_header(older_run / "checkpoints" / "000004")
+    assert {name: getattr(header.counters, name) for name in COUNTS} == COUNTS
+    assert header.generators == written["generators"]
+    assert header.outcome == written["outcome"]
 
 
-def test_it_goes_on(older_run: Path) -> None:
-    before = read_checkpoint(older_run / "checkpoints" / "000004")
-    events: list[Event] = []
-    run = resume(older_run, more_matches=4, listeners=[events.append])
-    assert (run.matches, run.reason) == (8, "matches")
-    (started,) = (event for event in events if isinstance(event, RunStarted))
-    assert (started.matches, started.seconds) == (4, before.header.counters.seconds)
-    assert [event.matches for event in events if isinstance(event, MatchFinished)] == [5, 6, 7, 8]
-    after = read_checkpoint(run.checkpoint)
-    assert after.header.counters.states_learned > COUNTS["states_learned"]
-    assert after.resolved is not None
-    assert before.resolved is not None
-    kept, known = ({row.tobytes() for row in each["digests"]} for each in (before.resolved, after.resolved))
-    assert kept < known, "what was proven is kept"
-    assert any(not torch.equal(after.weights[name], before.weights[name]) for name in before.weights)
-
-
-def test_it_goes_on_alike_each_time(older_run: Path, tmp_path: Path) -> None:
-    shutil.copytree(older_run, tmp_path / "twin")
-    first, second = (
-        read_checkpoint(resume(each, more_matches=4).checkpoint) for each in (older_run, tmp_path / "twin")
-    )
-    assert all(torch.equal(first.weights[name], second.weights[name]) for name in first.weights)
+def test_a_line_says_that_it_cannot_be_resumed(older_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in older_run.rglob("*") if path.is_file()}
+    assert main(["resume", str(older_run), "--matches", "4"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "000004 has format version 3, which this athenan_spiel" in line
+    assert line.endswith("can play, but not resume: begin a new run")
+    assert {path: path.read_bytes() for path in older_run.rglob("*") if path.is_file()} == before
 
 
 def test_it_plays(older_run: Path) -> None:

@@ -37,7 +37,14 @@ def full_disk(*arguments: object, **options: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", ["os.fsync", "numpy.savez", "json.dumps", "pathlib.Path.rename", "pathlib.Path.mkdir"]
+    "broken",
+    [
+        "os.fsync",
+        "athenan_spiel.training.checkpoints.write_arrays",
+        "json.dumps",
+        "pathlib.Path.rename",
+        "pathlib.Path.mkdir",
+    ],
 )
 def test_a_full_disk_loses_nothing(folder: RunFolder, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     monkeypatch.setattr(broken, full_disk)
@@ -209,7 +216,7 @@ def kept(folder: RunFolder) -> list[str]:
     """The checkpoints, those that keep no more than the network in brackets."""
     names = [(path.name, {file.name for file in path.iterdir()}) for path in folder.checkpoints()]
     assert all({"weights.safetensors", "state.json"} <= files for _, files in names)
-    return [name if {"optimizer.pt", "replay.npz"} <= files else f"({name})" for name, files in names]
+    return [name if {"optimizer.safetensors", "replay.safetensors"} <= files else f"({name})" for name, files in names]
 
 
 def with_settings(checkpoint: Checkpoint, **settings: int) -> Checkpoint:

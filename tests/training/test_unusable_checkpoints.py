@@ -85,17 +85,17 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
             lambda run, name=name, make=make: replaced(run / NEWEST / name, make),
             rf"checkpoint .*000012 is damaged: {name} ",
         )
-        for name in ("state.json", "weights.safetensors", "optimizer.pt", "replay.npz")
+        for name in ("state.json", "weights.safetensors", "optimizer.safetensors", "replay.safetensors")
         for kind, make in KINDS.items()
         if (name, kind) != ("state.json", "file")
     },
     **{
         f"{name} is missing": (lambda run, name=name: (run / NEWEST / name).unlink(), rf"is damaged: {name} cannot")
-        for name in ("state.json", "weights.safetensors", "optimizer.pt", "replay.npz")
+        for name in ("state.json", "weights.safetensors", "optimizer.safetensors", "replay.safetensors")
     },
     **{
         f"{name} is cut": (lambda run, name=name: truncate(run / NEWEST / name), rf"is damaged: {name} ")
-        for name in ("state.json", "weights.safetensors", "optimizer.pt", "replay.npz")
+        for name in ("state.json", "weights.safetensors", "optimizer.safetensors", "replay.safetensors")
     },
     "state.json is another object": (lambda run: (run / NEWEST / "state.json").write_text("{}"), "not written by"),
     "counters are a text": (lambda run: edit_state(run / NEWEST, counters="many"), "has unexpected content"),

@@ -49,7 +49,7 @@ class Replay(Protocol):
         """Another memory of the same content, which shares the arrays and the generator."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole memory as a few flat arrays for `np.savez`, the generator's state apart."""
+        """The whole memory as a few flat arrays, the generator's state apart."""
 
 
 def make_replay(

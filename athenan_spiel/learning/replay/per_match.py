@@ -75,7 +75,7 @@ class PerMatchReplay:
         return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole memory as a few flat arrays for `np.savez`."""
+        """The whole memory as a few flat arrays."""
         return targets_to_arrays(self._matches)
 
     @classmethod

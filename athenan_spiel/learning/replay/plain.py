@@ -86,7 +86,7 @@ class PlainReplay:
         return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole memory as a few flat arrays for `np.savez`."""
+        """The whole memory as a few flat arrays."""
         return targets_to_arrays(self._blocks) | {"dropped": np.array([self._dropped], np.int64)}
 
     @classmethod

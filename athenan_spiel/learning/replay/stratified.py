@@ -139,7 +139,7 @@ class StratifiedReplay:
         return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the whole memory, D and D' of each match included, as a few flat arrays for `np.savez`."""
+        """Return the whole memory, D and D' of each match included, as a few flat arrays."""
         return targets_to_arrays(self._targets()) | {
             "drawn": np.array([match.drawn for match in self._matches], np.int64),
             "order": np.concatenate([np.empty(0, np.int32), *(match.order for match in self._matches)]),
