@@ -35,6 +35,7 @@ from athenan_spiel.arguments import require_whole
 from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
+from athenan_spiel.search.choice import draw
 from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
 from athenan_spiel.search.node import Kind, Node
 from athenan_spiel.search.tree import Tree
@@ -147,7 +148,7 @@ class _DepthSearch:
         root = self._root
         best = root.kind.best(pair for pair, _ in claims.values())
         equals = [i for i, (pair, _) in claims.items() if pair == best]
-        root.best = equals[0] if len(equals) == 1 else rng.choice(equals)
+        root.best = draw(equals, rng)
         root.visits = {root.best: depth}
         for i, (pair, _) in claims.items():
             root.values[i] = pair[1]

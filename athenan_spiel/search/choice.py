@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
@@ -40,14 +40,20 @@ def _narrow(
     return [i for i, k in zip(candidates, keys, strict=True) if k == extreme]
 
 
-def _draw(candidates: Sequence[int], rng: random.Random) -> int:
+def draw(candidates: Sequence[int], rng: random.Random) -> int:
+    """Returns one of the candidates, which tie, at random; nothing is drawn for a single one."""
     return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+
+
+def argmax(scores: Mapping[int, float], rng: random.Random) -> int:
+    """Returns the index of the largest score; ties are broken by `draw`."""
+    return draw(_narrow([*scores], scores.__getitem__, max), rng)
 
 
 def best_action(node: Node, rng: random.Random) -> int:
     """Algorithms 1 and 9, without completion: the mover's best by v(s, a), then at random (Remark 11)."""
     best = node.kind.best
-    return _draw(_narrow(range(len(node.values)), node.values.__getitem__, best), rng)
+    return draw(_narrow(range(len(node.values)), node.values.__getitem__, best), rng)
 
 
 def best_candidates(node: Node) -> Sequence[int]:
@@ -60,7 +66,7 @@ def best_candidates(node: Node) -> Sequence[int]:
 
 def completed_best_action(node: Node, rng: random.Random) -> int:
     """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
-    return _draw(best_candidates(node), rng)
+    return draw(best_candidates(node), rng)
 
 
 def completed_best_action_dual(node: Node, rng: random.Random) -> int:
@@ -75,7 +81,7 @@ def completed_best_action_dual(node: Node, rng: random.Random) -> int:
     if values.count(extreme) == 1:
         return values.index(extreme)
     candidates = [i for i, v in enumerate(values) if v == extreme and not node.resolutions[i]]
-    return _draw(_narrow(candidates, node.count, min), rng)
+    return draw(_narrow(candidates, node.count, min), rng)
 
 
 def _most_visited_candidates(node: Node, candidates: Sequence[int]) -> Sequence[int]:
@@ -84,7 +90,7 @@ def _most_visited_candidates(node: Node, candidates: Sequence[int]) -> Sequence[
 
 def most_visited(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
     """The rule of the most visited, then the mover's best by v(s, a), then at random."""
-    return _draw(_most_visited_candidates(node, candidates), rng)
+    return draw(_most_visited_candidates(node, candidates), rng)
 
 
 def safest_candidates(node: Node) -> Sequence[int]:
@@ -95,7 +101,7 @@ def safest_candidates(node: Node) -> Sequence[int]:
 
 def safest_action(node: Node, rng: random.Random) -> int:
     """Algorithm 13: the mover's best by c(s, a), then the most visited, then by v(s, a), then at random."""
-    return _draw(safest_candidates(node), rng)
+    return draw(safest_candidates(node), rng)
 
 
 def draw_preferring(selected: int, candidates: Sequence[int], rng: random.Random) -> int:
@@ -103,7 +109,7 @@ def draw_preferring(selected: int, candidates: Sequence[int], rng: random.Random
 
     A second rule that ties between the action already selected and others so reports the same action.
     """
-    return selected if selected in candidates else _draw(candidates, rng)
+    return selected if selected in candidates else draw(candidates, rng)
 
 
 def securest_action(node: Node, rng: random.Random) -> int:

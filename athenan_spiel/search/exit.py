@@ -16,6 +16,7 @@ import pyspiel
 
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.search.base import SearchOptions
+from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.mcts_tree import MCTSNode
 from athenan_spiel.search.puct import require_in_range
@@ -82,7 +83,7 @@ class ExItUCT:
                 best, candidates = score, [i]
             elif score == best:
                 candidates.append(i)
-        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+        return draw(candidates, rng)
 
 
 class ExItMCTS(MCTS):

@@ -30,7 +30,7 @@ from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.search.base import SearchOptions
-from athenan_spiel.search.choice import safest
+from athenan_spiel.search.choice import argmax, draw, safest
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree, with_losses
 from athenan_spiel.search.node import Node
@@ -78,7 +78,7 @@ class GumbelSelection:
         if isinstance(node.plan, RootPlan):
             considered = node.plan.considered(visits, len(node.actions))
             if considered:
-                return _best({i: node.plan.score(node, i, tried.get(i, other)) for i in considered}, rng)
+                return argmax({i: node.plan.score(node, i, tried.get(i, other)) for i in considered}, rng)
             if node.noise is not None:
                 priors = node.plan.with_noise(node)
         return self._inside(node, priors, visits, tried, other, rng)
@@ -146,7 +146,7 @@ class GumbelSelection:
                 best, candidates = score, [i]
             elif score == best:
                 candidates.append(i)
-        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+        return draw(candidates, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +213,7 @@ def gumbel_choice(node: Node, rng: random.Random) -> int:
     counts = [root.count(i) - plan.earlier.get(i, 0) for i in range(len(root.actions))]
     most = max(counts)
     sigma = plan.rule.sigma(root, plan.scale)
-    return _best({i: plan.score(root, i, sigma[i]) for i, count in enumerate(counts) if count == most}, rng)
+    return argmax({i: plan.score(root, i, sigma[i]) for i, count in enumerate(counts) if count == most}, rng)
 
 
 def _logit(prior: float) -> float:
@@ -225,13 +225,6 @@ def _softmax(logits: Sequence[float]) -> list[float]:
     weights = [math.exp(logit - high) for logit in logits]
     total = math.fsum(weights)
     return [weight / total for weight in weights]
-
-
-def _best(scores: Mapping[int, float], rng: random.Random) -> int:
-    """The index of the best score; equal ones are drawn from."""
-    high = max(scores.values())
-    candidates = [i for i, score in scores.items() if score == high]
-    return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
 
 
 class GumbelMCTS(MCTS):

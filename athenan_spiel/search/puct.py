@@ -18,6 +18,7 @@ from athenan_spiel.arguments import require_number
 from athenan_spiel.config.search import LARGEST_FACTOR
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.search.base import SearchOptions
+from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree, with_losses
 
@@ -76,7 +77,7 @@ class PUCT:
                 best, candidates = score, [i]
             elif score == best:
                 candidates.append(i)
-        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+        return draw(candidates, rng)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from athenan_spiel.arguments import require_number, require_whole
 from athenan_spiel.config.search import LARGEST_FACTOR, MOST_AT_ONCE
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
+from athenan_spiel.search.choice import draw
 from athenan_spiel.search.lines import iteration_over_lines
 from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
@@ -63,7 +64,7 @@ class BestWithUCT:
                 best, candidates = score, [i]
             elif score == best:
                 candidates.append(i)
-        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+        return draw(candidates, rng)
 
 
 class UBFM(MinimaxSearch):

@@ -11,6 +11,7 @@ from typing import Protocol
 from athenan_spiel.arguments import require_kind, require_number
 from athenan_spiel.config.search import LARGEST_FACTOR
 from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts_tree import MCTSNode
 
 EXPLORATION_CONSTANT = 0.4
@@ -78,4 +79,4 @@ class UCT:
                 best, candidates = score, [i]
             elif score == best:
                 candidates.append(i)
-        return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
+        return draw(candidates, rng)
