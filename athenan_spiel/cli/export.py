@@ -33,7 +33,7 @@ class ExportArguments:
     file: Path | None = None
     """The agent's file; by default NAME.safetensors here."""
     onnx: Path | None = None
-    """A file for the network as ONNX, with what its numbers mean; it needs the package onnx."""
+    """A file for the network as ONNX, with what its numbers mean; it needs the extra onnx."""
     overwrite: tyro.conf.FlagCreatePairsOff[bool] = False
     """Put them in the place of files of these names."""
     ludii_memory: LudiiMemory = None

@@ -44,6 +44,7 @@ OPTIONAL = {
     "nicegui": ("web", "3.18.0", "pages in a browser"),
     "matplotlib": ("experiment", "3.11.2", "plots of experiments and tournaments"),
     "onnx": ("onnx", "1.23.2", "networks written for other programs"),
+    "onnxscript": ("onnx", "0.7.2", "networks written for other programs"),
 }
 """Packages of extras: the extra, the version that the tests were run with, and what it is for."""
 SHARED = Path("/dev/shm")

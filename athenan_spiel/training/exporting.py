@@ -107,11 +107,11 @@ def export_onnx(
         The file's path.
 
     Raises:
-        ConfigError: the package onnx is not installed, or the network does not fit the memory that is free.
+        ConfigError: onnx or onnxscript is not installed, or the network does not fit the memory that is free.
         CheckpointError: as `export_agent`, but that an agent's file will do.
         UnsupportedGameError: the game cannot be loaded here.
     """
-    from athenan_spiel.networks.onnx_graph import onnx_bytes, require_onnx
+    from athenan_spiel.networks.onnx_model import onnx_bytes, require_onnx
 
     require_onnx()
     require_kind("overwrite", overwrite, bool, CheckpointError)

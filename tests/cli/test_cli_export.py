@@ -15,7 +15,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.training.agent_file import read_agent_header
 
 has_onnx = pytest.mark.skipif(
-    importlib.util.find_spec("onnx") is None, reason="needs onnx, which is not installed: pip install onnx"
+    importlib.util.find_spec("onnxscript") is None, reason="needs onnxscript, which is not installed"
 )
 
 
