@@ -27,10 +27,9 @@ from athenan_spiel.config import EngineConfig, Precision
 from athenan_spiel.engines.base import Answers, Pending, answer_row, check_rows, check_shape, no_network
 from athenan_spiel.engines.openvino_graph import Graph, graph_of
 from athenan_spiel.engines.silent_openvino import openvino
-from athenan_spiel.engines.threads import torch_threads
+from athenan_spiel.engines.threads import has_matrix_units, torch_threads
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import ValueNetwork
-from athenan_spiel.networks.arithmetic import has_matrix_units
 
 SIZES = (1, 4, 7, 12, 20, 28, 36, 44, 52, 60, 76, 92, 108, 124)
 """Rows that a program with weights as inputs may have. With the usual numbers of filters, boards of 16 rows would lie

@@ -1,9 +1,10 @@
-"""How many threads compute, where nothing else is said."""
+"""Default numbers of threads, and the arithmetic that a processor is fast in."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
@@ -44,3 +45,16 @@ def torch_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def has_matrix_units() -> bool:
+    """Whether the processor has matrix units for bfloat16 (AMX).
+
+    Without them networks are faster in float32, forwards and backwards, even where the processor has vector
+    instructions for bfloat16: `athenan bench` and `benchmarks/learner.py` measure both.
+    """
+    import torch
+
+    # An older torch cannot be asked, and then float32 is always right.
+    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(capabilities.get("amx_bf16"))

@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.engines import half_of_the_cores, torch_threads
+from athenan_spiel.engines.threads import has_matrix_units
 from athenan_spiel.errors import CheckpointError, DivergedError, shown
 from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
 from athenan_spiel.learning.replay import Batch
-from athenan_spiel.networks.arithmetic import has_matrix_units
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork

@@ -206,7 +206,7 @@ def _learning() -> str:
     """In which arithmetic a processor learns where settings do not say."""
     import torch
 
-    from athenan_spiel.networks.arithmetic import has_matrix_units
+    from athenan_spiel.engines.threads import has_matrix_units
 
     if torch.cuda.is_available():
         return "on the CUDA device"

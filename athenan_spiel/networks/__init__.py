@@ -3,14 +3,14 @@ of a policy (`policy`), and the memory that one takes (`memory`)."""
 
 from __future__ import annotations
 
-from athenan_spiel.networks.architectures import DEFAULT_LAYERS, OUTPUT_GAIN, ValueNetwork, make_network
+from athenan_spiel.networks.architectures import OUTPUT_GAIN, TRUNKS, ValueNetwork, make_network
 from athenan_spiel.networks.layers import GlobalSumPooling, Output, PreciseLinear, ResidualBlock, SqueezeExcitation
 from athenan_spiel.networks.memory import learning_bytes, playing_bytes, require_memory, valuing_bytes
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape
 
 __all__ = [
-    "DEFAULT_LAYERS",
     "OUTPUT_GAIN",
+    "TRUNKS",
     "DenseHead",
     "GlobalSumPooling",
     "Output",

@@ -23,8 +23,10 @@ bits of mantissa, and values rounded to it would tie where the network tells sta
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -35,11 +37,6 @@ from athenan_spiel.config import NetworkConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks.layers import GlobalSumPooling, Output, ResidualBlock, convolution, dense, dense_of_sums
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape, make_head
-
-DEFAULT_LAYERS = {"c": 3, "r1": 2, "r2": 8, "r3": 8, "mlp": 3}
-"""Convolutions, residual blocks or hidden layers where the configuration leaves them open."""
-DEFAULT_DENSE_LAYERS = {"c": 1, "r1": 1, "r2": 2}
-"""Hidden dense layers behind the convolutions where the configuration leaves them open."""
 
 OUTPUT_GAIN = 0.1
 """First values should be small, so that no untrained guess outweighs a real result, and not all equal."""
@@ -131,32 +128,20 @@ def make_network(
     if not (math.isfinite(scale) and scale > 0) or (bounded and scale != 1):
         expected = "1 where the output is bounded" if bounded else "a finite number above zero"
         raise ConfigError(f"the network's scale must be {expected}, got {scale!r}")
-    plan = plan_network(shape, config, policy)
-    output = Output(config.neurons, bounded=bounded, scale=scale)
-    actions = 0 if policy is None else policy.actions
-    network = ValueNetwork(shape, plan.layers, output, plan.what, plan.tower, plan.head, actions)
+    network = empty_network(shape, config, policy, bounded=bounded, scale=scale)
     _initialise(network, torch.Generator().manual_seed(seed))
     return network.eval()
 
 
-class Plan(NamedTuple):
-    """A network but for its last layer, without weights that mean anything.
-
-    Attributes:
-        what: a description.
-        layers: those of the value.
-        tower: how many of them the policy shares.
-        head: of the policy, if there is one.
-    """
-
-    what: str
-    layers: list[nn.Module]
-    tower: int
-    head: PolicyHead | None
-
-
-def plan_network(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None = None) -> Plan:
-    """All layers but the last one of a network with these settings.
+def empty_network(
+    shape: Sequence[int],
+    config: NetworkConfig,
+    policy: PolicyShape | None = None,
+    *,
+    bounded: bool = True,
+    scale: float = 1.0,
+) -> ValueNetwork:
+    """Makes the network of `make_network` without initial weights.
 
     Raises:
         ConfigError: the architecture does not fit the shape; or one of settings and actions is for a policy, and the
@@ -166,15 +151,17 @@ def plan_network(shape: Sequence[int], config: NetworkConfig, policy: PolicyShap
         raise ConfigError.at("network.policy", f"={config.policy!r} does not go with the actions {policy!r}")
     on_cells = policy is not None and policy.planes > 0 and config.policy != "dense"
     what, layers = _value_layers(shape, config, padded=on_cells)
+    output = Output(config.neurons, bounded=bounded, scale=scale)
     if policy is None:
-        return Plan(what, layers, len(layers), None)
+        return ValueNetwork(shape, layers, output, what, len(layers))
     tower, given = len(layers), [config.neurons]
     if len(shape) == 3:
         tower = next(i for i, layer in enumerate(layers) if _ends_tower(layer))
         given = tower_shape(layers[:tower], shape)
     head = make_head(given, shape, config, policy)
     kind = "on planes" if isinstance(head, PlanesHead) else "dense"
-    return Plan(f"{what}, a policy of {policy.actions:,} actions ({kind})", layers, tower, head)
+    what += f", a policy of {policy.actions:,} actions ({kind})"
+    return ValueNetwork(shape, layers, output, what, tower, head, policy.actions)
 
 
 def _ends_tower(layer: nn.Module) -> bool:
@@ -191,47 +178,56 @@ def tower_shape(layers: Iterable[nn.Module], shape: Sequence[int]) -> list[int]:
     return [filters, height, width]
 
 
+class Trunk(NamedTuple):
+    """An architecture.
+
+    Attributes:
+        layers: default number of convolutions, residual blocks or hidden layers.
+        dense_layers: default number of hidden dense layers behind the boards; None if it isn't a setting.
+        build: makes the description and all layers but the last one from the shape, the settings with these defaults,
+            and the number of convolutions to pad of those that have no padding otherwise.
+    """
+
+    layers: int
+    dense_layers: int | None
+    build: Callable[[Sequence[int], NetworkConfig, int], tuple[str, list[nn.Module]]]
+
+
 def _value_layers(shape: Sequence[int], config: NetworkConfig, *, padded: bool) -> tuple[str, list[nn.Module]]:
     """The description of the layers but the last one, and the layers; `padded`: `auto` leaves boards their size.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
     """
-    name = config.architecture
-    paddings = 0
-    if name == "auto":
-        name = "c" if len(shape) == 3 else "mlp"
-        if name == "c":
-            count = config.layers or DEFAULT_LAYERS["c"]
-            paddings = count if padded else _padded_convolutions(min(shape[1:]), count)
-    count = config.layers or DEFAULT_LAYERS[name]
-    if name == "mlp":
-        if config.dense_layers is not None:
-            raise ConfigError(
-                f"network.dense_layers must be none for an observation that is no stack of boards, got "
-                f"{config.dense_layers!r}: its network has dense layers alone, as many as network.layers says"
-            )
-        what = f"MLP of {count} x {config.neurons} neurons"
-        return what, [nn.Flatten(), *dense(math.prod(shape), config.neurons, count)]
-    if len(shape) != 3:
+    on_boards = len(shape) == 3
+    name = config.architecture if config.architecture != "auto" else "c" if on_boards else "mlp"
+    if name == "mlp" and config.dense_layers is not None:
+        raise ConfigError(
+            f"network.dense_layers must be none for an observation that is no stack of boards, got "
+            f"{config.dense_layers!r}: its network has dense layers alone, as many as network.layers says"
+        )
+    if name != "mlp" and not on_boards:
         raise ConfigError.at(
             "network.architecture",
             f"={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'",
         )
-    if name == "c":
-        convolutions = f"{count} x {config.filters} convolutions ({paddings} padded)"
-        what = f"C-network of {convolutions}, {_neurons(name, config)}"
-        return what, _c_network(shape, config, count, paddings)
-    return _residual_network(name, shape, config, count)
+    trunk = TRUNKS[name]
+    layers, dense_layers = config.layers or trunk.layers, config.dense_layers or trunk.dense_layers
+    paddings = 0
+    if config.architecture == "auto" and on_boards:
+        paddings = layers if padded else max(0, layers - max(0, (min(shape[1:]) - 2) // 2))
+    what, built = trunk.build(shape, dataclasses.replace(config, layers=layers, dense_layers=dense_layers), paddings)
+    count = "" if dense_layers == trunk.dense_layers else f"{dense_layers} x "
+    return what if name == "mlp" else f"{what}, {count}{config.neurons} neurons", built
 
 
-def _padded_convolutions(side: int, count: int) -> int:
-    """How many of `count` convolutions need padding for a board's shorter `side` to stay at least 2."""
-    return count - max(0, min(count, (side - 2) // 2))
+def _mlp(shape: Sequence[int], config: NetworkConfig, padded: int) -> tuple[str, list[nn.Module]]:
+    layers = [nn.Flatten(), *dense(math.prod(shape), config.neurons, config.layers or 0)]
+    return f"MLP of {config.layers} x {config.neurons} neurons", layers
 
 
-def _c_network(shape: Sequence[int], config: NetworkConfig, count: int, padded: int) -> list[nn.Module]:
-    channels, height, width = shape
+def _convolutions(shape: Sequence[int], config: NetworkConfig, padded: int) -> tuple[str, list[nn.Module]]:
+    (channels, height, width), count = shape, config.layers or 0
     loss = 2 * (count - padded)
     if min(height, width) <= loss:
         raise ConfigError.at(
@@ -243,38 +239,39 @@ def _c_network(shape: Sequence[int], config: NetworkConfig, count: int, padded: 
     for index in range(count):
         layers += [convolution(channels, config.filters, padding=int(index < padded)), nn.ReLU()]
         channels = config.filters
-    flat = channels * (height - loss) * (width - loss)
-    return [*layers, nn.Flatten(), *dense(flat, config.neurons, _dense_layers("c", config))]
+    layers += _dense_head(channels * (height - loss) * (width - loss), config)
+    return f"C-network of {count} x {config.filters} convolutions ({padded} padded)", layers
 
 
-def _dense_layers(name: str, config: NetworkConfig) -> int:
-    return config.dense_layers or DEFAULT_DENSE_LAYERS[name]
+def _dense_head(inputs: int, config: NetworkConfig) -> list[nn.Module]:
+    return [nn.Flatten(), *dense(inputs, config.neurons, config.dense_layers or 0)]
 
 
-def _neurons(name: str, config: NetworkConfig) -> str:
-    """The hidden dense layers in words; their number where it is not the usual one."""
-    usual = config.dense_layers in (None, DEFAULT_DENSE_LAYERS[name])
-    return f"{config.neurons} neurons" if usual else f"{config.dense_layers} x {config.neurons} neurons"
-
-
-def _residual_network(
-    name: str, shape: Sequence[int], config: NetworkConfig, count: int
-) -> tuple[str, list[nn.Module]]:
-    """The description of `r1`, `r2` or `r3`, and its layers."""
-    channels, height, width = shape
-    filters, neurons, ratio = config.filters, config.neurons, config.squeeze_excitation
-    tower = [convolution(channels, filters, padding=1), *(ResidualBlock(filters, ratio) for _ in range(count))]
-    what = f"{name.upper()}-network of {count} blocks x {filters} filters"
+def _residual(name: str, shape: Sequence[int], config: NetworkConfig, padded: int) -> tuple[str, list[nn.Module]]:
+    """The blocks of `r1`, `r2` or `r3`, and what follows them."""
+    (channels, height, width), filters, ratio = shape, config.filters, config.squeeze_excitation
+    blocks = [ResidualBlock(filters, ratio) for _ in range(config.layers or 0)]
+    what = f"{name}-network of {len(blocks)} blocks x {filters} filters"
     if ratio is not None:
         what += f" (squeeze-and-excitation {ratio})"
-    if name == "r3":
-        pointwise = config.pointwise_filters or neurons
-        what += f", {pointwise} pointwise filters"
-        head = [convolution(filters, pointwise, kernel=1), nn.ReLU(), *dense_of_sums(pointwise, neurons)]
-        return f"{what}, {neurons} neurons", [*tower, *head]
-    head = [convolution(filters, filters, kernel=1)] if name == "r1" else []
-    head += [nn.Flatten(), *dense(filters * height * width, neurons, _dense_layers(name, config))]
-    return f"{what}, {_neurons(name, config)}", [*tower, *head]
+    layers: list[nn.Module] = [convolution(channels, filters, padding=1), *blocks]
+    if name == "R3":
+        pointwise = config.pointwise_filters or config.neurons
+        layers += [convolution(filters, pointwise, kernel=1), nn.ReLU(), *dense_of_sums(pointwise, config.neurons)]
+        return f"{what}, {pointwise} pointwise filters", layers
+    if name == "R1":
+        layers.append(convolution(filters, filters, kernel=1))
+    return what, [*layers, *_dense_head(filters * height * width, config)]
+
+
+TRUNKS = {
+    "c": Trunk(3, 1, _convolutions),
+    "r1": Trunk(2, 1, functools.partial(_residual, "R1")),
+    "r2": Trunk(8, 2, functools.partial(_residual, "R2")),
+    "r3": Trunk(8, None, functools.partial(_residual, "R3")),
+    "mlp": Trunk(3, None, _mlp),
+}
+"""The architectures by name; `auto` is one of them."""
 
 
 def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:

@@ -1,6 +1,7 @@
 """The memory that a network takes, computed from its settings before there is any of it.
 
-The network is made on torch's meta device, where its layers have shapes and no numbers.
+The network is made on torch's meta device, where its layers have shapes and no numbers. It values nothing there: the
+first forward pass on that device imports sympy, which takes seconds.
 
 A network that plays is there twice: the module, and the engine's copy. One that learns is there once more, with a
 gradient and Adam's two moments, of which a checkpoint that is written holds a copy. To that come the numbers that a
@@ -17,7 +18,7 @@ from torch import nn
 
 from athenan_spiel.config import NetworkConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.networks.architectures import plan_network
+from athenan_spiel.networks.architectures import empty_network
 from athenan_spiel.networks.layers import ResidualBlock
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyShape
 from athenan_spiel.system.machine import free_memory, gigabytes
@@ -83,8 +84,8 @@ def require_memory(needed: int, purpose: str, device: str = "cpu") -> None:
 
 def _planned(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None) -> list[nn.Module]:
     with torch.device("meta"):
-        plan = plan_network(shape, config, policy)
-    return plan.layers if plan.head is None else [*plan.layers, plan.head]
+        network = empty_network(shape, config, policy)
+    return [*network.layers] if network.policy is None else [*network.layers, network.policy]
 
 
 def _weights(layers: Iterable[nn.Module]) -> int:
