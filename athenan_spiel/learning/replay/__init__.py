@@ -7,10 +7,42 @@ that the settings name. All keep observations packed, unpack them a few minibatc
 
 from __future__ import annotations
 
-from athenan_spiel.learning.replay.base import Replay, make_replay
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from athenan_spiel.config import ReplayConfig
+from athenan_spiel.learning.replay.base import Replay
 from athenan_spiel.learning.replay.minibatches import Batch
 from athenan_spiel.learning.replay.per_match import PerMatchReplay
 from athenan_spiel.learning.replay.plain import PlainReplay
 from athenan_spiel.learning.replay.stratified import StratifiedReplay
 
 __all__ = ["Batch", "PerMatchReplay", "PlainReplay", "Replay", "StratifiedReplay", "make_replay"]
+
+REPLAYS: dict[str, type[Replay]] = {
+    "stratified": StratifiedReplay,
+    "plain": PlainReplay,
+    "per_match": PerMatchReplay,
+    "none": PerMatchReplay,
+}
+
+
+def make_replay(
+    config: ReplayConfig, rng: np.random.Generator, arrays: Mapping[str, NDArray[Any]] | None = None
+) -> Replay:
+    """Makes the replay of `config.method`: an empty one, or the one whose `to_arrays` returned `arrays`.
+
+    Args:
+        rng: the source of everything random; with the same state, the same phases follow.
+
+    Raises:
+        CheckpointError: an array is missing, or two contradict each other.
+    """
+    kind = REPLAYS[config.method]
+    if config.method == "none":  # each phase learns the match just played, all of it
+        config = dataclasses.replace(config, matches=1, sampling=1.0)
+    return kind(config, rng) if arrays is None else kind.from_arrays(config, rng, arrays)

@@ -1,77 +1,133 @@
-"""The interface of every experience replay, and the replay that a configuration names."""
+"""The base class of every experience replay: the matches that it keeps, the bound on their bytes, and their arrays."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, Self
+import copy
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import ReplayConfig
+from athenan_spiel.encoding.compact import packs_from_arrays, packs_to_arrays
+from athenan_spiel.encoding.stored_arrays import require_arrays, require_within
+from athenan_spiel.errors import CheckpointError
+from athenan_spiel.learning.labels import REPLAY, labels_from_arrays, labels_to_arrays
 from athenan_spiel.learning.replay.minibatches import Batch
-from athenan_spiel.learning.replay.per_match import PerMatchReplay
-from athenan_spiel.learning.replay.plain import PlainReplay
-from athenan_spiel.learning.replay.stratified import StratifiedReplay
 from athenan_spiel.learning.targets import Targets
 
 
-class Replay(Protocol):
-    """A memory of targets, and the learning phases drawn from it: one `add` and one `sample` a match.
+class Replay(ABC):
+    """A memory of targets, and the learning phases drawn from it: one `add` and one `sample` per match.
+
+    Remark 5: the oldest matches leave, as few as possible, while all take more than `config.megabytes`; the newest
+    always stays.
+
+    Args:
+        config: sizes, rates and the bound on memory.
+        rng: the source of everything random. Its state belongs to its owner and is not in `to_arrays`.
 
     Attributes:
-        lacked_room: what it would have kept has left it, as all would have taken too many bytes.
+        lacked_room: whether something that it would have kept has left it, as all would have taken too many bytes.
     """
 
-    lacked_room: bool
+    def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
+        self._config = config
+        self._rng = rng
+        self._kept: deque[Any] = deque()
+        """`Targets`, or what holds those of a match; all have a length and `nbytes`."""
+        self.lacked_room = False
 
+    @abstractmethod
     def add(self, targets: Targets) -> None:
-        """Take in the targets of a match just played; what is too old or too much leaves, never what came now."""
+        """Keeps the targets of a match just played; what is too old or too much leaves, never what came now."""
 
+    @abstractmethod
     def sample(self, batch_size: int) -> Iterator[Batch]:
-        """Draw one learning phase and return its minibatches; of an empty memory there are none.
+        """Draws one learning phase and returns its minibatches; an empty memory gives none.
 
         The phase is drawn before this returns; the minibatches are unpacked as they are asked for.
         """
 
+    @abstractmethod
+    def _restore(self, memory: Sequence[Targets], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keeps what `to_arrays` returned, of which `memory` are the targets.
+
+        Raises:
+            CheckpointError: an array is missing, or two contradict each other.
+        """
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def states(self) -> int:
-        """The states kept."""
+        """Number of states kept."""
+        return sum(map(len, self._kept))
+
+    def row_sizes(self) -> set[int]:
+        """Numbers in an observation: one size, unless the replay is not what it should be."""
+        return {pack.size for targets in self._targets() for pack in targets.rows}
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays kept."""
-
-    def row_sizes(self) -> set[int]:
-        """How many numbers an observation has: one size, unless the replay is not what it should be."""
+        return sum(kept.nbytes for kept in self._kept)
 
     def copy(self) -> Self:
-        """Another memory of the same content, which shares the arrays and the generator."""
+        """Returns another memory of the same content, which shares the arrays and the generator."""
+        twin = copy.copy(self)
+        twin._kept = deque(map(copy.copy, self._kept))
+        return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole memory as a few flat arrays, the generator's state apart."""
+        """Returns the whole memory as a few flat arrays, without the generator's state."""
+        memory = self._targets()
+        return (
+            packs_to_arrays([pack for targets in memory for pack in targets.rows])
+            | {"packs": np.array([len(targets.rows) for targets in memory], np.int64)}
+            | labels_to_arrays([targets.labels for targets in memory])
+        )
+
+    @classmethod
+    def from_arrays(cls, config: ReplayConfig, rng: np.random.Generator, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Rebuilds the memory that `to_arrays` returned; with `rng` in the same state, the same phases follow.
+
+        Raises:
+            CheckpointError: an array is missing, or two contradict each other.
+        """
+        replay = cls(config, rng)
+        replay._restore(_targets_from_arrays(arrays), arrays)
+        replay._drop_oldest()  # a larger memory leaves more than this one may keep
+        return replay
+
+    def _targets(self) -> list[Targets]:
+        return list(self._kept)
+
+    def _drop_oldest(self) -> None:
+        """Removes the oldest matches, as few as possible."""
+        most, most_bytes = self._config.matches, self._config.megabytes * 1e6
+        nbytes = self.nbytes
+        while len(self) > most or (len(self) > 1 and nbytes > most_bytes):
+            self.lacked_room = self.lacked_room or len(self) <= most
+            nbytes -= self._kept.popleft().nbytes
 
 
-def make_replay(
-    config: ReplayConfig, rng: np.random.Generator, arrays: Mapping[str, NDArray[Any]] | None = None
-) -> Replay:
-    """The replay of `config.method`: an empty one, or what `to_arrays` of such a one returned.
-
-    Args:
-        rng: the source of everything random; with the same state, the same phases follow.
+def _targets_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[Targets]:
+    """Rebuilds the targets that `Replay.to_arrays` laid end to end; they share no memory with `arrays`.
 
     Raises:
-        CheckpointError: an array is missing, or two contradict each other.
+        CheckpointError: an array is missing, of another type, or contradicts another one.
     """
-    kind: type[StratifiedReplay | PlainReplay | PerMatchReplay]
-    match config.method:
-        case "stratified":
-            kind = StratifiedReplay
-        case "plain":
-            kind = PlainReplay
-        case "per_match":
-            kind = PerMatchReplay
-        case "none":  # D as it is: all of one match
-            kind = PerMatchReplay
-            config = dataclasses.replace(config, matches=1, sampling=1.0)
-    return kind(config, rng) if arrays is None else kind.from_arrays(config, rng, arrays)
+    require_arrays(REPLAY, arrays, {"packs": (np.int64, 1)})
+    every = packs_from_arrays(arrays)
+    require_within(REPLAY, "packs", arrays["packs"], 0, len(every) + 1)
+    if arrays["packs"].sum() != len(every):
+        raise CheckpointError(f"expected {arrays['packs'].sum()} packs in the replay, got {len(every)!r}")
+    packs = iter(every)
+    rows = [list(islice(packs, count)) for count in arrays["packs"]]
+    labels = labels_from_arrays(arrays, [sum(map(len, part)) for part in rows])
+    return [Targets(part, columns) for part, columns in zip(rows, labels, strict=True)]

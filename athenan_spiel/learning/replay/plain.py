@@ -10,10 +10,9 @@ not one for every state. What a state is learned as does not depend on its block
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +24,7 @@ from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.stored_arrays import require_arrays
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.labels import REPLAY, Labels, cut
-from athenan_spiel.learning.replay.memory import row_sizes, targets_from_arrays, targets_to_arrays
+from athenan_spiel.learning.replay.base import Replay
 from athenan_spiel.learning.replay.minibatches import Batch, random_minibatches
 from athenan_spiel.learning.targets import Targets
 
@@ -33,124 +32,70 @@ BLOCK = 1024
 """Blocks of fewer states are packed together as soon as they have as many."""
 
 
-class PlainReplay:
-    """The last μ states, and random samples of σ · μ of them. A `Replay`.
-
-    Remark 5: the oldest blocks leave, as few as possible, while all take more than `config.megabytes`; the newest match
-    stays always.
-
-    Args:
-        config: μ (`states`), σ and the bound on memory.
-        rng: the source of everything random here. Its state belongs to its owner and is not in `to_arrays`.
-    """
+class PlainReplay(Replay):
+    """The last μ states (`config.states`), and random samples of σ · μ of them. What is kept are blocks."""
 
     def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
-        self._most = config.states
-        self._most_bytes = config.megabytes * 1e6
-        self._phase = math.ceil(Fraction(str(config.sampling)) * config.states)
-        self._rng = rng
-        self._blocks: deque[Targets] = deque()
+        super().__init__(config, rng)
         self._dropped = 0
-        self._states = 0
-        self._nbytes = 0
-        self.lacked_room = False
 
     def states(self) -> int:
         """|M|: the states kept."""
-        return self._states
-
-    def row_sizes(self) -> set[int]:
-        """How many numbers an observation has."""
-        return row_sizes(self._blocks)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays kept."""
-        return self._nbytes
+        return super().states() - self._dropped
 
     def add(self, targets: Targets) -> None:
-        """Append D to M, and remove the oldest states that are too many."""
-        self._append(targets)
+        """Appends D to M, and removes the oldest states that are too many."""
+        self._kept.append(targets)
         self._merge_small_blocks()
-        self._drop_oldest(min(len(targets), self._most))
+        self._drop_oldest(min(len(targets), self._config.states))
 
     def sample(self, batch_size: int) -> Iterator[Batch]:
-        """Draw one learning phase and return its minibatches."""
-        count = min(self._states, self._phase)
-        return random_minibatches(list(self._blocks), self._dropped, count, batch_size, self._rng)
-
-    def copy(self) -> PlainReplay:
-        """Another memory of the same content, which shares the arrays and the generator."""
-        twin = copy.copy(self)
-        twin._blocks = self._blocks.copy()
-        return twin
+        """As `Replay.sample`."""
+        phase = math.ceil(Fraction(str(self._config.sampling)) * self._config.states)
+        return random_minibatches(self._targets(), self._dropped, min(self.states(), phase), batch_size, self._rng)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole memory as a few flat arrays."""
-        return targets_to_arrays(self._blocks) | {"dropped": np.array([self._dropped], np.int64)}
+        """As `Replay.to_arrays`."""
+        return super().to_arrays() | {"dropped": np.array([self._dropped], np.int64)}
 
-    @classmethod
-    def from_arrays(
-        cls, config: ReplayConfig, rng: np.random.Generator, arrays: Mapping[str, NDArray[Any]]
-    ) -> PlainReplay:
-        """Rebuild the memory that `to_arrays` returned; with `rng` in the same state, the same phases follow.
-
-        Raises:
-            CheckpointError: an array is missing, or two contradict each other.
-        """
+    def _restore(self, memory: Sequence[Targets], arrays: Mapping[str, NDArray[Any]]) -> None:
         require_arrays(REPLAY, arrays, {"dropped": (np.int64, 1)})
-        replay = cls(config, rng)
-        for block in targets_from_arrays(arrays):
-            replay._append(block)
         (dropped,) = cut("dropped", arrays["dropped"], [1])[0].tolist()
-        first = len(replay._blocks[0]) if replay._blocks else 1
+        first = len(memory[0]) if memory else 1
         if not 0 <= dropped < first:
             raise CheckpointError(
                 f"expected a number in [0, {first}) states dropped of the replay's first block, got {dropped!r}"
             )
-        replay._dropped = dropped
-        replay._states -= dropped
-        replay._drop_oldest(newest=1)  # those that a larger memory has left
-        return replay
-
-    def _append(self, block: Targets) -> None:
-        self._blocks.append(block)
-        self._states += len(block)
-        self._nbytes += block.nbytes
+        self._kept.extend(memory)
+        self._dropped = dropped
 
     def _merge_small_blocks(self) -> None:
         """Make one block of the small ones at the end, once they have enough states together."""
         small: deque[Targets] = deque()
-        while self._blocks and len(self._blocks[-1]) < BLOCK:
-            small.appendleft(self._blocks.pop())
+        while self._kept and len(self._kept[-1]) < BLOCK:
+            small.appendleft(self._kept.pop())
         if sum(map(len, small)) >= BLOCK:
-            merged = _merged(small)
-            self._nbytes += merged.nbytes - sum(block.nbytes for block in small)
-            self._blocks.append(merged)
+            self._kept.append(_merged(small))
         else:
-            self._blocks.extend(small)
+            self._kept.extend(small)
 
-    def _drop_oldest(self, newest: int) -> None:
-        """Remove the oldest states, as few as possible, until they are not too many and have room; `newest` stay."""
-        while self._states > self._most or self._has_no_room(newest):
-            self.lacked_room = self.lacked_room or self._states <= self._most
-            self._drop_from_the_first_block()
+    def _drop_oldest(self, newest: int = 1) -> None:
+        """Removes the oldest states, as few as possible, until they are not too many and have room; `newest` stay.
 
-    def _has_no_room(self, newest: int) -> bool:
-        """The memory takes too much, and without its first block it would still hold the `newest` states."""
-        return self._nbytes > self._most_bytes and self._states - len(self._blocks[0]) + self._dropped >= newest
-
-    def _drop_from_the_first_block(self) -> None:
-        """Remove the first block, or as much of it as is too old where that is less and leads to |M| = μ."""
-        rest = len(self._blocks[0]) - self._dropped
-        excess = self._states - self._most
-        if 0 < excess < rest:
-            self._dropped += excess
-            self._states -= excess
-        else:
-            self._states -= rest
-            self._nbytes -= self._blocks.popleft().nbytes
-            self._dropped = 0
+        A first block leaves as a whole, but where a part of it is too old and without that part |M| = μ.
+        """
+        most, most_bytes = self._config.states, self._config.megabytes * 1e6
+        states, nbytes = self.states(), self.nbytes
+        while states > most or (nbytes > most_bytes and states - len(self._kept[0]) + self._dropped >= newest):
+            self.lacked_room = self.lacked_room or states <= most
+            rest, excess = len(self._kept[0]) - self._dropped, states - most
+            if 0 < excess < rest:
+                self._dropped += excess
+                states = most
+            else:
+                states -= rest
+                nbytes -= self._kept.popleft().nbytes
+                self._dropped = 0
 
 
 def _merged(blocks: deque[Targets]) -> Targets:

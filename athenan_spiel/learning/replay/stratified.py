@@ -12,10 +12,8 @@ without replacement, so the two have the same distribution; nothing loops over s
 
 from __future__ import annotations
 
-import copy
 import math
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,23 +21,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.config import ReplayConfig
 from athenan_spiel.encoding.stored_arrays import require_arrays, require_within
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.labels import REPLAY, cut
-from athenan_spiel.learning.replay.memory import (
-    drop_oldest,
-    row_sizes,
-    targets_from_arrays,
-    targets_to_arrays,
-)
+from athenan_spiel.learning.replay.base import Replay
 from athenan_spiel.learning.replay.minibatches import Batch, minibatches
 from athenan_spiel.learning.targets import Targets
 
 
 @dataclass(slots=True, eq=False)
 class _Match:
-    """(D, D') of one match: D' is `order[:drawn]`, D is `order[drawn:]`, never empty between two phases."""
+    """(D, D') of one match: D' is `order[:drawn]`, D is `order[drawn:]`, never empty between two phases.
+
+    An order is replaced, never changed, so copies may share it.
+    """
 
     targets: Targets
     order: NDArray[np.int32]
@@ -66,111 +61,54 @@ class _Match:
         return np.concatenate(parts)
 
 
-class StratifiedReplay:
-    """The memory M of Algorithm 8, and the learning phases drawn from it. A `Replay`.
+class StratifiedReplay(Replay):
+    """The memory M of Algorithm 8, of μ matches (`config.matches`), and the learning phases drawn from it.
 
     While fewer than μ matches are kept, the share of each match in a phase is still δ/μ, as the algorithm has it:
-    the first phases are short. So every state is learned δ times in the μ phases that its match is kept, however
-    full the memory was meanwhile, and at least that: ⌈·⌉ rounds up once per match and phase.
-
-    Remark 5: the oldest matches leave, as few as possible, while they all take more than `config.megabytes`; the
-    newest stays always.
-
-    Args:
-        config: μ, δ and the bound on memory.
-        rng: the source of everything random here. Its state belongs to its owner and is not in `to_arrays`.
+    the first phases are short. So every state is learned δ times (`config.duplication`) in the μ phases that its match
+    is kept, however full the memory was meanwhile, and at least that: ⌈·⌉ rounds up once per match and phase.
     """
 
-    def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
-        self._config = config
-        self._rng = rng
-        self._rate = Fraction(str(config.duplication)) / config.matches  # exact, or rounding up could add a state
-        self._matches: deque[_Match] = deque()
-        self.lacked_room = False
-
-    def __len__(self) -> int:
-        """|M|: the matches kept."""
-        return len(self._matches)
-
-    def states(self) -> int:
-        """Σ |D| + |D'|: the states kept."""
-        return sum(len(match) for match in self._matches)
-
-    def row_sizes(self) -> set[int]:
-        """How many numbers an observation has: one size, unless the replay is not what it should be."""
-        return row_sizes(self._targets())
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays kept."""
-        return sum(match.nbytes for match in self._matches)
-
     def add(self, targets: Targets) -> None:
-        """Append (D, ∅) to M, and remove the oldest matches that are too many."""
+        """Appends (D, ∅) to M, and removes the oldest matches that are too many."""
         order = self._rng.permutation(np.arange(len(targets), dtype=np.int32))
-        self._matches.append(_Match(targets, order))
+        self._kept.append(_Match(targets, order))
         self._drop_oldest()
 
     def sample_size(self, states: int) -> int:
         """⌈δ/μ · states⌉: how many states of a match with `states` of them a phase learns."""
-        return math.ceil(self._rate * states)
+        rate = Fraction(str(self._config.duplication)) / self._config.matches  # exact, or rounding up could add a state
+        return math.ceil(rate * states)
 
     def sample(self, batch_size: int) -> Iterator[Batch]:
-        """Draw one learning phase and return its minibatches, of about `batch_size` states each.
-
-        The phase is drawn before this returns; the minibatches are unpacked as they are asked for, a few at a time.
-        Of an empty memory there are none.
-        """
-        matches = list(self._matches)
-        drawn = [match.draw(self.sample_size(len(match)), self._rng) for match in matches]
+        """As `Replay.sample`; minibatches have about `batch_size` states each."""
+        drawn = [match.draw(self.sample_size(len(match)), self._rng) for match in self._kept]
         count = sum(map(len, drawn))
         if not count:
             return iter(())
-        firsts = np.cumsum([0, *map(len, matches)])
+        firsts = np.cumsum([0, *map(len, self._kept)])
         rows = np.concatenate([part + first for part, first in zip(drawn, firsts, strict=False)])
         dealt = deal(count, minibatch_count(count, batch_size), self._rng)
         by_minibatch = np.argsort(dealt, kind="stable")
         return minibatches(self._targets(), rows[by_minibatch], np.cumsum(np.bincount(dealt)))
 
-    def copy(self) -> StratifiedReplay:
-        """Another memory of the same content, which shares the arrays and the generator."""
-        twin = copy.copy(self)
-        twin._matches = deque(map(copy.copy, self._matches))  # an order is replaced, never changed
-        return twin
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the whole memory, D and D' of each match included, as a few flat arrays."""
-        return targets_to_arrays(self._targets()) | {
-            "drawn": np.array([match.drawn for match in self._matches], np.int64),
-            "order": np.concatenate([np.empty(0, np.int32), *(match.order for match in self._matches)]),
+        """As `Replay.to_arrays`, with D and D' of each match."""
+        return super().to_arrays() | {
+            "drawn": np.array([match.drawn for match in self._kept], np.int64),
+            "order": np.concatenate([np.empty(0, np.int32), *(match.order for match in self._kept)]),
         }
 
-    @classmethod
-    def from_arrays(
-        cls, config: ReplayConfig, rng: np.random.Generator, arrays: Mapping[str, NDArray[Any]]
-    ) -> StratifiedReplay:
-        """Rebuild the memory that `to_arrays` returned; with `rng` in the same state, the same phases follow.
-
-        Raises:
-            CheckpointError: an array is missing, or two contradict each other.
-        """
+    def _restore(self, memory: Sequence[Targets], arrays: Mapping[str, NDArray[Any]]) -> None:
         require_arrays(REPLAY, arrays, {"drawn": (np.int64, 1), "order": (np.int32, 1)})
-        memory = targets_from_arrays(arrays)
         orders = cut("order", arrays["order"], list(map(len, memory)))
         drawn = cut("drawn", arrays["drawn"], [1] * len(memory))
-        replay = cls(config, rng)
         for targets, order, count in zip(memory, orders, drawn, strict=True):
             _require_turn(order, count)
-            replay._matches.append(_Match(targets, order, int(count[0])))
-        replay._drop_oldest()  # those that a larger memory has left
-        return replay
-
-    def _drop_oldest(self) -> None:
-        lacked = drop_oldest(self._matches, self._config.matches, self._config.megabytes * 1e6)
-        self.lacked_room = self.lacked_room or lacked
+            self._kept.append(_Match(targets, order, int(count[0])))
 
     def _targets(self) -> list[Targets]:
-        return [match.targets for match in self._matches]
+        return [match.targets for match in self._kept]
 
 
 def _require_turn(order: NDArray[np.int32], drawn: NDArray[np.int64]) -> None:
