@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from athenan_spiel.experiments import ExperimentFile, Overrides, Results, run_experiment
-from athenan_spiel.experiments.plan import Training
+from athenan_spiel.experiments.folder import ExperimentFolder
+from athenan_spiel.experiments.plan import GameResult, Training
 
 TINY = """\
 name = "tiny"
@@ -74,4 +75,15 @@ def run_tiny(
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
+    """The saved games as JSON objects."""
     return [json.loads(line) for line in (folder / "matches.jsonl").read_text().splitlines()]
+
+
+def results(folder: Path, file: ExperimentFile | None = None) -> list[GameResult]:
+    """The results of the saved games."""
+    return [*ExperimentFolder(folder, file or tiny_file()).results()]
+
+
+def sorted_rows(folder: Path) -> list[str]:
+    """The games without their times, in an order that does not depend on which was played first."""
+    return sorted(json.dumps({k: v for k, v in row.items() if "seconds" not in k}) for row in rows(folder))

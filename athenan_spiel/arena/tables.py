@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from athenan_spiel.arena.intervals import Interval
 from athenan_spiel.errors import printable
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -44,6 +45,27 @@ def _code_span(text: str) -> str:
     fence = "`" * (longest_run + 1)
     padding = " " if text.strip() and (text[0] in "` " or text[-1] in "` ") else ""
     return f"{fence}{padding}{text}{padding}{fence}" if text else ""
+
+
+def cross_table(names: Sequence[str], shares: Mapping[tuple[str, str], float]) -> str:
+    """Returns a table of each one's share of the points against each other one.
+
+    Args:
+        shares: (row, column) to the row's share; what is missing is left empty.
+    """
+    rows = [
+        [code(row), *(f"{shares[row, column]:.1%}" if (row, column) in shares else "" for column in names)]
+        for row in names
+    ]
+    return markdown_table(["", *map(code, names)], rows)
+
+
+def share_cell(estimate: float, interval: Interval | None, *, best: bool = False, decimals: int = 1) -> str:
+    """Returns a share in percent with its interval in parentheses, in bold if it is the best."""
+    text = f"**{estimate:.1%}**" if best else f"{estimate:.1%}"
+    if interval is None:
+        return text
+    return f"{text} ({100 * interval.low:.{decimals}f}–{100 * interval.high:.{decimals}f})"
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

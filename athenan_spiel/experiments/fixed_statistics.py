@@ -14,111 +14,56 @@ is twice the points minus one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from athenan_spiel.arena.bootstrap import stratified_mean
 from athenan_spiel.arena.intervals import Interval, share_interval
-from athenan_spiel.experiments.folder import Row, fixed_pairing_of
-from athenan_spiel.experiments.plan import Entrant, FixedPairing, Plan, seed_of
-from athenan_spiel.experiments.statistics import MEAN
+from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
+from athenan_spiel.experiments.statistics import MEAN, Points, Share
+
+Networks = Sequence[Sequence[GameResult]]
+"""The games of each network that has met an opponent at a game."""
 
 
-@dataclass(frozen=True)
-class FixedShare:
-    """The points of a variant against an opponent of [fixed].
-
-    Attributes:
-        game: or `MEAN`.
-        opponent: its name.
-        stage: of the variant's networks, from 1.
-        estimate: of the share of the points, in [0, 1].
-        interval: of the same; None where the resamples show no spread.
-        matches: played.
-        forfeits: of these, how many ended as a player failed.
-        repetitions: of the trainings whose networks have met the opponent, at each game.
-    """
-
-    game: str
-    variant: str
-    opponent: str
-    stage: int
-    estimate: float
-    interval: Interval | None
-    matches: int
-    forfeits: int
-    repetitions: int
-
-
-@dataclass(frozen=True)
-class _Match:
-    opening: int
-    points: float
-    forfeited: bool
-
-
-def fixed_shares(plan: Plan, rows: Iterable[Row]) -> list[FixedShare]:
-    """The shares by stage, opponent, variant and game, the mean over games last where there are several."""
+def fixed_shares(points: Points) -> list[Share]:
+    """The shares by stage, opponent, variant and game, the mean over games last if there are several."""
+    plan = points.plan
     pool = plan.experiment.fixed
-    if pool is None:
-        return []
-    played: dict[FixedPairing, list[_Match]] = {}
-    for row in rows:
-        match = _Match((row["match"] - 1) // 2, row["points_a"], row["forfeit"] is not None)
-        played.setdefault(fixed_pairing_of(row), []).append(match)
-    found: list[FixedShare] = []
+    found = []
     for stage in plan.fixed_stages():
-        for opponent in pool.opponents:
+        for opponent in () if pool is None else pool.opponents:
             for variant in opponent.variants:
-                games = [game for game in plan.experiment.games if game in opponent.games]
-                found += _shares(plan, played, games, variant, opponent.name, stage)
+                met = {}
+                for game in plan.experiment.games:
+                    players = (Entrant(variant, r, stage) for r in range(1, plan.experiment.repetitions + 1))
+                    networks = [games for p in players if (games := points.fixed(Pairing(game, p, opponent.name)))]
+                    if networks:
+                        met[game] = networks
+                lines = [(game, [networks]) for game, networks in met.items()]
+                if len(lines) > 1:
+                    lines.append((MEAN, [*met.values()]))
+                found += [_share(plan, game, variant, opponent.name, stage, strata) for game, strata in lines]
     return found
 
 
-def _shares(
-    plan: Plan,
-    played: dict[FixedPairing, list[_Match]],
-    games: Sequence[str],
-    variant: str,
-    opponent: str,
-    stage: int,
-) -> Iterator[FixedShare]:
-    """Of a variant's networks of a stage against an opponent: at each game, and the mean."""
-    of_games = {}
-    for game in games:
-        players = (Entrant(variant, r, stage) for r in range(1, plan.experiment.repetitions + 1))
-        networks = [played[pairing] for p in players if (pairing := FixedPairing(game, p, opponent)) in played]
-        if networks:
-            of_games[game] = networks
-    lines = [(game, [networks]) for game, networks in of_games.items()]
-    if len(lines) > 1:
-        lines.append((MEAN, [*of_games.values()]))
-    for game, strata in lines:
-        seed = seed_of(plan.experiment.seed, "bootstrap", "fixed", game, variant, opponent, stage)
-        estimate, interval = _estimated(plan, strata, seed)
-        matches = [match for networks in strata for network in networks for match in network]
-        yield FixedShare(
-            game=game,
-            variant=variant,
-            opponent=opponent,
-            stage=stage,
-            estimate=estimate,
-            interval=interval,
-            matches=len(matches),
-            forfeits=sum(match.forfeited for match in matches),
-            repetitions=min(map(len, strata)),
-        )
-
-
-def _estimated(plan: Plan, strata: Sequence[Sequence[Sequence[_Match]]], seed: int) -> tuple[float, Interval | None]:
-    """The mean over games of what their networks have scored, with its interval.
+def _share(plan: Plan, game: str, variant: str, opponent: str, stage: int, strata: Sequence[Networks]) -> Share:
+    """The share of a variant's networks of a stage against an opponent.
 
     Args:
-        strata: for each game its networks, each with its matches.
+        strata: the networks at each game.
     """
+    seed = seed_of(plan.experiment.seed, "bootstrap", "fixed", game, variant, opponent, stage)
+    estimate, interval = _estimated(plan, strata, seed)
+    games = [result for networks in strata for network in networks for result in network]
+    repetitions, forfeits = min(map(len, strata)), sum(result.failed for result in games)
+    return Share(game, variant, stage, estimate, interval, len(games), repetitions, opponent, forfeits)
+
+
+def _estimated(plan: Plan, strata: Sequence[Networks], seed: int) -> tuple[float, Interval | None]:
+    """The mean over games of what their networks have scored, with its interval."""
     protocol = plan.experiment.protocol
     if plan.experiment.repetitions > 1:
-        units = [[_mean(match.points for match in network) for network in networks] for networks in strata]
+        units = [[_mean(result.points for result in network) for network in networks] for networks in strata]
         return stratified_mean(units, protocol.confidence, seed, protocol.resamples)
     parts = [share_interval(_by_opening(networks[0]), protocol.confidence) for networks in strata]
     estimate = _mean(part.estimate for part in parts)
@@ -128,11 +73,11 @@ def _estimated(plan: Plan, strata: Sequence[Sequence[Sequence[_Match]]], seed: i
     return estimate, Interval(estimate, low, high, protocol.confidence)
 
 
-def _by_opening(matches: Iterable[_Match]) -> list[list[float]]:
-    """The points of the matches that share an opening."""
+def _by_opening(games: Iterable[GameResult]) -> list[list[float]]:
+    """The points of the games that share an opening."""
     groups: dict[int, list[float]] = {}
-    for match in matches:
-        groups.setdefault(match.opening, []).append(match.points)
+    for result in games:
+        groups.setdefault(result.number, []).append(result.points)
     return [*groups.values()]
 
 

@@ -1,4 +1,12 @@
-"""The matches of an experiment: which player meets which, played from saved networks."""
+"""The games of an experiment: saved networks play each other and the opponents of [fixed].
+
+1. Each game is reported as it ends. It depends only on the experiment, its pairing and its number, unless time limits
+   moves; so the games that are left can be played in any order and by any process.
+2. Among networks, games that are played side by side are played together again if one of them is left. So batches and
+   values are bit-identical to those of an experiment that was not interrupted.
+3. An opponent of [fixed], or a network that meets it, loses a game in which it fails. Among networks a failure is an
+   error.
+"""
 
 from __future__ import annotations
 
@@ -8,117 +16,172 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyspiel
 
+from agents import make_bot, parse_word
+from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.experiments.plan import Pairing, seed_of
+from athenan_spiel.experiments.plan import Entrant, Pairing, Plan, seed_of
 from athenan_spiel.experiments.settings import PlayConfig
-from athenan_spiel.experiments.training import require_same_training
+from athenan_spiel.experiments.training import require_same_training, stage_path
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import allowed_kind, outcome_from_parameters
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.series import Series, play_series
+from athenan_spiel.play.match import MatchResult
+from athenan_spiel.play.player import Player
+from athenan_spiel.play.series import Fixture, fixtures, parts, play_together, sides_of
 from athenan_spiel.search.algorithms import budget_of, decision_of, make_search
 from athenan_spiel.training.checkpoints import Header, read_header, read_weights
 from athenan_spiel.training.loading import suited_search
 from athenan_spiel.training.model import Model, make_model
 
 NETWORKS_KEPT = 64
-"""Networks that a process keeps ready to play."""
+"""Maximum number of networks that a process keeps ready to play."""
+PAIRINGS_PER_TASK = 32
+"""Maximum number of pairings of networks that a process plays in a row, to reuse the networks that it has loaded."""
+GAMES_PER_TASK = 20
+"""Maximum number of games against an opponent of [fixed] that a process plays in a row."""
 
 
 @dataclass(frozen=True)
-class MatchUp:
-    """A pairing with what is needed to play it.
+class Network:
+    """A saved network, how it was trained, and how it plays.
 
     Attributes:
-        network_a, network_b: folders of the saved networks.
-        training_a, training_b: how they were trained.
+        folder: of the saved network.
+        spec: the same folder below the experiment's, for saved games.
+    """
+
+    folder: Path
+    spec: str
+    training: TrainingConfig
+    play: PlayConfig
+
+
+@dataclass(frozen=True)
+class PairingGames:
+    """Games of a pairing that are to be played.
+
+    Attributes:
+        opponent: a network, or the spec of an opponent of [fixed].
+        matches: number of all games of the pairing, which its openings depend on.
+        left: the indices of the games to play.
     """
 
     pairing: Pairing
-    network_a: Path
-    network_b: Path
-    training_a: TrainingConfig
-    training_b: TrainingConfig
-    play_a: PlayConfig
-    play_b: PlayConfig
-
-
-@dataclass(frozen=True)
-class MatchesTask:
-    """To play some pairings. Reports (pairing, its rows) after each, a row being a match as a JSON object."""
-
-    keeps: ClassVar[bool] = False  # a pairing that is not played to its end is played again
-    processes_option: ClassVar[str] = "--processes"
-    matchups: Sequence[MatchUp]
+    network: Network
+    opponent: Network | str
     matches: int
     opening_plies: int
     seed: int
+    opening_seed: int
+    left: frozenset[int]
 
-    def run(self, report: Callable[[tuple[Pairing, list[dict[str, Any]]]], None], stop: Callable[[], bool]) -> bool:
-        """Play them all, or until `stop` between two matches."""
-        for matchup in self.matchups:
-            rows = self._play(matchup, stop)
-            if rows is None:
-                return False
-            report((matchup.pairing, rows))
-        return True
+    def play(self, on_game: Callable[[SavedMatch], None]) -> None:
+        """Play them.
 
-    def _play(self, matchup: MatchUp, stop: Callable[[], bool]) -> list[dict[str, Any]] | None:
-        pairing = matchup.pairing
-        require_network(matchup.network_a, pairing.game, matchup.training_a)
-        require_network(matchup.network_b, pairing.game, matchup.training_b)
-        seed = seed_of(self.seed, "matches", dataclasses.astuple(pairing))
-        code = (matchup.training_a.outcome, matchup.training_b.outcome)  # of the experiment's file, and allowed
+        Args:
+            on_game: called with each game as it ends.
 
-        def on_match(series: Series) -> None:
+        Raises:
+            CheckpointError: a network is damaged or of another training.
+        """
+        networks = [one for one in (self.network, self.opponent) if isinstance(one, Network)]
+        for network in networks:
+            require_network(network.folder, self.pairing.game, network.training)
+        code = tuple(network.training.outcome for network in networks)  # of the experiment's file, and allowed
+        game = loaded_game(self.pairing.game)
+        specs = tuple(one.spec if isinstance(one, Network) else one for one in (self.network, self.opponent))
+
+        def player(side: str, player_id: int) -> Player:
+            seed, one = seed_of(self.seed, side, player_id), self.network if side == "a" else self.opponent
+            if isinstance(one, Network):
+                return player_of(one.folder, one.play, seed, code)
+            bot: Player = make_bot(parse_word(one).allowing(code), game, player_id, seed)
+            return bot
+
+        def on_result(fixture: Fixture, result: MatchResult) -> None:
+            pairing, colour, number = self.pairing, fixture.colour, fixture.number
+            if fixture.index in self.left:
+                on_game(SavedMatch(pairing.game, pairing.agents, specs, colour, number, self.seed, result))
+
+        sides = sides_of(functools.partial(player, "a"), functools.partial(player, "b"))
+        planned = fixtures(game, self.matches, self.opening_plies, self.opening_seed)
+        if self.pairing.is_fixed:
+            planned = [planned[index] for index in sorted(self.left)]
+        for part in parts(sides, planned):
+            if any(fixture.index in self.left for fixture in part):
+                play_together(game, sides, part, on_result, forfeits=self.pairing.is_fixed)
+
+
+@dataclass(frozen=True)
+class GamesTask:
+    """To play games of some pairings; reports each game as a `SavedMatch` when it ends."""
+
+    keeps: ClassVar[bool] = False  # the caller keeps what was reported
+    processes_option: ClassVar[str] = "--processes"
+    pairings: Sequence[PairingGames]
+
+    def run(self, report: Callable[[SavedMatch], None], stop: Callable[[], bool]) -> bool:
+        """Play them all, or until `stop` when a game has ended."""
+
+        def on_game(match: SavedMatch) -> None:
+            report(match)
             if stop():
-                raise StoppedError
+                raise _StoppedError
 
         try:
-            series = play_series(
-                loaded_game(pairing.game),
-                lambda player: player_of(matchup.network_a, matchup.play_a, seed_of(seed, "a", player), code),
-                lambda player: player_of(matchup.network_b, matchup.play_b, seed_of(seed, "b", player), code),
-                self.matches,
-                opening_plies=self.opening_plies,
-                seed=seed,
-                on_match=on_match,
-            )
-        except StoppedError:
-            return None
-        return _rows(pairing, series)
+            for games in self.pairings:
+                games.play(on_game)
+        except _StoppedError:
+            return False
+        return True
 
 
-class StoppedError(Exception):
-    """The matches were asked to stop."""
+class _StoppedError(Exception):
+    """The games were asked to stop."""
 
 
-def _rows(pairing: Pairing, series: Series) -> list[dict[str, Any]]:
-    """A row for each match: who was who, who began, what was played, and what came out for a."""
-    who = {
-        f"{name}_{side}": value
-        for side, player in (("a", pairing.a), ("b", pairing.b))
-        for name, value in dataclasses.asdict(player).items()
-    }
-    return [
-        {
-            "game": pairing.game,
-            **who,
-            "match": number,
-            "player_id_a": colour,
-            "points_a": result.points(colour),
-            "opening_plies": result.opening_plies,
-            "returns": list(result.returns),
-            "seconds_a": round(result.seconds[colour], 4),
-            "seconds_b": round(result.seconds[1 - colour], 4),
-            "actions": list(result.history),
-        }
-        for number, (result, colour) in enumerate(zip(series.results, series.colours, strict=True), 1)
-    ]
+def game_tasks(
+    plan: Plan, folder: Path, left: Sequence[tuple[Pairing, Sequence[int]]], processes: int
+) -> list[GamesTask]:
+    """The tasks that play what is left of an experiment in `folder`, in the order of the pairings.
+
+    Args:
+        left: pairings with the indices of the games to play.
+        processes: number of processes; tasks are so small that all have something to do.
+    """
+    among_networks = [games_of(plan, folder, *one) for one in left if not one[0].is_fixed]
+    size = max(1, min(PAIRINGS_PER_TASK, len(among_networks) // (2 * processes)))
+    tasks = [GamesTask(among_networks[start : start + size]) for start in range(0, len(among_networks), size)]
+    for pairing, indices in left:
+        if pairing.is_fixed:
+            chunks = (indices[start : start + GAMES_PER_TASK] for start in range(0, len(indices), GAMES_PER_TASK))
+            tasks += [GamesTask([games_of(plan, folder, pairing, chunk)]) for chunk in chunks]
+    return tasks
+
+
+def games_of(plan: Plan, folder: Path, pairing: Pairing, left: Sequence[int]) -> PairingGames:
+    """Games of a pairing with the networks of its players."""
+    pool = plan.experiment.fixed
+    opponent: Network | str
+    if isinstance(pairing.b, Entrant):
+        play, opponent = None, _network(plan, folder, pairing.game, pairing.b, None)
+    else:
+        assert pool is not None, "the experiment has a [fixed]"
+        play, opponent = pool.play, next(one.word for one in pool.opponents if one.name == pairing.b)
+    meeting = plan.meeting(pairing)
+    network = _network(plan, folder, pairing.game, pairing.a, play)
+    seeds = plan.seeds(pairing)
+    return PairingGames(pairing, network, opponent, meeting.matches, meeting.opening_plies, *seeds, frozenset(left))
+
+
+def _network(plan: Plan, folder: Path, game: str, player: Entrant, play: PlayConfig | None) -> Network:
+    training = plan.training(game, player.variant, player.repetition)
+    below = stage_path(training.folder, player.stage)
+    return Network(folder / below, below.as_posix(), training.config, play or plan.play(player.variant))
 
 
 def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] = ()) -> Agent:
@@ -140,10 +203,10 @@ def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] 
 
 @functools.lru_cache
 def require_network(path: Path, game: str, training: TrainingConfig) -> None:
-    """Check that the network at `path` is one that the training has made.
+    """Check that the network at `path` comes from the training.
 
     Raises:
-        CheckpointError: it is not, or it is damaged.
+        CheckpointError: it does not, or it is damaged.
     """
     header = read_header(path)
     require_same_training(path, (header.game, header.config), (str(loaded_game(game)), training))
@@ -157,7 +220,7 @@ def loaded_game(spec: str) -> pyspiel.Game:
 
 @functools.lru_cache(maxsize=NETWORKS_KEPT)
 def _model(path: Path, code: tuple[str, ...]) -> tuple[Header, Model]:
-    """A network ready to be asked, and what is known of it; what lies at `path` never changes."""
+    """A network ready to evaluate states, and its header; the files at `path` never change."""
     header, weights = read_header(path), read_weights(path)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome, allowed_kind(header.config.outcome, code))
     engine = dataclasses.replace(header.config.engine, threads=1)

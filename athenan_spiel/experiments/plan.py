@@ -1,7 +1,7 @@
-"""What an experiment consists of: its trainings, and the pairings of networks that then play.
+"""What an experiment consists of: its trainings, the pairings that then play, and the results of their games.
 
-The order of both is fixed by the experiment. Repetitions come first in it, so an experiment that is cut short has done
-as much of each variant, and what else the machine does falls on all of them alike.
+The experiment fixes the order of trainings and pairings. Repetitions come first, so an interrupted experiment has done
+the same amount of each variant, and other load of the machine affects all variants equally.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.experiments.settings import Experiment, PlayConfig, Variant
+from athenan_spiel.experiments.settings import Experiment, FixedConfig, PlayConfig, ProtocolConfig, Variant
 
 LONGEST_SLUG = 240
 """Bytes of a folder's name; file systems take 255."""
@@ -47,23 +48,44 @@ class Entrant:
     repetition: int
     stage: int
 
+    def __str__(self) -> str:
+        return f"{self.variant} (repetition {self.repetition}, stage {self.stage})"
+
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two players that meet at a game, `ProtocolConfig.matches` times."""
+    """Two players that meet at a game; `b` is a network, or the name of an opponent of [fixed]."""
 
     game: str
     a: Entrant
-    b: Entrant
+    b: Entrant | str
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the opponent is one of [fixed]."""
+        return isinstance(self.b, str)
+
+    @property
+    def agents(self) -> tuple[str, str]:
+        """The names of both players in saved games."""
+        return str(self.a), str(self.b)
 
 
-@dataclass(frozen=True)
-class FixedPairing:
-    """A player and an opponent of [fixed], by its name, that meet at a game, `FixedConfig.matches` times."""
+class GameResult(NamedTuple):
+    """The result of one game of a pairing.
 
-    game: str
-    player: Entrant
-    opponent: str
+    Attributes:
+        number: of the opening, from 0; two games of a pairing share one.
+        colour: the player id of `pairing.a`.
+        points: of `pairing.a`, in [0, 1].
+        failed: whether the game ended because a player failed.
+    """
+
+    pairing: Pairing
+    number: int
+    colour: int
+    points: float
+    failed: bool = False
 
 
 class Plan:
@@ -116,9 +138,9 @@ class Plan:
         return self._variants[name]
 
     def pairings(self) -> Iterator[Pairing]:
-        """First the final networks among each other, then those of earlier stages against the final ones.
+        """The pairings of networks: final ones among each other, then those of earlier stages against final ones.
 
-        No network meets itself: of that, half of the points are known beforehand.
+        No network meets itself, because half of the points of that pairing are known beforehand.
         """
         if self.experiment.protocol.opponents == "none":
             return
@@ -143,13 +165,27 @@ class Plan:
         return count
 
     def match_count(self) -> int:
-        """The matches of all pairings, with opponents of [fixed] too."""
+        """The number of games of all pairings, including those with opponents of [fixed]."""
         fixed = self.experiment.fixed
         of_pool = 0 if fixed is None else self.fixed_count() * fixed.config.matches
         return self.pairing_count() * self.experiment.protocol.matches + of_pool
 
-    def fixed_pairings(self) -> Iterator[FixedPairing]:
-        """The players with the opponents of [fixed]: the first repetition's, stage by stage, then the next one's."""
+    def meeting(self, pairing: Pairing) -> ProtocolConfig | FixedConfig:
+        """The settings that hold the number of games of a pairing and the length of their openings."""
+        fixed = self.experiment.fixed
+        return fixed.config if pairing.is_fixed and fixed is not None else self.experiment.protocol
+
+    def seeds(self, pairing: Pairing) -> tuple[int, int]:
+        """The seeds of a pairing's players and of its openings.
+
+        All networks of a game meet the opponents of [fixed] from the same openings.
+        """
+        kind = "fixed" if pairing.is_fixed else "matches"
+        seed = seed_of(self.experiment.seed, kind, dataclasses.astuple(pairing))
+        return seed, seed_of(self.experiment.seed, "fixed openings", pairing.game) if pairing.is_fixed else seed
+
+    def fixed_pairings(self) -> Iterator[Pairing]:
+        """The networks with the opponents of [fixed]: the first repetition's, stage by stage, then the next one's."""
         fixed = self.experiment.fixed
         if fixed is None:
             return
@@ -159,7 +195,7 @@ class Plan:
                     for variant in self.experiment.variants_of(game):
                         for opponent in fixed.opponents:
                             if game in opponent.games and variant.name in opponent.variants:
-                                yield FixedPairing(game, Entrant(variant.name, repetition, stage), opponent.name)
+                                yield Pairing(game, Entrant(variant.name, repetition, stage), opponent.name)
 
     def fixed_count(self) -> int:
         """How many `fixed_pairings` there are, without listing them."""
@@ -198,6 +234,11 @@ class Plan:
             for final, opponent in itertools.product(list(group), repeat=2):
                 for stage in range(1, final.stage):
                     yield Pairing(game, dataclasses.replace(final, stage=stage), opponent)
+
+
+def is_entrant(name: str) -> bool:
+    """Whether `name` can be that of an `Entrant` in saved games."""
+    return re.fullmatch(r".* \(repetition \d+, stage \d+\)", name) is not None
 
 
 def slug(name: str) -> str:

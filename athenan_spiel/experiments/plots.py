@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from athenan_spiel.arena.pictures import COLOURS, MARKERS, png, require_matplotlib, text_of
-from athenan_spiel.experiments.fixed_statistics import FixedShare
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Share
@@ -141,9 +140,7 @@ def _legend(figure: Figure, handles: list[Any], labels: list[str]) -> None:
         legend.remove()
 
 
-def _draw_curve(
-    axis: Axes, x: Sequence[float], line: Sequence[Share] | Sequence[FixedShare], style: dict[str, Any]
-) -> None:
+def _draw_curve(axis: Axes, x: Sequence[float], line: Sequence[Share], style: dict[str, Any]) -> None:
     """Points by stage, the intervals shaded."""
     axis.plot(x, [100 * s.estimate for s in line], markersize=4, linewidth=1.4, **style)
     low, high = ([100 * getattr(s.interval, end, math.nan) for s in line] for end in ("low", "high"))
@@ -223,7 +220,7 @@ def _height(shares: dict[tuple[str, str], Share], name: str) -> float:
     return share.estimate if share is not None else -1.0
 
 
-def _reach(share: Share | FixedShare) -> list[list[float]] | None:
+def _reach(share: Share) -> list[list[float]] | None:
     """How far the interval reaches below and above the estimate, in percentage points."""
     if share.interval is None:
         return None

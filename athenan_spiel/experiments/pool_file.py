@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from athenan_spiel.errors import nearest, shown
+from athenan_spiel.experiments.plan import is_entrant
 from athenan_spiel.experiments.settings import FixedConfig, FixedOpponent, FixedPool, PlayConfig, Variant
 from athenan_spiel.experiments.tables import LONGEST_NAME, Tables, names_of
 from athenan_spiel.training.toml_lines import KeyPath
@@ -66,6 +67,8 @@ def _opponent(tables: Tables, entry: Any, variants: Sequence[Variant], games: Se
     word, name = _text(tables, said, "word", LONGEST_WORD), _text(tables, said, "name", LONGEST_NAME)
     if not word:
         raise _error(tables, f"must have a word each, such as uct:160, got {shown(entry)}")
+    if is_entrant(name or word):
+        raise _error(tables, f"must not have the name of a network, got {shown(name or word)}: give another name")
     return FixedOpponent(
         name=name or word,
         word=word,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,15 +25,66 @@ from numpy.typing import NDArray
 
 from athenan_spiel.arena.bootstrap import draws
 from athenan_spiel.arena.tables import code, markdown_table
-from athenan_spiel.experiments.folder import Row, fixed_pairing_of
-from athenan_spiel.experiments.moments import Moments
-from athenan_spiel.experiments.plan import Entrant, FixedPairing, Plan, seed_of
+from athenan_spiel.experiments.plan import Entrant, Plan, seed_of
 from athenan_spiel.experiments.settings import Experiment
-from athenan_spiel.experiments.statistics import Points
+from athenan_spiel.experiments.statistics import MEAN, Points
 
 ENOUGH = 0.5
 """Of the points: as strong as the other."""
 ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When the networks of a stage were saved.
+
+    Attributes:
+        planned: the share of the training that was to lie behind.
+        share: that lay behind, mean over repetitions.
+    """
+
+    game: str
+    variant: str
+    stage: int
+    planned: float
+    share: float
+
+
+class Moments:
+    """The shares of their trainings that lay behind the networks of an experiment.
+
+    Args:
+        found: (game, name of the training, repetition) → the share at each stage; what is missing is as it was planned.
+    """
+
+    def __init__(self, plan: Plan, found: Mapping[tuple[str, str, int], list[float]] | None = None) -> None:
+        self._plan = plan
+        self._found = found or {}
+
+    def of(self, game: str, variant: str) -> NDArray[np.float64]:
+        """Of a variant's networks at a game, [repetitions, stages], in (0, 1]."""
+        planned, name = self._plan.experiment.protocol.shares(), self._plan.trained_as(variant)
+        repetitions = range(1, self._plan.experiment.repetitions + 1)
+        shares = np.array([self._found.get((game, name, r), planned) for r in repetitions])
+        clipped: NDArray[np.float64] = np.clip(shares, planned, 1.0)
+        return clipped
+
+    def mean(self, game: str, variant: str) -> list[float]:
+        """At each stage the mean over repetitions, and over games where `game` is their mean."""
+        games = self._plan.variant(variant).games if game == MEAN else [game]
+        shares: list[float] = np.mean([self.of(one, variant).mean(axis=0) for one in games], axis=0).tolist()
+        return shares
+
+    def all(self) -> list[Moment]:
+        """Of each variant at each of its games."""
+        experiment = self._plan.experiment
+        planned = experiment.protocol.shares()
+        return [
+            Moment(game, variant.name, stage, planned[stage - 1], share)
+            for game in experiment.games
+            for variant in experiment.variants_of(game)
+            for stage, share in enumerate(self.mean(game, variant.name), 1)
+        ]
 
 
 @dataclass(frozen=True)
@@ -63,36 +114,29 @@ def reached(points: Points, moments: Moments) -> list[Reached]:
     found = []
     for game in experiment.games:
         names = [variant.name for variant in experiment.variants_of(game)]
-        for variant in names:
-            for rival in names:
-                curves = _curves(points, game, variant, rival)
-                if variant != rival and not np.isnan(curves).any():
-                    goals = np.full(len(curves), ENOUGH)
-                    found.append(_reached(experiment, moments, (game, variant, rival, ""), curves, goals))
+        for variant, rival in itertools.permutations(names, 2):
+            curves = _curves(points, game, variant, rival)
+            if not np.isnan(curves).any():
+                goals = np.full(len(curves), ENOUGH)
+                found.append(_reached(experiment, moments, (game, variant, rival, ""), curves, goals))
     return found
 
 
-def reached_against_fixed(plan: Plan, rows: Iterable[Row], moments: Moments) -> list[Reached]:
+def reached_against_fixed(points: Points, moments: Moments) -> list[Reached]:
     """The same by points against the opponents of [fixed], where all stages have met them."""
-    experiment = plan.experiment
-    pool = experiment.fixed
+    plan = points.plan
+    pool = plan.experiment.fixed
     if pool is None or pool.config.stages == "last":
         return []
-    points: dict[FixedPairing, list[float]] = {}
-    for row in rows:
-        points.setdefault(fixed_pairing_of(row), []).append(row["points_a"])
     found = []
     for opponent in pool.opponents:
         for game in opponent.games:
-            curves = {
-                name: _fixed_curves(experiment, points, game, name, opponent.name)
-                for name in opponent.variants
-                if game in plan.variant(name).games
-            }
+            names = [name for name in opponent.variants if game in plan.variant(name).games]
+            curves = {name: _curves(points, game, name, opponent.name, fixed=True) for name in names}
             whole = {name: curve for name, curve in curves.items() if not np.isnan(curve).any()}
             for variant, rival in itertools.permutations(whole, 2):
                 who = game, variant, rival, opponent.name
-                found.append(_reached(experiment, moments, who, whole[variant], whole[rival][:, -1]))
+                found.append(_reached(plan.experiment, moments, who, whole[variant], whole[rival][:, -1]))
     return found
 
 
@@ -132,28 +176,18 @@ def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterato
         yield markdown_table([code(game) + against, *map(code, names)], rows)
 
 
-def _curves(points: Points, game: str, variant: str, rival: str) -> NDArray[np.float64]:
-    """Points of the variant's networks against the rival's final ones, [repetitions, stages]; NaN: have not met."""
+def _curves(points: Points, game: str, variant: str, rival: str, *, fixed: bool = False) -> NDArray[np.float64]:
+    """Points of the variant's networks, [repetitions, stages], against a rival's final ones or an opponent of [fixed].
+
+    NaN: they have not met.
+    """
     experiment = points.plan.experiment
     stages = range(1, experiment.protocol.stages + 1)
-    return np.array(
-        [
-            [points.share(game, Entrant(variant, r, stage), Entrant(rival, r, stages[-1])) for stage in stages]
-            for r in range(1, experiment.repetitions + 1)
-        ]
-    )
-
-
-def _fixed_curves(
-    experiment: Experiment, points: Mapping[FixedPairing, Sequence[float]], game: str, variant: str, opponent: str
-) -> NDArray[np.float64]:
-    """As `_curves`, against an opponent of [fixed]."""
-    stages, repetitions = range(1, experiment.protocol.stages + 1), range(1, experiment.repetitions + 1)
-    met = [
-        [points.get(FixedPairing(game, Entrant(variant, r, stage), opponent), [math.nan]) for stage in stages]
-        for r in repetitions
-    ]
-    return np.array([[sum(cell) / len(cell) for cell in row] for row in met])
+    found = []
+    for r in range(1, experiment.repetitions + 1):
+        opponent = rival if fixed else Entrant(rival, r, stages[-1])
+        found.append([points.share(game, Entrant(variant, r, stage), opponent) for stage in stages])
+    return np.array(found)
 
 
 def _reached(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from athenan_spiel.arena.tables import code, csv_text, markdown_table
+from athenan_spiel.arena.intervals import Interval
+from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.experiments.fixed_report import fixed_json, fixed_parts, fixed_tables
-from athenan_spiel.experiments.fixed_statistics import FixedShare
-from athenan_spiel.experiments.markdown import ends
-from athenan_spiel.experiments.moments import Moments
-from athenan_spiel.experiments.reaching import Reached, reached, reaching_tables
-from athenan_spiel.experiments.settings import Experiment
+from athenan_spiel.experiments.fixed_statistics import fixed_shares
+from athenan_spiel.experiments.reaching import Moments, Reached, reached, reached_against_fixed, reaching_tables
+from athenan_spiel.experiments.settings import Experiment, FixedOpponent
 from athenan_spiel.experiments.statistics import (
     MEAN,
     Difference,
@@ -63,24 +61,17 @@ class Results:
     reached: list[Reached]
     moments: Moments
     efforts: list[Effort]
-    fixed: list[FixedShare]
+    fixed: list[Share]
     complete: bool
 
     @classmethod
     def of(
-        cls,
-        points: Points,
-        efforts: Sequence[Effort],
-        complete: bool,
-        moments: Moments | None = None,
-        fixed: Sequence[FixedShare] = (),
-        reached_fixed: Sequence[Reached] = (),
+        cls, points: Points, efforts: Sequence[Effort] = (), *, complete: bool, moments: Moments | None = None
     ) -> Results:
         """What the points say.
 
         Args:
-            moments: when networks were saved; none: as it was planned.
-            fixed, reached_fixed: what was found of the opponents of [fixed].
+            moments: when networks were saved; None: as planned.
         """
         met = points.plan.experiment.protocol.opponents != "none"
         moments = moments or Moments(points.plan)
@@ -90,57 +81,42 @@ class Results:
             differences=final_differences(points) if met else [],
             curves=curve_shares(points) if met else [],
             duels=head_to_head(points) if met else {},
-            reached=[*(reached(points, moments) if met else []), *reached_fixed],
+            reached=[*(reached(points, moments) if met else []), *reached_against_fixed(points, moments)],
             moments=moments,
             efforts=list(efforts),
-            fixed=list(fixed),
+            fixed=fixed_shares(points),
             complete=complete,
         )
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
+        fixed = {} if self.experiment.fixed is None else {"fixed": [_share_json(share) for share in self.fixed]}
         return {
             "name": self.experiment.name,
             "complete": self.complete,
             "final": [_share_json(share) for share in self.final],
-            "differences": [
-                {
-                    "variant": d.variant,
-                    "other": d.other,
-                    "games": d.games,
-                    "estimate": d.estimate,
-                    **ends(d.interval),
-                }
-                for d in self.differences
-            ],
+            "differences": [_difference_json(difference) for difference in self.differences],
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
             "reached": [_reached_json(one) for one in self.reached],
             "stages": [{**vars(moment), "share": round(moment.share, 6)} for moment in self.moments.all()],
             "training": [vars(effort) for effort in self.efforts],
-            **({"fixed": [fixed_json(share) for share in self.fixed]} if self.experiment.fixed is not None else {}),
+            **fixed,
         }
 
     def files(self) -> dict[str, str]:
-        """The report's texts by file name."""
-        return {
-            "report.md": self.markdown(),
-            "final.csv": csv_text([_share_json(share) for share in self.final]),
-            "curves.csv": csv_text([_share_json(share) for share in self.curves]),
-            "head_to_head.csv": csv_text(self.to_json()["head_to_head"]),
-            "reached.csv": csv_text(self.to_json()["reached"]),
-            "stages.csv": csv_text(self.to_json()["stages"]),
-            "training.csv": csv_text(self.to_json()["training"]),
-            **({"fixed.csv": csv_text(self.to_json()["fixed"])} if self.experiment.fixed is not None else {}),
-        }
+        """The report's texts by file name: report.md, and a CSV file for each table but the differences."""
+        tables = {name: rows for name, rows in self.to_json().items() if isinstance(rows, list)}
+        del tables["differences"]
+        return {"report.md": self.markdown(), **{f"{name}.csv": csv_text(rows) for name, rows in tables.items()}}
 
     def markdown(self) -> str:
         """The report: what was compared, final points, head to head, what the trainings did."""
         parts = [
             f"# {code(self.experiment.name)}",
             "" if self.complete else "**Not finished: some matches are missing.**",
+            *_about(self.experiment),
         ]
-        parts += _about(self.experiment)
         if self.experiment.protocol.opponents != "none":
             parts += ["## Final points", self.final_table()]
         if self.differences:
@@ -150,9 +126,10 @@ class Results:
         if self.experiment.protocol.stages > 1 and self.curves:
             parts += ["## While training", "![](curves.png)"]
         if self.experiment.fixed is not None:
-            parts += fixed_parts(self.experiment, self.fixed)
+            parts += self._fixed_parts()
         if self.duels:
-            parts += ["## Head to head", _HEAD_TO_HEAD, self._duel_table()]
+            names = [variant.name for variant in self.experiment.variants]
+            parts += ["## Head to head", _HEAD_TO_HEAD, cross_table(names, self.duels)]
         if self.reached and self.experiment.protocol.stages > 1:
             told = _REACHED + (_REACHED_BETWEEN if self.experiment.repetitions > 1 else "")
             parts += ["## When as strong as at the end", told, *reaching_tables(self.experiment, self.reached)]
@@ -162,29 +139,59 @@ class Results:
 
     def tables(self) -> str:
         """The tables of the last networks, as a terminal shows them."""
-        own = self.final_table() if self.experiment.protocol.opponents != "none" else ""
-        return "\n\n".join(table for table in (own, fixed_tables(self.experiment, self.fixed)) if table)
+        tables = [self.final_table()] if self.experiment.protocol.opponents != "none" else []
+        tables += [f"against {one.name}:\n{self._fixed_table(one, shares)}" for one, shares in self._last_fixed()]
+        return "\n\n".join(tables)
 
     def final_table(self) -> str:
+        """The points of the last networks among each other, games by variants."""
+        names = [variant.name for variant in self.experiment.variants]
+        return self._share_table(names, self.experiment.games, self.final)
+
+    def _share_table(self, names: Sequence[str], games: Sequence[str], shares: Sequence[Share]) -> str:
         """Games by variants in Markdown, the best of each row in bold, and the means with their intervals.
 
-        X is where a variant takes no part; what is not known yet is empty.
+        X marks a variant that takes no part; what is not known yet is empty.
         """
+        known = {(share.game, share.variant): share for share in shares}
         taking_part = {(game, variant.name) for variant in self.experiment.variants for game in (*variant.games, MEAN)}
-        shares = {(share.game, share.variant): share for share in self.final}
-        names = [variant.name for variant in self.experiment.variants]
         rows = []
-        for game in (*self.experiment.games, MEAN):
-            known = [shares[game, name].estimate for name in names if (game, name) in shares]
+        for game in (*games, MEAN):
+            row = [known[game, name].estimate for name in names if (game, name) in known]
             cells = []
             for name in names:
-                share = shares.get((game, name))
+                share = known.get((game, name))
                 if share is not None:
-                    cells.append(_cell(share, best=share.estimate == max(known)))
+                    best = len(row) > 1 and share.estimate == max(row)
+                    cells.append(share_cell(share.estimate, share.interval, best=best, decimals=0))
                 else:
                     cells.append("" if (game, name) in taking_part else "X")
             rows.append([game if game == MEAN else code(game), *cells])
         return markdown_table(["", *map(code, names)], rows)
+
+    def _last_fixed(self) -> Iterator[tuple[FixedOpponent, list[Share]]]:
+        """The opponents of [fixed] that were met, each with the shares of the last stage."""
+        pool = self.experiment.fixed
+        last = [share for share in self.fixed if share.stage == self.experiment.protocol.stages]
+        for opponent in () if pool is None else pool.opponents:
+            if shares := [share for share in last if share.opponent == opponent.name]:
+                yield opponent, shares
+
+    def _fixed_table(self, opponent: FixedOpponent, shares: Sequence[Share]) -> str:
+        return self._share_table(opponent.variants, opponent.games, shares)
+
+    def _fixed_parts(self) -> list[str]:
+        """The paragraphs on the opponents of [fixed]: what was played, a table for each, and the plot."""
+        parts = ["## Against fixed opponents", _about_fixed(self.experiment)]
+        last = [*self._last_fixed()]
+        for opponent, shares in last:
+            word = f" ({code(opponent.word)})" if opponent.name != opponent.word else ""
+            parts += [f"### {code(opponent.name)}{word}", self._fixed_table(opponent, shares)]
+            at_games = [share for share in shares if share.game != MEAN]
+            if forfeits := sum(share.forfeits for share in at_games):
+                matches = sum(share.matches for share in at_games)
+                parts.append(f"**{forfeits} of these {matches} matches ended as a player failed**, see matches.jsonl.")
+        return [*parts, *(["![](fixed.png)"] if last else [])]
 
     def _difference_text(self) -> str:
         """By how much the best is ahead."""
@@ -198,14 +205,6 @@ class Results:
             f"Variant {code(self.differences[0].variant)}, which has the best mean, is ahead by these percentage "
             f"points,{with_intervals} at the games in which both take part: {'; '.join(told)}."
         )
-
-    def _duel_table(self) -> str:
-        names = [variant.name for variant in self.experiment.variants]
-        rows = [
-            [code(row), *(f"{self.duels[row, column]:.1%}" if (row, column) in self.duels else "" for column in names)]
-            for row in names
-        ]
-        return markdown_table(["", *map(code, names)], rows)
 
     def _effort_table(self) -> str:
         rows = [
@@ -275,16 +274,34 @@ def _about(experiment: Experiment) -> list[str]:
     ]
 
 
+def _about_fixed(experiment: Experiment) -> str:
+    pool = experiment.fixed
+    assert pool is not None
+    config = pool.config
+    whom = "each network of the last stage" if config.stages == "last" else "each network of every stage"
+    openings = (
+        f"beginning with {config.opening_plies} random plies, each opening with both colours"
+        if config.opening_plies
+        else "half with each colour"
+    )
+    plays = "as its variant says" if pool.play is None else f"with {pool.play.algorithm}"
+    interval = (
+        f"the {experiment.protocol.confidence:.0%} interval by the stratified bootstrap over repetitions"
+        if experiment.repetitions > 1
+        else f"the {experiment.protocol.confidence:.0%} interval of the one network, by its matches, and no more "
+        "than that"
+    )
+    return (
+        f"Against each of these opponents {whom} has played {config.matches} matches, {openings}; it plays {plays}. "
+        f"The tables are of the last stage. In parentheses: {interval}. The papers count wins minus losses, which is "
+        "twice the points minus 100 %."
+    )
+
+
 def _counted(experiment: Experiment) -> str:
     """How much of everything there is; more than one of each as it was always said."""
     counts = (len(experiment.variants), "variants"), (len(experiment.games), "games")
     return ", ".join(f"{count} {name}" for count, name in (*counts, (experiment.repetitions, "repetitions")))
-
-
-def _cell(share: Share, *, best: bool) -> str:
-    estimate = f"**{share.estimate:.1%}**" if best else f"{share.estimate:.1%}"
-    interval = share.interval
-    return estimate if interval is None else f"{estimate} ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
 
 
 def _signed(share: float) -> str:
@@ -292,15 +309,33 @@ def _signed(share: float) -> str:
 
 
 def _share_json(share: Share) -> dict[str, Any]:
+    """As JSON values; against an opponent of [fixed] with `wins_minus_losses`, the papers' measure."""
+    fixed = bool(share.opponent)
     return {
         "game": share.game,
         "variant": share.variant,
+        **({"opponent": share.opponent} if fixed else {}),
         "stage": share.stage,
         "points": round(share.estimate, 6),
-        **ends(share.interval),
+        **_ends(share.interval),
+        **({"wins_minus_losses": round(2 * share.estimate - 1, 6)} if fixed else {}),
         "repetitions": share.repetitions,
         "matches": share.matches,
+        **({"forfeits": share.forfeits} if fixed else {}),
     }
+
+
+def _difference_json(difference: Difference) -> dict[str, Any]:
+    table = {**vars(difference), **_ends(difference.interval)}
+    del table["interval"]
+    return table
+
+
+def _ends(interval: Interval | None) -> dict[str, float | None]:
+    """The interval beside its estimate, as JSON values; all None without one."""
+    if interval is None:
+        return {"low": None, "high": None, "confidence": None}
+    return {"low": round(interval.low, 6), "high": round(interval.high, 6), "confidence": interval.confidence}
 
 
 def _reached_json(one: Reached) -> dict[str, Any]:

@@ -3,34 +3,32 @@
 Promises:
 
 1. Everything that can be known to go wrong is said before anything is trained (`check`, and the folder's owner).
-2. What is finished is never done again: a training whose last stage is saved, a pairing whose matches are written.
-   A training that was stopped or killed goes on from its newest checkpoint.
-3. Trainings run first, then matches, so neither takes the other's time.
+2. What is finished is never done again: a training whose last stage is saved, a game that is written. A training that
+   was stopped or killed continues from its newest checkpoint.
+3. Trainings run first, then games, so neither takes the other's time.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import os
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from athenan_spiel.arena.pictures import require_matplotlib
+from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.experiments.check import check
 from athenan_spiel.experiments.file import ExperimentFile
-from athenan_spiel.experiments.fixed_matches import FixedMatchesTask, FixedMatchUp
-from athenan_spiel.experiments.fixed_statistics import fixed_shares
-from athenan_spiel.experiments.folder import DESCRIPTION, ExperimentFolder, Row, fixed_pairing_of, pairing_of
-from athenan_spiel.experiments.matches import MatchesTask, MatchUp
-from athenan_spiel.experiments.moments import Moments
-from athenan_spiel.experiments.plan import Entrant, FixedPairing, Pairing, Plan, Training
+from athenan_spiel.experiments.folder import ExperimentFolder
+from athenan_spiel.experiments.matches import GamesTask, game_tasks
+from athenan_spiel.experiments.plan import Plan, Training
 from athenan_spiel.experiments.plots import plot_files
-from athenan_spiel.experiments.reaching import reached_against_fixed
+from athenan_spiel.experiments.reaching import Moments
 from athenan_spiel.experiments.report import Effort, Results
 from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
@@ -42,8 +40,6 @@ from athenan_spiel.training.limits import fraction_done
 
 MOST_PROCESSES = 256
 """Or the cores there are, if they are more."""
-PAIRINGS_A_TASK = 32
-"""Pairings that a process plays in a row: enough that the networks it has loaded are used again."""
 
 
 class Progress(Protocol):
@@ -57,19 +53,6 @@ class Progress(Protocol):
 
     def finished(self, training: Training) -> None:
         """A training is finished."""
-
-
-@dataclass(frozen=True)
-class Paths:
-    """Where the players' networks are."""
-
-    plan: Plan
-    folder: Path
-
-    def network(self, game: str, player: Entrant) -> Path:
-        """The folder of the player's saved network."""
-        training = self.plan.training(game, player.variant, player.repetition)
-        return stage_path(self.folder / training.folder, player.stage)
 
 
 def run_experiment(
@@ -90,20 +73,19 @@ def run_experiment(
 
     Raises:
         ConfigError: a variant does not suit a game, or as `require_processes`.
-        ExperimentError: the folder is another experiment's or holds what cannot be used, matplotlib is missing, or a
-            process ended by itself.
-        CheckpointError: another process is at work in the folder, or it cannot be written.
+        ExperimentError: the folder is another experiment's, in use, cannot be written or holds what cannot be used,
+            matplotlib is missing, or a process ended by itself.
         KeyboardInterrupt: Ctrl-C; what was under way is saved.
     """
     require_processes(processes)
     require_matplotlib()
     folder = ExperimentFolder(path if site is None else Path(path).absolute(), file)
-    folder.require_own()
+    folder.begun()
     check(file, allow_code, allow_programs, processes=processes)
     with folder.locked():
         folder.begin()
         if site is not None:
-            site = dataclasses.replace(site, check=functools.partial(_seeing_problem, folder.path))
+            site = dataclasses.replace(site, check=functools.partial(_seeing_problem, folder.settings_path))
             site.require()
         plan = Plan(file.experiment)
         _train(plan, folder, processes, progress, tuple(allow_programs), site)
@@ -112,10 +94,10 @@ def run_experiment(
 
 
 def _seeing_problem(path: Path) -> str | None:
-    """What is wrong on a machine that is to write trainings into the experiment's folder; None: nothing."""
-    if (path / DESCRIPTION).exists():
+    """What prevents a machine from writing trainings beside `path`, the experiment's settings; None: nothing."""
+    if path.exists():
         return None
-    return f"it does not see {str(path)!r}: take a --folder on a file system that all machines share"
+    return f"it does not see {str(path.parent)!r}: take a --folder on a file system that all machines share"
 
 
 def require_processes(processes: int) -> None:
@@ -144,16 +126,13 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     """
     require_matplotlib()
     folder = ExperimentFolder(path, file)
-    if not folder.require_own():
+    if folder.begun() is None:
         raise ConfigError(f"expected the folder of an experiment, got {str(folder.path)!r}, where none was begun")
     plan = Plan(file.experiment)
-    rows, fixed = folder.rows()
-    complete = len({pairing_of(row) for row in rows}) == plan.pairing_count()
-    if (pool := plan.experiment.fixed) is not None:
-        complete &= len(fixed) == plan.fixed_count() * pool.config.matches
+    points = Points(plan, folder.results())
     moments = Moments(plan, _moments(plan, folder))
-    found = fixed_shares(plan, fixed), reached_against_fixed(plan, fixed, moments)
-    results = Results.of(Points(plan, rows), list(_efforts(plan, folder)), complete, moments, *found)
+    complete = points.played == plan.match_count()
+    results = Results.of(points, list(_efforts(plan, folder)), complete=complete, moments=moments)
     for name, content in (results.files() | plot_files(results)).items():
         folder.write(name, content)
     return results
@@ -195,82 +174,25 @@ def _train(
 
 
 def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, site: Site | None) -> None:
-    """Play what is left of the matches: those of networks among each other, then those with opponents of [fixed]."""
-    protocol, total = plan.experiment.protocol, plan.match_count()
-    rows, fixed = folder.mend()
-    played = {pairing_of(row) for row in rows}
-    left = [pairing for pairing in plan.pairings() if pairing not in played]
-    done = len(rows) + len(fixed)
-    progress.matches(done, total)
+    """Play the games that are left: those of networks among each other, then those with opponents of [fixed]."""
+    folder.mend()
+    played = {key for key, _ in folder.games(folder.key_of)}
+    left = []
+    for pairing in itertools.chain(plan.pairings(), plan.fixed_pairings()):
+        games = range(plan.meeting(pairing).matches)
+        if indices := [i for i in games if (pairing, *divmod(i, 2)) not in played]:
+            left.append((pairing, indices))
+    total = plan.match_count()
+    progress.matches(len(played), total)
 
-    def on_report(task: MatchesTask, message: tuple[Pairing, list[Row]]) -> None:
-        nonlocal done
-        folder.append(message[1])
-        done += len(message[1])
-        progress.matches(done, total)
+    def on_report(task: GamesTask, match: SavedMatch) -> None:
+        key = folder.key_of(match)
+        if key not in played:  # else a task was begun again on a cluster
+            played.add(key)
+            folder.append(match)
+            progress.matches(len(played), total)
 
-    def on_row(task: FixedMatchesTask, row: Row) -> None:
-        nonlocal done
-        folder.append([row])
-        done += 1
-        progress.matches(done, total)
-
-    paths = Paths(plan, folder.path)
-    tasks = [
-        MatchesTask(
-            [matchup_of(plan, paths, pairing) for pairing in part],
-            protocol.matches,
-            protocol.opening_plies,
-            plan.experiment.seed,
-        )
-        for part in _parts(left, processes)
-    ]
-    do_tasks(tasks, processes, on_report, lambda task: None, site=site)
-    do_tasks(list(_fixed_tasks(plan, paths, fixed)), processes, on_row, lambda task: None, site=site)
-
-
-def _fixed_tasks(plan: Plan, paths: Paths, rows: Sequence[Row]) -> Iterator[FixedMatchesTask]:
-    """What is left of the matches with opponents of [fixed]."""
-    pool = plan.experiment.fixed
-    if pool is None:
-        return
-    played: dict[FixedPairing, set[int]] = {}
-    for row in rows:
-        played.setdefault(fixed_pairing_of(row), set()).add(row["match"])
-    words = {opponent.name: opponent.word for opponent in pool.opponents}
-    for pairing in plan.fixed_pairings():
-        told = played.get(pairing, set())
-        player = pairing.player
-        matchup = FixedMatchUp(
-            pairing,
-            paths.network(pairing.game, player),
-            plan.training(pairing.game, player.variant, player.repetition).config,
-            pool.play or plan.play(player.variant),
-            words[pairing.opponent],
-            [number for number in range(1, pool.config.matches + 1) if number not in told],
-        )
-        for part in matchup.split():
-            yield FixedMatchesTask(part, pool.config, plan.experiment.seed)
-
-
-def matchup_of(plan: Plan, paths: Paths, pairing: Pairing) -> MatchUp:
-    """The pairing with the networks and the ways to play of its two players."""
-    return MatchUp(
-        pairing,
-        paths.network(pairing.game, pairing.a),
-        paths.network(pairing.game, pairing.b),
-        plan.training(pairing.game, pairing.a.variant, pairing.a.repetition).config,
-        plan.training(pairing.game, pairing.b.variant, pairing.b.repetition).config,
-        plan.play(pairing.a.variant),
-        plan.play(pairing.b.variant),
-    )
-
-
-def _parts(pairings: Sequence[Pairing], processes: int) -> Iterator[Sequence[Pairing]]:
-    """The pairings in parts, so small that all processes have something to do."""
-    size = max(1, min(PAIRINGS_A_TASK, len(pairings) // (2 * processes)))
-    for start in range(0, len(pairings), size):
-        yield pairings[start : start + size]
+    do_tasks(game_tasks(plan, folder.path, left, processes), processes, on_report, lambda task: None, site=site)
 
 
 def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:

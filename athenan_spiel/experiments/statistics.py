@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.arena.bootstrap import draws, percentile_interval
 from athenan_spiel.arena.intervals import Interval
-from athenan_spiel.experiments.folder import Row, pairing_of
-from athenan_spiel.experiments.plan import Entrant, Plan, seed_of
+from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
 
 MEAN = "mean"
 """Stands for the mean over games, where otherwise a game is named."""
@@ -51,6 +50,8 @@ class Share:
         interval: of the same; None where the resamples show no spread.
         matches: played, by this variant's networks.
         repetitions: of its trainings, in each game.
+        opponent: of [fixed], by its name; empty: other networks.
+        forfeits: games that ended because a player failed, against an opponent of [fixed].
     """
 
     game: str
@@ -60,6 +61,8 @@ class Share:
     interval: Interval | None
     matches: int
     repetitions: int
+    opponent: str = ""
+    forfeits: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,17 +81,31 @@ class Difference:
 
 
 class Points:
-    """The points of all pairings that were played."""
+    """The points of all games that were played.
 
-    def __init__(self, plan: Plan, rows: Iterable[Row]) -> None:
+    Attributes:
+        played: number of games.
+    """
+
+    def __init__(self, plan: Plan, games: Iterable[GameResult]) -> None:
         self.plan = plan
-        self._points: dict[tuple[str, Entrant, Entrant], list[float]] = {}
-        for row in rows:
-            pairing = pairing_of(row)
-            self._points.setdefault((pairing.game, pairing.a, pairing.b), []).append(row["points_a"])
-            self._points.setdefault((pairing.game, pairing.b, pairing.a), []).append(1 - row["points_a"])
+        self.played = 0
+        self._fixed: dict[Pairing, list[GameResult]] = {}
+        self._points: dict[tuple[str, Entrant, Entrant | str], list[float]] = {}
+        for result in games:
+            self.played += 1
+            game, a, b = result.pairing.game, result.pairing.a, result.pairing.b
+            self._points.setdefault((game, a, b), []).append(result.points)
+            if isinstance(b, Entrant):
+                self._points.setdefault((game, b, a), []).append(1 - result.points)
+            else:
+                self._fixed.setdefault(result.pairing, []).append(result)
 
-    def share(self, game: str, player: Entrant, opponent: Entrant) -> float:
+    def fixed(self, pairing: Pairing) -> Sequence[GameResult]:
+        """The games of a pairing with an opponent of [fixed]."""
+        return self._fixed.get(pairing, ())
+
+    def share(self, game: str, player: Entrant, opponent: Entrant | str) -> float:
         """The player's share of the points against the opponent; NaN if they have not met."""
         points = self._points.get((game, player, opponent))
         return sum(points) / len(points) if points else np.nan

@@ -18,17 +18,18 @@ from typing import Any, ClassVar
 
 import pytest
 from clocks import HANG_SECONDS
-from experiment_runs import MATCHES, TINY, TRAININGS, Recorder, rows, run_tiny, tiny_file
+from experiment_runs import MATCHES, TINY, TRAININGS, Recorder, results, rows, run_tiny, tiny_file
 
 import athenan_spiel
+from athenan_spiel.arena.record import read_matches
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, SelfPlayConfig, TargetsConfig
-from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
+from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
 from athenan_spiel.experiments.folder import ExperimentFolder
-from athenan_spiel.experiments.matches import player_of
+from athenan_spiel.experiments.matches import Network, games_of, player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
-from athenan_spiel.experiments.run import Paths, matchup_of, shared_cores
+from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.settings import ProtocolConfig, Spacing
 from athenan_spiel.experiments.training import TrainingTask, stage_path
 from athenan_spiel.search import MCTS, UBFM, Budget
@@ -136,17 +137,22 @@ def test_gumbel_plays_by_its_own_decision_and_without_noise(tmp_path: Path) -> N
 def test_every_pairing_is_played_with_both_colours_from_the_same_openings(tiny_experiment: Path) -> None:
     pairings: dict[Any, list[dict[str, Any]]] = {}
     for row in rows(tiny_experiment):
-        key = tuple(row[f"{name}_{side}"] for side in "ab" for name in ("variant", "repetition", "stage"))
-        pairings.setdefault((row["game"], *key), []).append(row)
+        pairings.setdefault((row["game"], *row["agents"]), []).append(row)
     assert len(rows(tiny_experiment)) == MATCHES
     assert len(pairings) == MATCHES // 4
     for played in pairings.values():
-        assert [row["match"] for row in played] == [1, 2, 3, 4]
-        assert [row["player_id_a"] for row in played] == [0, 1, 0, 1]
-        openings = [row["actions"][: row["opening_plies"]] for row in played]
-        assert openings[0] == openings[1] != openings[2] == openings[3]
-        for row in played:
-            assert row["points_a"] == (1 + row["returns"][row["player_id_a"]]) / 2
+        assert sorted((row["number"], row["colour"]) for row in played) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+        openings = {(row["number"], *row["actions"][: row["opening_plies"]]) for row in played}
+        assert len(openings) == len({opening[1:] for opening in openings}) == 2
+
+
+def test_every_game_can_be_replayed_and_counts_as_it_ended(tiny_experiment: Path) -> None:
+    matches = [*read_matches(tiny_experiment / "matches.jsonl")]
+    for match, result in zip(matches, results(tiny_experiment), strict=True):
+        match.require_true()
+        assert match.agents == (str(result.pairing.a), str(result.pairing.b))
+        assert result.points == (1 + match.result.returns[match.colour]) / 2
+        assert all((tiny_experiment / spec).is_dir() for spec in match.words)
 
 
 def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
@@ -154,12 +160,12 @@ def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
     file = tiny_file(
         'search.algorithm = "ubfm"', 'search.algorithm = "ubfm"\nplay = {algorithm = "ubfm", iterations = 2}'
     )
-    plan = Plan(file.experiment)
     pairing = Pairing("tic_tac_toe", Entrant("descent", 2, 1), Entrant("ubfm", 1, 2))
-    matchup = matchup_of(plan, Paths(plan, Path("x")), pairing)
-    assert matchup.network_a == Path("x/trainings/tic_tac_toe/descent/2/stages/1")
-    assert matchup.network_b == Path("x/trainings/tic_tac_toe/ubfm/1/stages/2")
-    assert (matchup.play_a, matchup.play_b) == (PlayConfig(), play)
+    games = games_of(Plan(file.experiment), Path("x"), pairing, [0])
+    assert isinstance(games.opponent, Network)
+    assert games.network.folder == Path("x/trainings/tic_tac_toe/descent/2/stages/1")
+    assert games.opponent.folder == Path("x/trainings/tic_tac_toe/ubfm/1/stages/2")
+    assert (games.network.play, games.opponent.play) == (PlayConfig(), play)
 
 
 @pytest.mark.parametrize(("spacing", "expected"), [("equal", [2, 4, 6, 8]), ("doubling", [1, 2, 4, 8])])
@@ -208,27 +214,20 @@ def test_the_report_is_there(tiny_experiment: Path) -> None:
 
 
 def test_points_of_the_report_are_those_of_the_matches(tiny_experiment: Path) -> None:
-    of_descent = [
-        row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
-        for row in rows(tiny_experiment)
-        if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe"
-        for _ in range(1 + (row["variant_a"] == row["variant_b"]))  # of both players' matches, these two share one
-        if "descent" in (row["variant_a"], row["variant_b"])
+    finals = [
+        (result, result.pairing.b)
+        for result in results(tiny_experiment)
+        if isinstance(result.pairing.b, Entrant)
+        and result.pairing.a.stage == result.pairing.b.stage
+        and result.pairing.game == "tic_tac_toe"
     ]
-    both = [
-        r for r in rows(tiny_experiment) if r["variant_a"] == r["variant_b"] == "descent" and r["game"] == "tic_tac_toe"
-    ]
-    inner = sum(r["stage_a"] == r["stage_b"] for r in both)
+    points = [result.points for result, _ in finals if result.pairing.a.variant == "descent"]
+    points += [1 - result.points for result, b in finals if b.variant == "descent"]  # both sides of its own matches
     (line,) = [
         x for x in table(tiny_experiment / "final.csv") if (x["game"], x["variant"]) == ("tic_tac_toe", "descent")
     ]
-    mixed = [
-        row["points_a"] if row["variant_a"] == "descent" else 1 - row["points_a"]
-        for row in rows(tiny_experiment)
-        if row["stage_a"] == row["stage_b"] and row["game"] == "tic_tac_toe" and row["variant_a"] != row["variant_b"]
-    ]
-    assert int(line["matches"]) == len(of_descent) == len(mixed) + 2 * inner
-    assert float(line["points"]) == pytest.approx((sum(mixed) + inner) / (len(mixed) + 2 * inner), abs=1e-6)
+    assert int(line["matches"]) == len(points)
+    assert float(line["points"]) == pytest.approx(sum(points) / len(points), abs=1e-6)
 
 
 def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path, tmp_path: Path) -> None:
@@ -266,7 +265,7 @@ def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
 def test_one_process_at_a_time_works_in_a_folder(tiny_experiment: Path) -> None:
     with (
         ExperimentFolder(tiny_experiment, tiny_file()).locked(),
-        pytest.raises(CheckpointError, match="another process"),
+        pytest.raises(ExperimentError, match="another process works on the experiment"),
     ):
         run_tiny(tiny_experiment)
 
@@ -476,8 +475,8 @@ def in_short(file: ExperimentFile) -> ExperimentFile:
 @pytest.mark.slow("trains and plays every variant of every ready experiment")
 @pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
 def test_the_ready_experiments_run(path: Path, tmp_path: Path) -> None:
-    results = run_tiny(tmp_path / path.stem, file=in_short(read_experiment(path)))
-    assert results.complete
-    variants = {variant.name for variant in results.experiment.variants}
-    shares = results.final or results.fixed  # where they meet [fixed] alone
+    found = run_tiny(tmp_path / path.stem, file=in_short(read_experiment(path)))
+    assert found.complete
+    variants = {variant.name for variant in found.experiment.variants}
+    shares = found.final or found.fixed  # where they meet [fixed] alone
     assert {share.variant for share in shares if share.game == "mean"} == variants

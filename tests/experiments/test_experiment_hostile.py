@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from experiment_runs import TINY, Recorder, rows, run_tiny, tiny_file
 
+from athenan_spiel.arena import results_folder
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import AthenanError, CheckpointError, ExperimentError
-from athenan_spiel.experiments import folder as folders
 from athenan_spiel.experiments import report
 from athenan_spiel.experiments.plan import Plan
 from athenan_spiel.training.checkpoints import signed
@@ -54,22 +54,25 @@ def with_first(folder: Path, **changes: Any) -> None:
     (folder / "matches.jsonl").write_text("".join(lines))
 
 
+UBFM = "ubfm (repetition 1, stage 2)"
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"points_a": "1"}, "points_a must be a number from 0 to 1, got '1'"),
-        ({"points_a": True}, "points_a must be a number from 0 to 1, got True"),
-        ({"points_a": 7}, "points_a must be a number from 0 to 1, got 7"),
-        ({"points_a": None}, "points_a must be a number from 0 to 1, got None"),
-        ({"game": "chess"}, "the experiment has no game 'chess'"),
-        ({"game": []}, "the experiment has no game []"),
-        ({"variant_a": "nobody"}, "no variant 'nobody' takes part in the game"),
-        ({"variant_b": {}}, "no variant {} takes part in the game"),
-        ({"repetition_a": 3}, "expected a whole number from 1 to 2, got 3"),
-        ({"repetition_b": "1"}, "expected a whole number from 1 to 2, got '1'"),
-        ({"repetition_b": 1.0}, "expected a whole number from 1 to 2, got 1.0"),
-        ({"stage_a": 0}, "expected a whole number from 1 to 2, got 0"),
-        ({"stage_b": [[]]}, "expected a whole number from 1 to 2, got [[]]"),
+        ({"returns": ["1", -1]}, "returns must be a finite number, got '1'"),
+        ({"returns": [True, -1]}, "returns must be a finite number, got True"),
+        ({"returns": None}, "returns must be a list of 2, got None"),
+        ({"game": "chess"}, "do not meet at 'chess' in it"),
+        ({"game": []}, "game must be a text of at most 2000 characters, got []"),
+        ({"agents": ["nobody (repetition 1, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
+        ({"agents": [UBFM, UBFM]}, "do not meet at 'tic_tac_toe' in it"),
+        ({"agents": ["descent (repetition 3, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
+        ({"agents": ["descent (repetition 1, stage 0)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
+        ({"agents": ["descent (repetition 1, stage 2)", {}]}, "agents must be a text of at most 2000 characters"),
+        ({"number": 2}, "number must be less than 2, got 2"),
+        ({"number": "1"}, "number must be a whole number from 0"),
+        ({"colour": 2}, "colour must be a whole number from 0 to 1, got 2"),
     ],
 )
 def test_a_line_that_is_no_match_of_the_experiment_is_named(copied: Path, changes: dict[str, Any], reason: str) -> None:
@@ -77,10 +80,16 @@ def test_a_line_that_is_no_match_of_the_experiment_is_named(copied: Path, change
     with pytest.raises(ExperimentError) as raised:
         report(tiny_file(), copied)
     said = str(raised.value)
-    assert said.startswith(f"{copied / 'matches.jsonl'}, line 1 is not a match: ")
+    assert said.startswith(f"{copied / 'matches.jsonl'}, line 1 is not a match")
     assert reason in said
-    assert said.endswith("remove it, and what it may have been is played again")
+    assert said.endswith("remove the line, and the game is played again")
     assert "\n" not in said
+
+
+def test_a_folder_of_an_older_version_is_one_line_of_error(copied: Path) -> None:
+    (copied / "matches.jsonl").write_text('{"game": "tic_tac_toe", "variant_a": "descent", "points_a": 1.0}\n')
+    with pytest.raises(ExperimentError, match="line 1 is not a match: expected an object of format, game, agents"):
+        report(tiny_file(), copied)
 
 
 @pytest.mark.parametrize(
@@ -110,22 +119,24 @@ def test_a_line_of_anything_is_one_line_of_error(copied: Path, line: bytes) -> N
     assert len(str(raised.value)) < 800
 
 
-def test_infinite_points_are_refused(copied: Path) -> None:
+def test_infinite_returns_are_refused(copied: Path) -> None:
     path = copied / "matches.jsonl"
-    path.write_text(path.read_text().replace('"points_a": 1.0', '"points_a": 1e400', 1))
-    with pytest.raises(ExperimentError, match="points_a must be a number from 0 to 1, got inf"):
+    path.write_text(path.read_text().replace('"returns": [1.0', '"returns": [1e400', 1))
+    with pytest.raises(ExperimentError, match="returns must be a finite number, got inf"):
         report(tiny_file(), copied)
 
 
-def test_more_matches_than_there_are_is_refused(copied: Path) -> None:
+def test_a_game_that_is_there_twice_is_refused(copied: Path) -> None:
     path = copied / "matches.jsonl"
     path.write_text(path.read_text() + path.read_text())
-    with pytest.raises(ExperimentError, match=r"more lines than the experiment has matches, which is 112: remove it"):
+    with pytest.raises(
+        ExperimentError, match=r"line 113 is not a match of the experiment: it stands there already; rem"
+    ):
         report(tiny_file(), copied)
 
 
 def test_a_large_file_is_refused_by_its_size(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "MOST_MATCHES", 1000)
+    monkeypatch.setattr(results_folder, "MOST_BYTES", 1000)
     with pytest.raises(ExperimentError, match=r"matches.jsonl cannot be read: it has .* more than the 1,000 that are"):
         report(tiny_file(), copied)
 

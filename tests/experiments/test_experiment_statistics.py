@@ -8,7 +8,6 @@ import io
 import math
 import struct
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +18,7 @@ from athenan_spiel.arena import Interval, pictures
 from athenan_spiel.arena.bootstrap import percentile_interval
 from athenan_spiel.arena.tables import markdown_table
 from athenan_spiel.experiments import ExperimentFile
-from athenan_spiel.experiments.fixed_statistics import FixedShare
-from athenan_spiel.experiments.plan import Plan
+from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
 from athenan_spiel.experiments.plots import curves_figure, final_figure, plot_files
 from athenan_spiel.experiments.reaching import Reached, reaching_tables
 from athenan_spiel.experiments.report import Effort, Results
@@ -46,12 +44,11 @@ def plan_of(old: str = "", new: str = "", stages: int = 1) -> Plan:
     return Plan(ExperimentFile(text.replace(old, new, 1), "tiny.toml").experiment)
 
 
-def row(game: str, a: Who, b: Who, points: float, stage_a: int = 1, stage_b: int = 1) -> dict[str, Any]:
-    who_a = {"variant_a": a[0], "repetition_a": a[1], "stage_a": stage_a}
-    return {"game": game, **who_a, "variant_b": b[0], "repetition_b": b[1], "stage_b": stage_b, "points_a": points}
+def row(game: str, a: Who, b: Who, points: float, stage_a: int = 1, stage_b: int = 1) -> GameResult:
+    return GameResult(Pairing(game, Entrant(*a, stage_a), Entrant(*b, stage_b)), 0, 0, points)
 
 
-def all_pairs(game: str, points: Mapping[tuple[Who, Who], float]) -> list[dict[str, Any]]:
+def all_pairs(game: str, points: Mapping[tuple[Who, Who], float]) -> list[GameResult]:
     return [row(game, a, b, value) for (a, b), value in points.items()]
 
 
@@ -343,10 +340,10 @@ def test_names_come_back_from_the_report_as_text(name: str, renderer: str) -> No
     plan = Plan(dataclasses.replace(ExperimentFile(text + pool, "tiny.toml").experiment, name=name))
     other = (name, 1)
     rows = [row(game, D1, other, 0.5, 1, 1) for game in (GAME, OTHER)]
-    fixed = [FixedShare(GAME, name, name, 1, 0.5, None, 2, 1, 1)]
+    rows.append(GameResult(Pairing(GAME, Entrant(name, 1, 1), name), 0, 0, 0.5))
     reached = [Reached(GAME, name, "descent", name, 0.5, math.nan, math.nan, 0.5)]
     efforts = [Effort(GAME, name, 1, 1, 1, 1)]
-    results = Results.of(Points(plan, rows), efforts, complete=True, fixed=fixed)
+    results = Results.of(Points(plan, rows), efforts, complete=True)
     page = rendered(results.markdown(), renderer)
     assert page.elements <= ELEMENTS
     assert set(page.pictures) <= {"final.png", "fixed.png"}

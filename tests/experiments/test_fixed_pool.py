@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import csv
-import json
+import dataclasses
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyspiel
 import pytest
-from experiment_runs import TINY, Recorder, rows, run_tiny
+from experiment_runs import TINY, Recorder, results, rows, run_tiny, sorted_rows
 
 from athenan_spiel.arena.intervals import share_interval
-from athenan_spiel.errors import ConfigError, ExperimentError
-from athenan_spiel.experiments import ExperimentFile, Overrides, check, fixed_matches, read_experiment, report
+from athenan_spiel.arena.record import read_matches
+from athenan_spiel.errors import ArenaError, ConfigError
+from athenan_spiel.experiments import ExperimentFile, Overrides, check, matches, read_experiment, report, run
 from athenan_spiel.experiments.fixed_statistics import fixed_shares
 from athenan_spiel.experiments.folder import ExperimentFolder
-from athenan_spiel.experiments.plan import Entrant, FixedPairing, Plan
+from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
 from athenan_spiel.experiments.plots import plot_files
-from athenan_spiel.experiments.statistics import MEAN
+from athenan_spiel.experiments.statistics import MEAN, Points
+from athenan_spiel.system.workers import do_tasks
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "experiments"
 FULL = EXAMPLES / "full"
@@ -50,17 +53,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def keys(path: Path) -> Counter[tuple[Any, ...]]:
-    names = ("game", "variant_a", "repetition_a", "stage_a", "opponent", "match")
-    return Counter(tuple(row[name] for name in names) for row in rows(path))
+    return Counter((result.pairing, result.number, result.colour) for result in results(path, file()))
 
 
 def test_everyone_meets_whom_the_file_says(folder: Path) -> None:
     met = keys(folder)
     assert (len(met), set(met.values())) == (FIXED, {1})
-    assert {key[:2] for key in met if key[4] == "Chance"} == {("tic_tac_toe", "ubfm")}
-    assert {key[3] for key in met} == {1, 2}
-    assert {key[5] for key in met} == {1, 2, 3, 4}
-    pairings = {FixedPairing(game, Entrant(variant, r, s), opponent) for game, variant, r, s, opponent, _ in met}
+    pairings = {pairing for pairing, _, _ in met}
+    assert {(p.game, p.a.variant) for p in pairings if p.b == "Chance"} == {("tic_tac_toe", "ubfm")}
+    assert {p.a.stage for p in pairings} == {1, 2}
+    assert {(number, colour) for _, number, colour in met} == {(0, 0), (0, 1), (1, 0), (1, 1)}
     plan = Plan(file().experiment)
     assert pairings == set(plan.fixed_pairings())
     assert (plan.fixed_count(), plan.match_count()) == (FIXED // 4, FIXED)
@@ -70,11 +72,9 @@ def test_both_colours_of_the_same_openings(folder: Path) -> None:
     """The same for all networks of a game."""
     openings: dict[tuple[str, int], set[tuple[int, ...]]] = {}
     for row in rows(folder):
-        assert row["player_id_a"] == (row["match"] - 1) % 2
         assert row["opening_plies"] == 2
         assert row["forfeit"] is None
-        opening = openings.setdefault((row["game"], (row["match"] - 1) // 2), set())
-        opening.add(tuple(row["actions"][:2]))
+        openings.setdefault((row["game"], row["number"]), set()).add(tuple(row["actions"][:2]))
     assert all(len(opening) == 1 for opening in openings.values())
 
 
@@ -98,50 +98,39 @@ def test_what_was_played_is_in_the_report(folder: Path) -> None:
 
 
 def test_a_share_is_the_mean_over_repetitions(folder: Path) -> None:
-    results = report(file(), folder)
     (share,) = (
-        s for s in results.fixed if (s.game, s.variant, s.opponent, s.stage) == ("tic_tac_toe", "ubfm", "mcts:2", 2)
+        s
+        for s in report(file(), folder).fixed
+        if (s.game, s.variant, s.opponent, s.stage) == ("tic_tac_toe", "ubfm", "mcts:2", 2)
     )
-    points = [
-        r["points_a"]
-        for r in rows(folder)
-        if (r["game"], r["variant_a"], r["opponent"], r["stage_a"]) == ("tic_tac_toe", "ubfm", "mcts:2", 2)
-    ]
+    met = [Pairing("tic_tac_toe", Entrant("ubfm", repetition, 2), "mcts:2") for repetition in (1, 2)]
+    points = [result.points for result in results(folder, file()) if result.pairing in met]
     assert share.estimate == pytest.approx(sum(points) / 8)
     assert (share.matches, share.repetitions) == (8, 2)
 
 
-def of(points: dict[int, list[float]], game: str = "tic_tac_toe", forfeit: str | None = None) -> list[dict[str, Any]]:
-    """Rows of the last stage's networks of descent against mcts:2, by repetition."""
+def of(points: dict[int, list[float]], game: str = "tic_tac_toe", *, failed: bool = False) -> list[GameResult]:
+    """Games of the last stage's networks of descent against mcts:2, by repetition."""
     return [
-        {
-            "game": game,
-            "variant_a": "descent",
-            "repetition_a": repetition,
-            "stage_a": 2,
-            "opponent": "mcts:2",
-            "match": number,
-            "points_a": value,
-            "forfeit": forfeit,
-        }
+        GameResult(Pairing(game, Entrant("descent", repetition, 2), "mcts:2"), *divmod(index, 2), value, failed)
         for repetition, values in points.items()
-        for number, value in enumerate(values, 1)
+        for index, value in enumerate(values)
     ]
 
 
 def test_intervals_are_over_repetitions() -> None:
     plan = Plan(file().experiment)
-    (share,) = fixed_shares(plan, of({1: [1, 1, 1, 1], 2: [0, 0, 0, 0]}))
+    (share,) = fixed_shares(Points(plan, of({1: [1, 1, 1, 1], 2: [0, 0, 0, 0]})))
     assert share.interval is not None
     assert (share.estimate, share.interval.low, share.interval.high) == (0.5, 0.0, 1.0)
-    (alike,) = fixed_shares(plan, of({1: [1, 0, 1, 0], 2: [0, 1, 0, 1]}))
+    (alike,) = fixed_shares(Points(plan, of({1: [1, 0, 1, 0], 2: [0, 1, 0, 1]})))
     assert (alike.estimate, alike.interval) == (0.5, None)
 
 
 def test_with_one_repetition_intervals_are_of_the_matches() -> None:
     plan = Plan(file(overrides=Overrides(repetitions=1)).experiment)
-    both = [*of({1: [1, 1, 1, 0]}), *of({1: [0, 0, 1, 0]}, "mnk(m=3,n=4,k=3)", "opponent: it crashed")]
-    first, second, mean = fixed_shares(plan, both)
+    both = [*of({1: [1, 1, 1, 0]}), *of({1: [0, 0, 1, 0]}, "mnk(m=3,n=4,k=3)", failed=True)]
+    first, second, mean = fixed_shares(Points(plan, both))
     alone = share_interval([[1, 1], [1, 0]])
     assert first.interval is not None
     assert (first.interval.low, first.interval.high) == pytest.approx((alone.low, alone.high))
@@ -169,36 +158,31 @@ def test_nothing_is_played_twice(folder: Path, tmp_path: Path) -> None:
     again = (copy / "matches.jsonl").read_text().splitlines(keepends=True)
     assert again[: len(left)] == left
     assert keys(copy) == keys(folder)
-
-    def told(path: Path) -> list[str]:
-        kept = ({**row, "seconds_a": 0, "seconds_b": 0} for row in rows(path))
-        return sorted(json.dumps(row, sort_keys=True) for row in kept)
-
-    assert told(copy) == told(folder)
+    assert sorted_rows(copy) == sorted_rows(folder)
 
 
-def test_a_match_that_is_told_twice_counts_once(folder: Path, tmp_path: Path) -> None:
-    import shutil
+def test_a_match_that_is_told_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a task that is begun again on a cluster."""
 
-    copy = tmp_path / "tiny"
-    shutil.copytree(folder, copy)
-    lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
-    (copy / "matches.jsonl").write_text("".join([lines[0], *lines[:-1]]))
-    assert run_tiny(copy, file=file()).complete
-    assert keys(copy) == keys(folder)
+    def twice(tasks: list[Any], processes: int, on_report: Callable[..., None], *others: Any, **site: Any) -> None:
+        do_tasks(tasks, processes, lambda task, said: [on_report(task, said) for _ in range(2)], *others, **site)
+
+    monkeypatch.setattr(run, "do_tasks", twice)
+    assert run_tiny(tmp_path / "tiny", file=file()).complete
+    assert set(keys(tmp_path / "tiny").values()) == {1}
 
 
 def test_an_experiment_has_both(tmp_path: Path) -> None:
     """Networks meet each other and the pool; in processes."""
     both = file(text=TINY, overrides=Overrides(repetitions=1, stages=1, pairing_matches=2, fixed_matches=2))
-    results = run_tiny(tmp_path / "x", file=both, processes=2)
-    assert results.complete
-    assert {share.variant for share in results.final} == {"descent", "ubfm"}
-    assert {share.opponent for share in results.fixed} == {"mcts:2", "Chance"}
+    found = run_tiny(tmp_path / "x", file=both, processes=2)
+    assert found.complete
+    assert {share.variant for share in found.final} == {"descent", "ubfm"}
+    assert {share.opponent for share in found.fixed} == {"mcts:2", "Chance"}
     text = (tmp_path / "x" / "report.md").read_text(encoding="utf-8")
     assert "## Final points" in text
     assert "by its matches" in text
-    assert {"final.png", "fixed.png"} <= plot_files(results).keys()
+    assert {"final.png", "fixed.png"} <= plot_files(found).keys()
 
 
 def test_one_variant_is_enough(tmp_path: Path) -> None:
@@ -207,10 +191,10 @@ def test_one_variant_is_enough(tmp_path: Path) -> None:
         '[fixed]\nopponents = ["random"]\nmatches = 2\nstages = "last"\nplay = {algorithm = "ubfm", iterations = 3}\n'
     )
     one = file(pool, text, Overrides(repetitions=1))
-    results = run_tiny(tmp_path / "x", file=one)
-    assert (results.complete, len(rows(tmp_path / "x"))) == (True, 4)
-    assert {row["stage_a"] for row in rows(tmp_path / "x")} == {2}
-    assert results.tables().startswith("against random:\n|  | `descent` |")
+    found = run_tiny(tmp_path / "x", file=one)
+    assert (found.complete, len(rows(tmp_path / "x"))) == (True, 4)
+    assert {result.pairing.a.stage for result in results(tmp_path / "x", one)} == {2}
+    assert found.tables().startswith("against random:\n|  | `descent` |")
 
 
 def test_a_player_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,12 +205,13 @@ def test_a_player_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         def restart_at(self, state: pyspiel.State) -> None:
             pass
 
-    monkeypatch.setattr(fixed_matches, "make_bot", lambda *arguments: Failing())
+    monkeypatch.setattr(matches, "make_bot", lambda *arguments: Failing())
     pool = '[fixed]\nopponents = ["random"]\nmatches = 2\nstages = "last"\n'
-    results = run_tiny(tmp_path / "x", file=file(pool, overrides=Overrides(repetitions=1)))
-    assert all(row["points_a"] == 1 for row in rows(tmp_path / "x"))
-    assert all(row["forfeit"].startswith("opponent: ") for row in rows(tmp_path / "x"))
-    assert "**8 of these 8 matches ended as a player failed**" in results.markdown()
+    failing = file(pool, overrides=Overrides(repetitions=1))
+    found = run_tiny(tmp_path / "x", file=failing)
+    assert all((result.points, result.failed) == (1, True) for result in results(tmp_path / "x", failing))
+    assert all(row["forfeit"]["player"] == 1 - row["colour"] for row in rows(tmp_path / "x"))
+    assert "**8 of these 8 matches ended as a player failed**" in found.markdown()
 
 
 @pytest.mark.parametrize(
@@ -284,26 +269,29 @@ def test_opponents_are_looked_at_before_anything_is_trained(pool: str, problem: 
 
 
 @pytest.mark.parametrize(
-    ("changes", "problem"),
+    ("agents", "number"),
     [
-        ({"opponent": "mcts:3"}, "the experiment has no opponent 'mcts:3'"),
-        ({"opponent": ["mcts:2"]}, "the experiment has no opponent"),
-        ({"opponent": "Chance"}, "'Chance' does not meet 'descent' there"),
-        ({"match": 5}, "expected a whole number from 1 to 4, got 5"),
-        ({"match": "1"}, "expected a whole number from 1 to 4, got '1'"),
-        ({"stage_a": 3}, "networks of stage 3 do not meet it"),
-        ({"repetition_a": 0}, "expected a whole number from 1 to 2, got 0"),
-        ({"variant_a": "other"}, "does not meet 'other' there"),
-        ({"points_a": 2}, "points_a must be a number from 0 to 1, got 2"),
-        ({"forfeit": 3}, "forfeit must be a text or null, got 3"),
-        ({"game": "nim"}, "the experiment has no game 'nim'"),
+        (("descent (repetition 1, stage 2)", "mcts:3"), 0),
+        (("descent (repetition 1, stage 2)", "Chance"), 0),
+        (("descent (repetition 1, stage 3)", "mcts:2"), 0),
+        (("descent (repetition 0, stage 1)", "mcts:2"), 0),
+        (("other (repetition 1, stage 2)", "mcts:2"), 0),
+        (("mcts:2", "descent (repetition 1, stage 2)"), 0),
+        (("descent (repetition 1, stage 2)", "mcts:2"), 2),
     ],
 )
-def test_a_line_that_is_no_match_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
-    (row,) = of({1: [1]})
-    tmp_path.joinpath("matches.jsonl").write_text(json.dumps(row | changes) + "\n")
-    with pytest.raises(ExperimentError, match=rf"matches.jsonl, line 1 is not a match: .*{re.escape(problem)}"):
-        ExperimentFolder(tmp_path, file()).rows()
+def test_a_game_that_the_experiment_does_not_have_is_refused(
+    folder: Path, tmp_path: Path, agents: tuple[str, str], number: int
+) -> None:
+    match = dataclasses.replace(next(read_matches(folder / "matches.jsonl")), agents=agents, number=number)
+    with pytest.raises(ArenaError, match=r"do not meet at 'tic_tac_toe' in it|number must be less than 2, got 2"):
+        ExperimentFolder(tmp_path, file()).key_of(match)
+
+
+def test_an_opponent_cannot_be_named_like_a_network() -> None:
+    pool = '[fixed]\nopponents = [{word = "random", name = "ubfm (repetition 1, stage 2)"}]\n'
+    with pytest.raises(ConfigError, match=r"must not have the name of a network, got 'ubfm \(rep.*: give another name"):
+        file(pool)
 
 
 def test_an_experiment_without_a_pool_is_what_it_was() -> None:
@@ -337,6 +325,6 @@ def test_a_table_says_which_engine_is_missing(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_example_against_uct_runs_in_short(tmp_path: Path) -> None:
     short = Overrides(repetitions=1, matches=2, stages=1, fixed_matches=2)
-    results = run_tiny(tmp_path / "x", file=read_experiment(EXAMPLES / "against_uct.toml", short))
-    assert results.complete
-    assert {share.opponent for share in results.fixed} == {"uct:160"}
+    found = run_tiny(tmp_path / "x", file=read_experiment(EXAMPLES / "against_uct.toml", short))
+    assert found.complete
+    assert {share.opponent for share in found.fixed} == {"uct:160"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +10,15 @@ from experiment_runs import TINY
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.experiments import ExperimentFile
-from athenan_spiel.experiments.moments import Moments
-from athenan_spiel.experiments.plan import Plan
-from athenan_spiel.experiments.reaching import Reached, crossings, reached, reached_against_fixed, reaching_tables
+from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
+from athenan_spiel.experiments.reaching import (
+    Moments,
+    Reached,
+    crossings,
+    reached,
+    reached_against_fixed,
+    reaching_tables,
+)
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import ProtocolConfig
 from athenan_spiel.experiments.statistics import Points
@@ -27,19 +32,15 @@ def plan_of() -> Plan:
     return Plan(ExperimentFile(text, "tiny.toml").experiment)
 
 
-def rows_of(variant: str, rival: str, curves: list[list[float]]) -> list[dict[str, Any]]:
-    """What each stage of the variant has scored against the rival's last one, repetition by repetition."""
+def rows_of(variant: str, rival: str, curves: list[list[float]], *, fixed: bool = False) -> list[GameResult]:
+    """What each stage of the variant has scored, by repetition, against the rival's last one or a fixed opponent."""
     return [
-        {
-            "game": GAME,
-            "variant_a": variant,
-            "repetition_a": repetition,
-            "stage_a": stage,
-            "variant_b": rival,
-            "repetition_b": repetition,
-            "stage_b": 3,
-            "points_a": points,
-        }
+        GameResult(
+            Pairing(GAME, Entrant(variant, repetition, stage), rival if fixed else Entrant(rival, repetition, 3)),
+            0,
+            0,
+            points,
+        )
         for repetition, curve in enumerate(curves, 1)
         for stage, points in enumerate(curve, 1)
     ]
@@ -118,25 +119,13 @@ def test_curves_of_doubling_stages_are_drawn_by_their_logarithm() -> None:
 def test_against_a_fixed_opponent_the_goal_is_what_the_rival_has_there_in_the_end() -> None:
     text = TINY.replace("stages = 2", 'stages = 3\nspacing = "doubling"').replace("resamples = 200", "resamples = 500")
     plan = Plan(ExperimentFile(text + '[fixed]\nopponents = ["mcts:2"]\nmatches = 2\n', "tiny.toml").experiment)
-    curves = {"descent": [[0.5, 0.5, 1.0], [0.0, 1.0, 1.0]], "ubfm": [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5]]}
-    rows = [
-        {
-            "game": GAME,
-            "variant_a": variant,
-            "repetition_a": repetition,
-            "stage_a": stage,
-            "opponent": "mcts:2",
-            "points_a": points,
-        }
-        for variant, of in curves.items()
-        for repetition, curve in enumerate(of, 1)
-        for stage, points in enumerate(curve, 1)
-    ]
-    ahead, behind = reached_against_fixed(plan, rows, Moments(plan))
+    rows = rows_of("descent", "mcts:2", [[0.5, 0.5, 1.0], [0.0, 1.0, 1.0]], fixed=True)
+    rows += rows_of("ubfm", "mcts:2", [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5]], fixed=True)
+    ahead, behind = reached_against_fixed(Points(plan, rows), Moments(plan))
     assert (ahead.game, ahead.variant, ahead.rival, ahead.opponent) == (GAME, "descent", "ubfm", "mcts:2")
     assert ahead.share == pytest.approx(math.sqrt(0.25 * 0.5)), "from 0.25 to 0.75, the goal being a half"
     assert (behind.variant, behind.share) == ("ubfm", math.inf)
-    assert reached_against_fixed(plan, rows[1:], Moments(plan)) == [], "one has not met it at each stage"
+    assert reached_against_fixed(Points(plan, rows[1:]), Moments(plan)) == [], "one has not met it at each stage"
     (table,) = reaching_tables(plan.experiment, [ahead, behind])
     assert table.startswith("| `tic_tac_toe`, by points against `mcts:2` |")
 
