@@ -22,7 +22,6 @@ OpeningKind = Literal["random", "file", "balanced"]
 MOST_AGENTS = 1_000
 MOST_MATCHES = 2_000_000
 """Of a whole tournament."""
-LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, kw_only=True)

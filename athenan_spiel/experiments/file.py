@@ -30,12 +30,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from athenan_spiel.arena.toml_tables import TomlTables, dotted, names_of, with_differences
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 from athenan_spiel.experiments.overrides import Overrides
 from athenan_spiel.experiments.pool_file import fixed_pool
 from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
-from athenan_spiel.experiments.tables import LONGEST_NAME, Tables, dotted, names_of, with_differences
 from athenan_spiel.training.presets import preset
 from athenan_spiel.training.settings_file import SettingError, read_settings, read_users_toml, renewed
 from athenan_spiel.training.toml_lines import KeyPath
@@ -48,13 +48,16 @@ MOST_REPETITIONS = 1_000
 MOST_SEED = 2**63 - 1
 
 
-class ExperimentFile(Tables):
+class ExperimentFile(TomlTables):
     """An experiment with the text it was read from.
 
     Args:
-        text, source, overrides: as of `Tables`.
+        text: TOML.
+        source: the file's name, for messages.
+        overrides: values in place of the text's own.
 
     Attributes:
+        overrides: as given.
         experiment: what the text and the overrides mean.
 
     Raises:
@@ -62,7 +65,11 @@ class ExperimentFile(Tables):
     """
 
     def __init__(self, text: str, source: str, overrides: Overrides | None = None) -> None:
-        super().__init__(text, source, overrides)
+        self.overrides = overrides or Overrides()
+        super().__init__(
+            text, f"{source} with {said}" if (said := str(self.overrides)) else source, self.overrides.paths()
+        )
+        self.table = self.overrides.applied(self.table)
         self.experiment = self._experiment()
 
     def variant_error(self, variant: str, error: AthenanError, where: str = "") -> ConfigError:
@@ -80,7 +87,7 @@ class ExperimentFile(Tables):
 
     def _experiment(self) -> Experiment:
         self.known_keys((), self.table, TOP)
-        name = self._name()
+        name = self.folder_name_at(("name",))
         games = self.texts_at(("games",))
         variants = self.required(("variants",), dict, "a table for each variant, such as [variants.descent]")
         if len(variants) < 2 and "fixed" not in self.table:
@@ -90,7 +97,7 @@ class ExperimentFile(Tables):
         if len(variants) > MOST_VARIANTS:
             raise self.error(("variants",), f"there may be at most {MOST_VARIANTS} variants, got {len(variants)}")
         for variant in variants:
-            self._require_name(("variants", variant), "a variant's name", variant)
+            self.require_name(("variants", variant), "a variant's name", variant)
         training = self._training()
         play = self.settings_at(PlayConfig, ("play",), {})
         read = [self._variant(name, games, training, play) for name in variants]
@@ -123,22 +130,6 @@ class ExperimentFile(Tables):
         if not games or not (met or part.fixed is not None):
             raise self.error(("games",), f"games must leave something to compare, got {shown(games)}")
         return part
-
-    def _name(self) -> str:
-        """The experiment's name, which is that of its folder, too."""
-        name = self.text_at(("name",))
-        if name[0] in "-." or any(sign in name for sign in "/\\"):
-            raise self.error(
-                ("name",),
-                "name must hold no slash or backslash and not begin with a dash or a dot, as it names a folder, "
-                f"got {shown(name)}",
-            )
-        self._require_name(("name",), "name", name)
-        return name
-
-    def _require_name(self, path: KeyPath, what: str, name: str) -> None:
-        if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-            raise self.error(path, f"{what} must be 1 to {LONGEST_NAME} printable characters, got {shown(name)}")
 
     def _training(self) -> dict[str, Any]:
         """The differences to its preset that [training] makes; they must be right by themselves."""

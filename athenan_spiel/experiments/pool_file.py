@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, names_of
 from athenan_spiel.errors import nearest, shown
 from athenan_spiel.experiments.plan import is_entrant
 from athenan_spiel.experiments.settings import FixedConfig, FixedOpponent, FixedPool, PlayConfig, Variant
-from athenan_spiel.experiments.tables import LONGEST_NAME, Tables, names_of
 from athenan_spiel.training.toml_lines import KeyPath
 
 FIXED = "fixed"
@@ -29,7 +29,7 @@ LONGEST_WORD = 1_000
 """Characters of an opponent's word."""
 
 
-def fixed_pool(tables: Tables, variants: Sequence[Variant], games: Sequence[str]) -> FixedPool:
+def fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence[str]) -> FixedPool:
     """What [fixed] says.
 
     Raises:
@@ -56,7 +56,7 @@ def fixed_pool(tables: Tables, variants: Sequence[Variant], games: Sequence[str]
     )
 
 
-def _opponent(tables: Tables, entry: Any, variants: Sequence[Variant], games: Sequence[str]) -> FixedOpponent:
+def _opponent(tables: TomlTables, entry: Any, variants: Sequence[Variant], games: Sequence[str]) -> FixedOpponent:
     said = {"word": entry} if isinstance(entry, str) else entry
     if not isinstance(said, dict):
         raise _error(tables, f'must be words, or tables such as {{word = "uct:160"}}, got {shown(entry)}')
@@ -77,7 +77,7 @@ def _opponent(tables: Tables, entry: Any, variants: Sequence[Variant], games: Se
     )
 
 
-def _text(tables: Tables, said: dict[str, Any], key: str, longest: int) -> str:
+def _text(tables: TomlTables, said: dict[str, Any], key: str, longest: int) -> str:
     """The text of that name; empty where there is none."""
     text = said.get(key, "")
     if not isinstance(text, str) or not text.isprintable() or len(text) > longest or (key in said and not text.strip()):
@@ -85,7 +85,7 @@ def _text(tables: Tables, said: dict[str, Any], key: str, longest: int) -> str:
     return text
 
 
-def _some(tables: Tables, said: dict[str, Any], key: str, known: Sequence[str]) -> tuple[str, ...]:
+def _some(tables: TomlTables, said: dict[str, Any], key: str, known: Sequence[str]) -> tuple[str, ...]:
     """Those of the `known` that an opponent names, all where it names none."""
     named = said.get(key, [*known])
     if not isinstance(named, list) or not named:
@@ -97,6 +97,6 @@ def _some(tables: Tables, said: dict[str, Any], key: str, known: Sequence[str]) 
     return tuple(one for one in known if one in named)
 
 
-def _error(tables: Tables, problem: str) -> Exception:
+def _error(tables: TomlTables, problem: str) -> Exception:
     path: KeyPath = (FIXED, "opponents")
     return tables.error(path, f"fixed.opponents {problem}")

@@ -158,6 +158,8 @@ class Results:
         rows = []
         for game in (*games, MEAN):
             row = [known[game, name].estimate for name in names if (game, name) in known]
+            if game == MEAN and len(games) == 1 and not row:
+                continue
             cells = []
             for name in names:
                 share = known.get((game, name))

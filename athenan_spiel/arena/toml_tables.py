@@ -1,16 +1,15 @@
-"""The tables of an experiment's file, as its parts read them: every mistake is said with its line."""
+"""Tables of a TOML file that describes a tournament or an experiment, read strictly: every mistake has its line."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from athenan_spiel.config import NONE
 from athenan_spiel.config.search import LIMITS as OF_SEARCH
 from athenan_spiel.errors import ConfigError, nearest, shown
-from athenan_spiel.experiments.overrides import Overrides
 from athenan_spiel.training.settings_file import SettingError, read_settings, toml_table
 from athenan_spiel.training.toml_lines import KeyPath, line_of
 
@@ -22,36 +21,35 @@ LONGEST_NAME = 60
 """Characters of an experiment's or a variant's name, which becomes that of a folder: at four bytes each they fit."""
 
 
-class Tables:
-    """A TOML text with what is said in place of some of it.
+class TomlTables:
+    """A TOML text, with other values in place of some of its own.
 
     Args:
         text: TOML.
         source: the file's name, for messages.
-        overrides: what takes the place of the text's own settings.
+        replaced: the keys whose values are not the text's own.
 
     Attributes:
-        source: the file's name with the overrides, for messages.
-        table: what the text says with the overrides.
+        source: the file's name, for messages.
+        table: what the text holds; a subclass may replace it.
 
     Raises:
-        ConfigError: it is no TOML.
+        ConfigError: it is not valid TOML.
     """
 
-    def __init__(self, text: str, source: str, overrides: Overrides | None = None) -> None:
+    def __init__(self, text: str, source: str, replaced: Collection[KeyPath] = ()) -> None:
         self.text = text
-        self.overrides = overrides or Overrides()
-        self.source = f"{source} with {said}" if (said := str(self.overrides)) else source
-        self.table = self.overrides.applied(toml_table(text, source))
+        self.source = source
+        self.table = toml_table(text, source)
+        self._replaced = replaced
 
     def error(self, path: KeyPath, problem: str) -> ConfigError:
         """What is wrong with the key `path`, with the file and the line: its own, or that of the table around it."""
-        if path in self.overrides.paths():
-            place = self.source
-        else:
+        place = self.source
+        if path not in self._replaced:
             known = (path[:length] for length in range(len(path), 0, -1))
             line = next((number for part in known if (number := line_of(self.text, part)) is not None), None)
-            place = f"{self.source}{f', line {line}' if line is not None else ''}"
+            place += f", line {line}" if line is not None else ""
         return ConfigError(f"{place}: {problem}", path=".".join(path), problem=problem, source=self.source)
 
     def settings_at(self, kind: type[Any], path: KeyPath, base: Mapping[str, Any]) -> Any:
@@ -113,6 +111,22 @@ class Tables:
         text: str = self.required(path, str, "a text")
         return text
 
+    def folder_name_at(self, path: KeyPath) -> str:
+        """The text at `path`, which can name a folder; raises as `required`, and if it cannot."""
+        name = self.text_at(path)
+        if problem := folder_name_problem(name):
+            raise self.error(path, f"{dotted(path)} {problem}")
+        return name
+
+    def require_name(self, path: KeyPath, what: str, name: str) -> None:
+        """Raise `ConfigError` unless `name` is short and printable.
+
+        Args:
+            what: what has this name, for the message.
+        """
+        if problem := name_problem(name):
+            raise self.error(path, f"{what} {problem}")
+
     def texts_at(self, path: KeyPath, what: str = "game string") -> tuple[str, ...]:
         """The different texts in the list at `path`, each a `what`; raises as `required`, and for any other list."""
         texts = self.required(path, list, f"a list of {what}s")
@@ -131,6 +145,21 @@ class Tables:
         if count > most:
             raise self.error(path, f"{dotted(path)} must be at most {most:,}, got {shown(count)}")
         return count
+
+
+def name_problem(name: str) -> str | None:
+    """What is wrong with the name of an agent, a variant, a tournament or an experiment; None: nothing."""
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        return f"must be 1 to {LONGEST_NAME} printable characters, got {shown(name)}"
+    return None
+
+
+def folder_name_problem(name: str) -> str | None:
+    """As `name_problem`, for a name that is also that of a folder."""
+    if name[:1] in ("-", ".") or any(sign in name for sign in "/\\"):
+        rule = "must hold no slash or backslash and not begin with a dash or a dot, as it names a folder"
+        return f"{rule}, got {shown(name)}"
+    return name_problem(name)
 
 
 def names_of(kind: type[Any]) -> tuple[str, ...]:
