@@ -18,7 +18,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import athenan_spiel
 from athenan_spiel.arena.record import MOST_BYTES, MOST_LINE, SavedMatch, match_of
@@ -54,6 +54,9 @@ class ResultsFolder:
         known: names of files that a kill may leave in a folder that was not begun.
     """
 
+    may_be_link: ClassVar[bool] = False
+    """Whether the folder itself may be a link."""
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -79,7 +82,8 @@ class ResultsFolder:
             AthenanError: the folder holds other results or something else, or cannot be read.
         """
         try:
-            require_folder(self.path)
+            if not self.may_be_link:
+                require_folder(self.path)
             table = parse_json(read_file(self.settings_path, MAX_SETTINGS_BYTES))
             begun, version = table[self._kind], table["athenan_spiel"]
         except FileNotFoundError:
@@ -106,11 +110,13 @@ class ResultsFolder:
         return self._error(f"{self.settings_path} cannot be understood ({shown(error)})")
 
     def _others(self) -> list[str]:
-        """Names in the folder that a new one doesn't have."""
-        if not self.path.exists():
-            return []
-        names = sorted(item.name for item in self.path.iterdir())
-        return [name for name in names if name not in self._known and not name.startswith(UNFINISHED)]
+        """Names in the folder that a new one, or one that a kill left before KIND.json was written, doesn't have."""
+        items = sorted(self.path.iterdir()) if self.path.exists() else []
+        return [item.name for item in items if not self._is_known(item)]
+
+    def _is_known(self, path: Path) -> bool:
+        is_empty = path.name == MATCHES and path.lstat().st_size == 0
+        return is_empty or path.name in self._known or path.name.startswith(UNFINISHED)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -135,7 +141,7 @@ class ResultsFolder:
             yield
 
     def write_settings(self, **others: Any) -> None:
-        """Write KIND.json.
+        """Make the file of games, and write KIND.json.
 
         Args:
             others: what it holds beside the settings and the version.
@@ -143,6 +149,7 @@ class ResultsFolder:
         Raises:
             OSError: it cannot be written.
         """
+        self.write(MATCHES, "")
         table = {"athenan_spiel": athenan_spiel.__version__, self._kind: self._settings, **others}
         self.write(self.settings_path.name, json.dumps(table) + "\n")
 
@@ -153,7 +160,7 @@ class ResultsFolder:
             key_of: returns what tells a game from the others, and raises `ArenaError` for one that doesn't belong here.
 
         Raises:
-            AthenanError: a line is no such game or holds one again, or the file cannot be read.
+            AthenanError: a line is no such game or holds one again, or the file is missing or cannot be read.
         """
         known: set[Key] = set()
         try:
@@ -163,12 +170,13 @@ class ResultsFolder:
                 key, match = self._game(line, f"{self._file.path}, line {number}", key_of, known)
                 known.add(key)
                 yield key, match
-        except FileNotFoundError:
-            return
         except OSError as error:
             raise self._not_readable(error) from None
 
     def _not_readable(self, error: OSError) -> AthenanError:
+        if isinstance(error, FileNotFoundError):
+            remedy = "put it back, or make an empty file there to play all matches again"
+            return self._error(f"{self._file.path} is missing: {remedy}")
         return self._error(f"{self._file.path} cannot be read: {error.strerror}")
 
     def _game(
@@ -191,9 +199,10 @@ class ResultsFolder:
         """Remove the end of a line that a kill has cut, if there is one.
 
         Raises:
-            AthenanError: the file cannot be read.
+            AthenanError: the file is missing or cannot be read.
         """
         try:
+            self._file.path.lstat()
             self._file.drop_cut_line()
         except OSError as error:
             raise self._not_readable(error) from None

@@ -14,7 +14,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.results_folder import ResultsFolder
@@ -38,6 +38,8 @@ class ExperimentFolder(ResultsFolder):
         path: need not exist yet.
         file: of the experiment whose results it holds, or is to hold.
     """
+
+    may_be_link: ClassVar[bool] = True
 
     def __init__(self, path: str | os.PathLike[str], file: ExperimentFile) -> None:
         settings = file.experiment.to_json()

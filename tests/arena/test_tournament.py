@@ -256,7 +256,7 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     from athenan_spiel.arena.tournament_folder import TournamentFolder
 
     folder = TournamentFolder(tmp_path, THREE, {})
-    with folder.locked(), pytest.raises(ArenaError, match="another process plays the tournament"):
+    with folder.locked(), pytest.raises(ArenaError, match="another process works on the tournament"):
         run_tournament(THREE, tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(ArenaError, match="cannot be"):

@@ -255,7 +255,7 @@ def test_networks_of_other_trainings_do_not_play(
     copied: Path, change: Callable[[dict[str, Any]], None], message: str
 ) -> None:
     signed_again(copied / TRAINING / "stages" / "2" / "state.json", change)
-    (copied / "matches.jsonl").unlink()
+    (copied / "matches.jsonl").write_text("")
     with pytest.raises(CheckpointError, match=message):
         run_tiny(copied)
 
@@ -286,6 +286,13 @@ def test_matches_are_not_mended_or_added_through_links(copied: Path, outside: Pa
     run_tiny(copied)
     assert (outside / "letter.txt").read_text() == "dear"
     assert len(rows(copied)) == 112
+
+
+def test_games_that_are_missing_are_told(copied: Path) -> None:
+    (copied / "matches.jsonl").unlink()
+    for attempt in (report, run_again):
+        with pytest.raises(ExperimentError, match=r"matches.jsonl is missing: put it back, or make an empty file"):
+            attempt(tiny_file(), copied)
 
 
 @pytest.mark.parametrize("name", ["experiment.json", "matches.jsonl"])
