@@ -1,4 +1,4 @@
-"""Confidence intervals of a share of points: Wilson's score interval, for matches that are not independent.
+"""Confidence intervals: Wilson's score interval for matches that are not independent, and the stratified bootstrap.
 
 Two matches of a series that share an opening are not two independent ones, and a drawn match says less or more than
 a won one. So the variance of the share is taken from the points of each opening together (the ratio estimator over
@@ -6,6 +6,10 @@ clusters: Cochran, Sampling Techniques, 1977, Chapter 9A), turned into the numbe
 that would have that variance, and Wilson's interval (1927) is drawn for that number. This is the modified Wilson
 interval of Dean and Pagano (Journal of Survey Statistics and Methodology, 2015). It has a width at 0 and 1 as well.
 The number is never taken above the matches played, so draws and openings that decide for a colour narrow nothing.
+
+The bootstrap resamples a mean over strata. A resample draws, in each stratum by itself and with replacement, as many of
+its independent units as it has. The interval lies between two percentiles of the resamples (Efron and Tibshirani, An
+Introduction to the Bootstrap, 1993, Chapter 13). With few units such intervals are somewhat too narrow.
 """
 
 from __future__ import annotations
@@ -15,10 +19,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.play.series import Series
+
+NO_SPREAD = 1e-9
+"""Resamples that differ by no more than this differ by rounding alone."""
+RESAMPLES = 2_000
 
 
 @dataclass(frozen=True)
@@ -90,3 +100,42 @@ def _wilson(share: float, size: float, z: float) -> tuple[float, float]:
     reach = z / scale * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
     # Rounding must not put the share outside of its own interval.
     return min(share, max(0.0, middle - reach)), max(share, min(1.0, middle + reach))
+
+
+def draws(rng: np.random.Generator, count: int, resamples: int) -> NDArray[np.float64]:
+    """How often each of `count` units was drawn, [1 + B, count]; in the first row once each."""
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
+    return np.concatenate([np.ones((1, count)), drawn])
+
+
+def percentile_interval(estimate: float, samples: NDArray[np.float64], confidence: float) -> Interval | None:
+    """The percentile interval: `confidence` of the samples lie within, as many above as below; None without spread."""
+    if np.ptp(samples) <= NO_SPREAD:
+        return None
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(samples, [tail, 1 - tail])
+    return Interval(float(estimate), float(low), float(high), confidence)
+
+
+def stratified_mean(
+    strata: Sequence[Sequence[float]],
+    confidence: float,
+    seed: int,
+    resamples: int = RESAMPLES,
+    *,
+    weights: Sequence[float] | None = None,
+) -> tuple[float, Interval | None]:
+    """The mean over strata of the means of their units, with its interval.
+
+    Args:
+        strata: the units of each; none is empty.
+        weights: of the strata, of sum 1; by default all the same.
+
+    Returns:
+        The estimate, and the interval, None where the resamples show no spread.
+    """
+    rng = np.random.default_rng(abs(seed))
+    means = np.zeros(resamples + 1)
+    for units, weight in zip(strata, weights or [1 / len(strata)] * len(strata), strict=True):
+        means += weight * (draws(rng, len(units), resamples) @ np.asarray(units, np.float64)) / len(units)
+    return float(means[0]), percentile_interval(means[0], means[1:], confidence)

@@ -1,7 +1,7 @@
 """What the matches of a tournament say: of each agent, of each two, and of all games together.
 
 1. An agent's points at a game are its share of all its matches, with Wilson's interval over (opponent, opening).
-2. Its rating is that of `bradley_terry`, its clusters the same.
+2. Its rating is that of `ratings`, its clusters the same.
 3. Of two that have met: wins, draws, losses, the interval over openings, the sign test and Wilcoxon's (`significance`),
    and the sequential test where the tournament has one.
 4. The gain of using A rather than B (Cohen-Solal and Cazenave, *Minimax Strikes Back*, Definition 1) is half of
@@ -20,10 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from athenan_spiel.arena.bootstrap import stratified_mean
-from athenan_spiel.arena.bradley_terry import Meeting, Rating, ratings
 from athenan_spiel.arena.effort import Effort
-from athenan_spiel.arena.intervals import Interval, share_interval
+from athenan_spiel.arena.intervals import Interval, share_interval, stratified_mean
+from athenan_spiel.arena.ratings import Meeting, Rating, ratings
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.significance import binomial_p, wilcoxon_p
 from athenan_spiel.arena.sprt import SequentialTest

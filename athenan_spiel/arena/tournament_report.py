@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from athenan_spiel.arena.bradley_terry import PRIOR
 from athenan_spiel.arena.comparison import tally_to_json
 from athenan_spiel.arena.intervals import Interval
-from athenan_spiel.arena.ratings import elo_difference
+from athenan_spiel.arena.ratings import PRIOR, elo_difference
 from athenan_spiel.arena.standings import AgentResult, PairResult, Standings
-from athenan_spiel.arena.tables import code, csv_text, markdown_table
+from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 
 MOST_COLUMNS = 30
 """Agents of a crosstable; a larger one can be read from pairs.csv."""
@@ -148,7 +147,7 @@ def _agents_of(standings: Standings) -> str:
 
 
 def _means(standings: Standings) -> str:
-    rows = [[code(m.agent), str(m.games), _share(m.estimate, m.interval)] for m in standings.means]
+    rows = [[code(m.agent), str(m.games), share_cell(m.estimate, m.interval)] for m in standings.means]
     return markdown_table(["agent", "games", "points"], rows)
 
 
@@ -160,7 +159,7 @@ def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult])
         parts.append(f"![](ratings-{1 + standings.tournament.games.index(game)}.png)")
     names = [result.agent for result in results]
     if len(names) <= MOST_COLUMNS:
-        parts += ["The row's share of the points against the column:", _crosstable(standings, game, names)]
+        parts += ["The row's share of the points against the column:", cross_table(names, _shares(standings, game))]
     pairs = [pair for pair in standings.pairs if pair.game == game]
     plies = _lengths(standings.lengths[game])
     return [
@@ -186,7 +185,7 @@ def ratings_table(results: Sequence[AgentResult]) -> str:
             f"{r.tally.wins}",
             f"{r.tally.draws}",
             f"{r.tally.losses}",
-            _share(r.points.estimate, r.points),
+            share_cell(r.points.estimate, r.points),
             str(r.forfeits),
             str(r.resignations),
         ]
@@ -197,17 +196,14 @@ def ratings_table(results: Sequence[AgentResult]) -> str:
     )
 
 
-def _crosstable(standings: Standings, game: str, names: Sequence[str]) -> str:
+def _shares(standings: Standings, game: str) -> dict[tuple[str, str], float]:
+    """Each agent's share of the points against each other one."""
     shares: dict[tuple[str, str], float] = {}
     for pair in standings.pairs:
         if pair.game == game:
             shares[pair.contender, pair.opponent] = pair.points.estimate
             shares[pair.opponent, pair.contender] = 1 - pair.points.estimate
-    rows = [
-        [code(row), *(f"{shares[row, column]:.1%}" if (row, column) in shares else "" for column in names)]
-        for row in names
-    ]
-    return markdown_table(["", *map(code, names)], rows)
+    return shares
 
 
 def _pairs(pairs: Sequence[PairResult]) -> str:
@@ -218,7 +214,7 @@ def _pairs(pairs: Sequence[PairResult]) -> str:
             f"{pair.tally.wins}/{pair.tally.draws}/{pair.tally.losses}",
             f"{pair.moving_first.points:.1%}" if pair.moving_first.matches else "",
             f"{pair.moving_second.points:.1%}" if pair.moving_second.matches else "",
-            _share(pair.points.estimate, pair.points),
+            share_cell(pair.points.estimate, pair.points),
             f"{pair.binomial_p:.2g}",
             f"{pair.wilcoxon_p:.2g}",
             str(pair.cut),
@@ -322,11 +318,6 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
         elif value is not None or not key.endswith(("interval", "sprt")):
             flat[key] = value
     return flat
-
-
-def _share(estimate: float, interval: Interval | None) -> str:
-    ends = "" if interval is None else f" ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
-    return f"{estimate:.1%}{ends}"
 
 
 def _elo(elo: float | None, interval: Interval | None) -> str:

@@ -16,8 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from athenan_spiel.arena.bootstrap import stratified_mean
-from athenan_spiel.arena.intervals import Interval, share_interval
+from athenan_spiel.arena.intervals import Interval, share_interval, stratified_mean
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
 from athenan_spiel.experiments.statistics import MEAN, Points, Share
 

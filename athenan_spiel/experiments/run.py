@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import itertools
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -35,7 +35,7 @@ from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.workers import do_tasks
-from athenan_spiel.training.checkpoints import read_header
+from athenan_spiel.training.checkpoints import Counters, read_header
 from athenan_spiel.training.limits import fraction_done
 
 MOST_PROCESSES = 256
@@ -130,9 +130,15 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
         raise ConfigError(f"expected the folder of an experiment, got {str(folder.path)!r}, where none was begun")
     plan = Plan(file.experiment)
     points = Points(plan, folder.results())
-    moments = Moments(plan, _moments(plan, folder))
+    finished = list(_finished(plan, folder))
+    moments = {
+        (training.game, training.name, training.repetition): [
+            fraction_done(training.config, c.matches, c.seconds) for c in counters
+        ]
+        for training, counters in finished
+    }
     complete = points.played == plan.match_count()
-    results = Results.of(points, list(_efforts(plan, folder)), complete=complete, moments=moments)
+    results = Results.of(points, list(_efforts(finished)), complete=complete, moments=Moments(plan, moments))
     for name, content in (results.files() | plot_files(results)).items():
         folder.write(name, content)
     return results
@@ -208,33 +214,20 @@ def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
     )
 
 
-def _moments(plan: Plan, folder: ExperimentFolder) -> dict[tuple[str, str, int], list[float]]:
-    """Of finished trainings the share that lay behind at each stage, as `Moments` takes them."""
+def _finished(plan: Plan, folder: ExperimentFolder) -> Iterator[tuple[Training, list[Counters]]]:
+    """The finished trainings, each with the counters of its network at each stage."""
     stages = plan.experiment.protocol.stages
-    found = {}
     for training in plan.trainings():
         path = folder.inside(training.folder)
         if is_finished(path, stages):
-            counted = [read_header(stage_path(path, stage)).counters for stage in range(1, stages + 1)]
-            shares = [fraction_done(training.config, c.matches, c.seconds) for c in counted]
-            found[training.game, training.name, training.repetition] = shares
-    return found
+            yield training, [read_header(stage_path(path, stage)).counters for stage in range(1, stages + 1)]
 
 
-def _efforts(plan: Plan, folder: ExperimentFolder) -> Iterator[Effort]:
-    """What finished trainings have done, by game and name, means over repetitions."""
-    stages = plan.experiment.protocol.stages
-    groups: dict[tuple[str, str], list[Training]] = {}
-    for training in plan.trainings():
-        if is_finished(folder.inside(training.folder), stages):
-            groups.setdefault((training.game, training.name), []).append(training)
-    for (game, name), trainings in groups.items():
-        counters = [read_header(stage_path(folder.path / training.folder, stages)).counters for training in trainings]
-        yield Effort(
-            game=game,
-            variant=name,
-            **{
-                field: sum(getattr(counter, field) for counter in counters) / len(counters)
-                for field in ("seconds", "matches", "evaluations", "states_learned")
-            },
-        )
+def _efforts(trainings: Iterable[tuple[Training, list[Counters]]]) -> Iterator[Effort]:
+    """What trainings have done, by game and name, means over repetitions."""
+    groups: dict[tuple[str, str], list[Counters]] = {}
+    for training, counters in trainings:
+        groups.setdefault((training.game, training.name), []).append(counters[-1])
+    for (game, name), last in groups.items():
+        fields = ("seconds", "matches", "evaluations", "states_learned")
+        yield Effort(game, name, *(sum(getattr(one, field) for one in last) / len(last) for field in fields))

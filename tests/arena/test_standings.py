@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
-from athenan_spiel.arena.bootstrap import stratified_mean
+from athenan_spiel.arena.intervals import stratified_mean
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.standings import MOST_GAINS, FailedMatch, Standings
 from athenan_spiel.arena.tables import csv_text

@@ -15,7 +15,7 @@ from experiment_runs import TINY
 from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
 from athenan_spiel.arena import Interval, pictures
-from athenan_spiel.arena.bootstrap import percentile_interval
+from athenan_spiel.arena.intervals import percentile_interval
 from athenan_spiel.arena.tables import markdown_table
 from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan

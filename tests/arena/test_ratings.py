@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from athenan_spiel.arena.bradley_terry import NATURAL, PRIOR, Meeting, ratings
+from athenan_spiel.arena.ratings import NATURAL, PRIOR, Meeting, ratings
 from athenan_spiel.errors import ConfigError
 
 STRENGTHS = {"a": -150.0, "b": -50.0, "c": 0.0, "d": 40.0, "e": 160.0}
