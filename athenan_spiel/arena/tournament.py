@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from agents import AgentWord, parse_word, require_programs
 from athenan_spiel.arena.contestant import Contestant
@@ -41,16 +41,8 @@ from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Fixture, fixtures_of, sides_by_agent
 
-
-@dataclass(frozen=True)
-class PairAt:
-    """Two agents at a game."""
-
-    game: str
-    contender: str
-    opponent: str
-
-
+Pair = tuple[str, str, str]
+"""A game, the contender and the opponent."""
 Progress = Callable[[int, int], None]
 """Told how many matches are played, and of how many."""
 
@@ -248,88 +240,62 @@ def _play(
     stall_seconds: float,
 ) -> list[FailedMatch]:
     """Play what is left; returns the matches that have failed."""
-    tournament = entrants.tournament
-    tests = _Tests(tournament)
+    tournament, sequential = entrants.tournament, entrants.tournament.sequential
+    tests: defaultdict[Pair, SequentialTest] = defaultdict(lambda: SequentialTest(sequential.sprt()))  # type: ignore[union-attr]
     played: set[MatchKey] = set()
-    for match in folder.matches(openings):
-        played.add(key_of(match))
-        tests.add(match)
-    at = [PairAt(game, *pair) for game in tournament.games for pair in tournament.pairs()]
-    left = [(one, [f for f in fixtures_of(openings[one.game].openings) if _key(one, f) not in played]) for one in at]
-    left = [(one, matches) for one, matches in left if matches and tests.wanted(one)]
-    encounters = [
-        Encounter(
-            entrants.games[one.game],
-            sides_by_agent([contestants[one.game, name].players for name in (one.contender, one.opponent)]),
-            matches,
-        )
-        for one, matches in left
-    ]
-    done, total = len(played), tournament.match_count()
-    progress(done, total)
-
-    def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
-        nonlocal done
-        one = left[index][0]
-        match = _saved(entrants, one, fixture, result)
-        folder.append(match)
-        tests.add(match)
-        done += 1
-        progress(done, total)
-
     failures: list[FailedMatch] = []
 
-    def on_failure(index: int, fixture: Fixture, reason: str) -> None:
-        one = left[index][0]
-        tests.drop(one, fixture.number)
-        failures.append(FailedMatch(one.game, one.contender, one.opponent, fixture.number, reason))
+    def add(match: SavedMatch) -> None:
+        played.add(key_of(match))
+        if sequential is not None:
+            contender, opponent = match.agents
+            tests[match.game, contender, opponent].add(match.number, match.result.points(match.colour))
 
-    if encounters:
+    def is_wanted(pair: Pair) -> bool:
+        return pair not in tests or tests[pair].verdict is None
+
+    for match in folder.matches(openings):
+        add(match)
+    left: list[tuple[Pair, list[Fixture]]] = []
+    for pair in ((game, *agents) for game in tournament.games for agents in tournament.pairs()):
+        fixtures = [f for f in fixtures_of(openings[pair[0]].openings) if (*pair, f.number, f.colour) not in played]
+        if fixtures and is_wanted(pair):
+            left.append((pair, fixtures))
+    total = tournament.match_count()
+    progress(len(played), total)
+
+    def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
+        game, *agents = left[index][0]
+        words = tuple(entrants.words[name].text for name in agents)
+        number, colour, seed = fixture.number, fixture.colour, tournament.seed
+        match = SavedMatch(game, tuple(agents), words, colour, number, seed, result)
+        folder.append(match)
+        add(match)
+        progress(len(played), total)
+
+    def on_failure(index: int, fixture: Fixture, reason: str) -> None:
+        pair = left[index][0]
+        if sequential is not None:
+            tests[pair].drop(fixture.number)
+        failures.append(FailedMatch(*pair, fixture.number, reason))
+
+    if left:
         play_all(
-            encounters,
+            [_encounter(entrants, contestants, pair, fixtures) for pair, fixtures in left],
             on_result,
             forfeits=True,
             at_once=matches_at_once,
-            wanted=lambda index: tests.wanted(left[index][0]),
+            wanted=lambda index: is_wanted(left[index][0]),
             on_failure=on_failure,
             silent_seconds=stall_seconds,
         )
     return failures
 
 
-def _key(one: PairAt, fixture: Fixture) -> MatchKey:
-    return one.game, one.contender, one.opponent, fixture.number, fixture.colour
-
-
-def _saved(entrants: Entrants, one: PairAt, fixture: Fixture, result: MatchResult) -> SavedMatch:
-    return SavedMatch(
-        game=one.game,
-        agents=(one.contender, one.opponent),
-        words=tuple(entrants.words[name].text for name in (one.contender, one.opponent)),
-        colour=fixture.colour,
-        number=fixture.number,
-        seed=entrants.tournament.seed,
-        result=result,
+def _encounter(
+    entrants: Entrants, contestants: Mapping[tuple[str, str], Contestant], pair: Pair, fixtures: Sequence[Fixture]
+) -> Encounter:
+    game, *agents = pair
+    return Encounter(
+        entrants.games[game], sides_by_agent([contestants[game, name].players for name in agents]), fixtures
     )
-
-
-class _Tests:
-    """The sequential tests of all pairs, if the tournament has any."""
-
-    def __init__(self, tournament: Tournament) -> None:
-        self._config = tournament.sequential
-        self._tests: dict[PairAt, SequentialTest] = {}
-
-    def add(self, match: SavedMatch) -> None:
-        if self._config is not None:
-            one = PairAt(match.game, *match.agents)
-            test = self._tests.setdefault(one, SequentialTest(self._config.sprt()))
-            test.add(match.number, match.result.points(match.colour))
-
-    def drop(self, one: PairAt, number: int) -> None:
-        """Leave out an opening of which a match has failed."""
-        if self._config is not None:
-            self._tests.setdefault(one, SequentialTest(self._config.sprt())).drop(number)
-
-    def wanted(self, one: PairAt) -> bool:
-        return one not in self._tests or self._tests[one].verdict is None

@@ -110,10 +110,29 @@ def test_a_match_says_everything_once() -> None:
             match_of(text.replace(b"{", b"{" + twice + b", ", 1), "line 1")
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"1", b"\xff", b'{"format": NaN}', b"[" * 200 + b"]" * 200])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"1",
+        b"null",
+        b"\xff",
+        b"not json",
+        b'{"format": NaN}',
+        b'{"format": 1e400}',
+        b'{"game": ' + b"1" * 5_000 + b"}",
+        b"[" * 5_000 + b"]" * 5_000,
+        b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+    ],
+    ids=lambda text: repr(text[:12]),
+)
 def test_what_is_no_object_is_refused(text: bytes) -> None:
-    with pytest.raises(ArenaError, match="line 1 is not a match"):
+    with pytest.raises(ArenaError, match="line 1 is not a match") as raised:
         match_of(text, "line 1")
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 700
 
 
 def won() -> SavedMatch:

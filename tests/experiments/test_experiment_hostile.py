@@ -92,24 +92,9 @@ def test_a_folder_of_an_older_version_is_one_line_of_error(copied: Path) -> None
         report(tiny_file(), copied)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"[]",
-        b"3",
-        b"null",
-        b"\xff\xfe",
-        b"not json",
-        b'{"points_a": 1e400}',
-        b'{"points_a": NaN}',
-        b'{"game": ' + b"1" * 5_000 + b"}",
-        b"[" * 5_000 + b"]" * 5_000,
-        b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
-        b"x" * 2_000_000,
-    ],
-    ids=lambda line: repr(line[:12]),
-)
+@pytest.mark.parametrize("line", [b"[]", b"x" * 2_000_000], ids=lambda line: repr(line[:12]))
 def test_a_line_of_anything_is_one_line_of_error(copied: Path, line: bytes) -> None:
+    """Others are in the tests of `arena.record`, which reads them."""
     path = copied / "matches.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], line + b"\n", *lines[2:]]))
