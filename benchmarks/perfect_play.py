@@ -27,7 +27,7 @@ from pathlib import Path
 import agents
 import athenan_spiel as ath
 from agents.limits import LIMITS, read_limit
-from athenan_spiel.arena.intervals import Interval
+from athenan_spiel.arena.statistics import Interval
 from solved.games import GAMES, THIRDS, SolvedGame
 from solved.measurements import Measurement, Mended, PositionSet
 from solved.positions import SETS, SOURCES, SolvedPosition, read

@@ -25,7 +25,7 @@ from typing import Any
 
 import agents
 import athenan_spiel as ath
-from athenan_spiel.arena.intervals import Interval, share_interval
+from athenan_spiel.arena.statistics import Interval, share_interval
 from solved.games import GAMES
 from solved.measurements import Measurement, PositionSet
 from solved.positions import SOURCES, read

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from athenan_spiel.arena.effort import Effort, effort_of
-from athenan_spiel.arena.intervals import Interval, points_interval
 from athenan_spiel.arena.ratings import elo_difference
-from athenan_spiel.arena.significance import binomial_p, wilcoxon_p
 from athenan_spiel.arena.sprt import SequentialTest
+from athenan_spiel.arena.statistics import Interval, binomial_p, points_interval, wilcoxon_p
 from athenan_spiel.play.series import Series, Tally
 
 
@@ -54,12 +53,12 @@ class Comparison:
 
     @property
     def binomial_p(self) -> float:
-        """The p-value of the sign test of won and lost matches (`significance`)."""
+        """The p-value of the sign test of won and lost matches (`statistics`)."""
         return binomial_p(self.series.wins, self.series.losses)
 
     @property
     def wilcoxon_p(self) -> float:
-        """The p-value of Wilcoxon's signed-rank test of the points of each opening (`significance`)."""
+        """The p-value of Wilcoxon's signed-rank test of the points of each opening (`statistics`)."""
         return wilcoxon_p([sum(points) - len(points) / 2 for points in self.series.points_by_opening.values()])
 
     def efforts(self) -> tuple[Effort, Effort]:

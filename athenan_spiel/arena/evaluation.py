@@ -16,8 +16,7 @@ import pyspiel
 from agents import AgentWord, parse_word, require_programs
 from agents.words import game_for
 from athenan_spiel.arena.comparison import Comparison
-from athenan_spiel.arena.contestant import Contestant
-from athenan_spiel.arena.equal_limit import limited
+from athenan_spiel.arena.contestant import Contestant, limited
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set
 from athenan_spiel.arena.processes import Encounter, play_all, play_everywhere
 from athenan_spiel.arena.record import MatchWriter

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.arena.intervals import Interval, quantile
+from athenan_spiel.arena.statistics import Interval, quantile
 from athenan_spiel.errors import ConfigError, shown
 
 POINTS_PER_DECADE = 400.0

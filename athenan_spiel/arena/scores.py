@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from athenan_spiel.arena.intervals import Interval, quantile
+from athenan_spiel.arena.statistics import Interval, quantile
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.play.match import MatchResult
 

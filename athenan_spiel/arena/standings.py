@@ -2,7 +2,7 @@
 
 1. An agent's points at a game are its share of all its matches, with Wilson's interval over (opponent, opening).
 2. Its rating is that of `ratings`, its clusters the same.
-3. Of two that have met: wins, draws, losses, the interval over openings, the sign test and Wilcoxon's (`significance`),
+3. Of two that have met: wins, draws, losses, the interval over openings, the sign test and Wilcoxon's (`statistics`),
    and the sequential test where the tournament has one.
 4. The gain of using A rather than B (Cohen-Solal and Cazenave, *Minimax Strikes Back*, Definition 1) is half of
    (w_A - l_A) - (w_B - l_B), w and l being shares of matches won and lost against the same opponents. It equals the
@@ -21,11 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from athenan_spiel.arena.effort import Effort
-from athenan_spiel.arena.intervals import Interval, share_interval, stratified_mean
 from athenan_spiel.arena.ratings import Meeting, Rating, ratings
 from athenan_spiel.arena.record import SavedMatch
-from athenan_spiel.arena.significance import binomial_p, wilcoxon_p
 from athenan_spiel.arena.sprt import SequentialTest
+from athenan_spiel.arena.statistics import Interval, binomial_p, share_interval, stratified_mean, wilcoxon_p
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.play.series import Tally
 

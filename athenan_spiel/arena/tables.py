@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from athenan_spiel.arena.intervals import Interval
+from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.errors import printable
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")

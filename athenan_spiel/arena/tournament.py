@@ -23,16 +23,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from agents import AgentWord, parse_word, require_programs
-from athenan_spiel.arena.contestant import Contestant
-from athenan_spiel.arena.equal_limit import Limited, limited
+from athenan_spiel.arena.contestant import Contestant, Limited, limited
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_openings
-from athenan_spiel.arena.pictures import require_matplotlib
+from athenan_spiel.arena.plots import plot_files, require_matplotlib
 from athenan_spiel.arena.processes import SILENT_SECONDS, Encounter, play_all
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.arena.standings import FailedMatch, Standings
 from athenan_spiel.arena.tournament_folder import MatchKey, TournamentFolder, key_of
-from athenan_spiel.arena.tournament_plots import plot_files
 from athenan_spiel.arena.tournament_report import report_files
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import AthenanError, ConfigError, shown

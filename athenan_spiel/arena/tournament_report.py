@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from athenan_spiel.arena.comparison import tally_to_json
-from athenan_spiel.arena.intervals import Interval
 from athenan_spiel.arena.ratings import PRIOR, elo_difference
 from athenan_spiel.arena.standings import AgentResult, PairResult, Standings
+from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 
 MOST_COLUMNS = 30

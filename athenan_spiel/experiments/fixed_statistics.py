@@ -6,7 +6,7 @@ is twice the points minus one.
 1. With several repetitions what varies independently are the trainings: the interval is the stratified bootstrap's over
    repetitions, within each game, as in *Minimax Strikes Back*, Section 3.3.
 2. With one repetition it is of that one network, and what varies are its matches: at a game Wilson's interval with
-   openings as clusters (`arena.intervals`); that of the mean over games comes from these, whose reaches to either side
+   openings as clusters (`arena.statistics`); that of the mean over games comes from these, whose reaches to either side
    add up by their squares (Zou and Donner, Statistics in Medicine, 2008). It says nothing of other trainings.
 3. The mean is over the games at which the variant meets the opponent, each with the same weight.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from athenan_spiel.arena.intervals import Interval, share_interval, stratified_mean
+from athenan_spiel.arena.statistics import Interval, share_interval, stratified_mean
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
 from athenan_spiel.experiments.statistics import MEAN, Points, Share
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from athenan_spiel.arena.pictures import COLOURS, MARKERS, png, require_matplotlib, text_of
+from athenan_spiel.arena.plots import COLOURS, MARKERS, png, require_matplotlib, text_of
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Share

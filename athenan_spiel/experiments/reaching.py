@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.arena.intervals import draws
+from athenan_spiel.arena.statistics import draws
 from athenan_spiel.arena.tables import code, markdown_table
 from athenan_spiel.experiments.plan import Entrant, Plan, seed_of
 from athenan_spiel.experiments.settings import Experiment

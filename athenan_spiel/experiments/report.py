@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from athenan_spiel.arena.intervals import Interval
+from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.fixed_statistics import fixed_shares

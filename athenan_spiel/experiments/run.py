@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from athenan_spiel.arena.pictures import require_matplotlib
+from athenan_spiel.arena.plots import require_matplotlib
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.arena.intervals import Interval, draws, percentile_interval
+from athenan_spiel.arena.statistics import Interval, draws, percentile_interval
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
 
 MEAN = "mean"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyspiel
 import pytest
 
-from athenan_spiel.arena.equal_limit import limited, with_limit
+from athenan_spiel.arena.contestant import limited, with_limit
 from athenan_spiel.arena.opening_sets import MOST_FILE, balanced_openings, opening_set, openings_of_file
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, openings_from
 from athenan_spiel.errors import AgentError, ConfigError

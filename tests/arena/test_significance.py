@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from athenan_spiel.arena.significance import MOST_EXACT, binomial_p, wilcoxon_p
+from athenan_spiel.arena.statistics import MOST_EXACT, binomial_p, wilcoxon_p
 from athenan_spiel.errors import ConfigError
 
 

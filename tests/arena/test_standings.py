@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
-from athenan_spiel.arena.intervals import stratified_mean
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.standings import MOST_GAINS, FailedMatch, Standings
+from athenan_spiel.arena.statistics import stratified_mean
 from athenan_spiel.arena.tables import csv_text
 from athenan_spiel.arena.tournament_report import markdown, report_files, to_json
 from athenan_spiel.arena.tournament_settings import SequentialConfig, Tournament

@@ -14,8 +14,8 @@ import pytest
 from experiment_runs import TINY
 from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
-from athenan_spiel.arena import Interval, pictures
-from athenan_spiel.arena.intervals import percentile_interval
+from athenan_spiel.arena import Interval, plots
+from athenan_spiel.arena.statistics import percentile_interval
 from athenan_spiel.arena.tables import markdown_table
 from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
@@ -319,7 +319,7 @@ def test_no_style_of_the_current_folder_changes_a_plot() -> None:
 
 def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(pictures, "MOST_DOTS", 300)
+    monkeypatch.setattr(plots, "MOST_DOTS", 300)
     for picture in plot_files(one_repetition()).values():
         width, height = struct.unpack(">II", picture[16:24])
         assert 290 <= max(width, height) <= 300

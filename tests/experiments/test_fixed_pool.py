@@ -15,8 +15,8 @@ import pyspiel
 import pytest
 from experiment_runs import TINY, Recorder, results, rows, run_tiny, sorted_rows
 
-from athenan_spiel.arena.intervals import share_interval
 from athenan_spiel.arena.record import read_matches
+from athenan_spiel.arena.statistics import share_interval
 from athenan_spiel.errors import ArenaError, ConfigError
 from athenan_spiel.experiments import ExperimentFile, Overrides, check, matches, read_experiment, report, run
 from athenan_spiel.experiments.fixed_statistics import fixed_shares

@@ -1,4 +1,4 @@
-"""Confidence intervals: Wilson's score interval for matches that are not independent, and the stratified bootstrap.
+"""Intervals and p-values of matches: Wilson's score interval, the stratified bootstrap, the sign test, Wilcoxon's test.
 
 Two matches of a series that share an opening are not two independent ones, and a drawn match says less or more than
 a won one. So the variance of the share is taken from the points of each opening together (the ratio estimator over
@@ -10,6 +10,14 @@ The number is never taken above the matches played, so draws and openings that d
 The bootstrap resamples a mean over strata. A resample draws, in each stratum by itself and with replacement, as many of
 its independent units as it has. The interval lies between two percentiles of the resamples (Efron and Tibshirani, An
 Introduction to the Bootstrap, 1993, Chapter 13). With few units such intervals are somewhat too narrow.
+
+P-values are those of results at least as one-sided if two agents are equally strong; they are two-sided and exact.
+
+1. `binomial_p`: the sign test of won against lost matches; draws are left out. It takes matches to be independent,
+   which the two of an opening are not quite.
+2. `wilcoxon_p`: Wilcoxon's signed-rank test of differences, such as a player's points minus the other's opening by
+   opening. Only the openings have to be independent. Differences of zero are left out, equal ones share their rank, and
+   the distribution is that of all signs given these ranks, so ties cost no exactness.
 """
 
 from __future__ import annotations
@@ -23,12 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.play.series import Series
 
 NO_SPREAD = 1e-9
 """Resamples that differ by no more than this differ by rounding alone."""
 RESAMPLES = 2_000
+MOST_EXACT = 300
+"""So many differences have their distribution counted out; for more the normal one takes its place."""
 
 
 @dataclass(frozen=True)
@@ -139,3 +149,60 @@ def stratified_mean(
     for units, weight in zip(strata, weights or [1 / len(strata)] * len(strata), strict=True):
         means += weight * (draws(rng, len(units), resamples) @ np.asarray(units, np.float64)) / len(units)
     return float(means[0]), percentile_interval(means[0], means[1:], confidence)
+
+
+def binomial_p(wins: int, losses: int) -> float:
+    """The two-sided p-value of the sign test: that of a fair coin to fall at least as one-sidedly.
+
+    Returns:
+        A number in (0, 1]; 1 where nothing was won or lost.
+
+    Raises:
+        ConfigError: a count is negative.
+    """
+    if min(wins, losses) < 0:
+        raise ConfigError(f"won and lost matches must be counts, got {shown((wins, losses))}")
+    return min(1.0, 2.0 * float(special.bdtr(min(wins, losses), wins + losses, 0.5)))
+
+
+def wilcoxon_p(differences: Sequence[float]) -> float:
+    """The two-sided p-value of Wilcoxon's signed-rank test that the differences are as probable with the other sign.
+
+    Returns:
+        A number in (0, 1]; 1 where no difference is other than zero.
+
+    Raises:
+        ConfigError: a difference is not finite.
+    """
+    values = np.asarray(differences, np.float64)
+    if not np.isfinite(values).all():
+        raise ConfigError(f"differences must be finite, got {shown(list(differences))}")
+    values = values[values != 0]
+    if not len(values):
+        return 1.0
+    doubled = _doubled_ranks(np.abs(values))
+    positive = int(doubled[values > 0].sum())
+    least = min(positive, int(doubled.sum()) - positive)
+    if len(values) <= MOST_EXACT:
+        return min(1.0, 2.0 * float(_sums(doubled)[: least + 1].sum()))
+    # The sum of the ranks that chance makes positive has mean sum / 2 and variance sum of squares / 4.
+    z = (least - doubled.sum() / 2) / math.sqrt(float((doubled**2).sum()) / 4)
+    return min(1.0, math.erfc(-z / math.sqrt(2)))
+
+
+def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Twice the rank of each, from 1, equal ones sharing the middle one; twice, so that they are whole: int64 [n]."""
+    _, inverse, counts = np.unique(np.round(sizes, 12), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    doubled: NDArray[np.int64] = (2 * last - counts + 1)[inverse]
+    return doubled
+
+
+def _sums(doubled: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The probability of each sum of ranks, where each counts with probability 1/2: float64 [sum + 1]."""
+    found = np.zeros(int(doubled.sum()) + 1)
+    found[0] = 1.0
+    for rank in doubled:
+        found[rank:] += found[:-rank]
+        found /= 2
+    return found
