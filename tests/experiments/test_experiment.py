@@ -26,7 +26,6 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, SelfPlayConfig, TargetsConfig
 from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
-from athenan_spiel.experiments.folder import ExperimentFolder
 from athenan_spiel.experiments.matches import Network, games_of, player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import shared_cores
@@ -230,7 +229,7 @@ def test_points_of_the_report_are_those_of_the_matches(tiny_experiment: Path) ->
     assert float(line["points"]) == pytest.approx(sum(points) / len(points), abs=1e-6)
 
 
-def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path) -> None:
     recorder = Recorder()
     other = tiny_file("iterations = 2", "iterations = 3")
     with pytest.raises(ExperimentError) as raised:
@@ -243,14 +242,6 @@ def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path, tmp_pa
     assert recorder.training_counts == []
     with pytest.raises(ExperimentError, match="there repetitions is 2, and here 3"):
         report(tiny_file("repetitions = 2", "repetitions = 3"), tiny_experiment)
-    full = tmp_path / "full"
-    full.mkdir()
-    (full / "letter.txt").write_text("dear")
-    with pytest.raises(ExperimentError, match=r"expected a new folder or one of this experiment, .* 'letter.txt'"):
-        run_tiny(full)
-    (full / "experiment.json").write_text("[")
-    with pytest.raises(ExperimentError, match=r"experiment.json cannot be understood"):
-        run_tiny(full)
 
 
 def test_a_comment_makes_no_other_experiment(tiny_experiment: Path) -> None:
@@ -260,14 +251,6 @@ def test_a_comment_makes_no_other_experiment(tiny_experiment: Path) -> None:
 def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="where none was begun"):
         report(tiny_file(), tmp_path / "none")
-
-
-def test_one_process_at_a_time_works_in_a_folder(tiny_experiment: Path) -> None:
-    with (
-        ExperimentFolder(tiny_experiment, tiny_file()).locked(),
-        pytest.raises(ExperimentError, match="another process works on the experiment"),
-    ):
-        run_tiny(tiny_experiment)
 
 
 def test_at_least_one_process(tmp_path: Path) -> None:
