@@ -103,7 +103,7 @@ def test_failed_matches_are_told_when_an_evaluation_is_stopped(capsys: Out, monk
         on_failure(0, Fixture(0, 0, 0, ()), REASONS["segv"])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("athenan_spiel.arena.processes.play_all", play_all)
+    monkeypatch.setattr("athenan_spiel.arena.evaluation.play_all", play_all)
     assert main(["eval", "mcts:2", "--against", "random", "--game", "tic_tac_toe", "--matches", "2"]) == 130
     assert f"mcts:2 against random: 1 of 1 matches failed, the first as {REASONS['segv']}" in capsys.readouterr().err
 

@@ -202,7 +202,7 @@ def test_a_series_with_increments(stages: Path, capsys: Out) -> None:
 
 
 def test_a_check_plays_nothing(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.arena.processes.play_all", None)
+    monkeypatch.setattr("athenan_spiel.arena.evaluation.play_all", None)
     words = ["eval", "random", "--against", "mcts:3", "--game", "tic_tac_toe", "--check"]
     assert main(words) == 0
     said = capsys.readouterr()
