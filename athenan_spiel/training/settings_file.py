@@ -8,7 +8,6 @@ says the file, the line and, for a misspelt name, the nearest valid one. What is
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import sys
 import types
@@ -16,6 +15,8 @@ import typing
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+import tomli_w
 
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import NONE, TrainingConfig
@@ -72,7 +73,7 @@ def settings_to_toml(game: str, config: TrainingConfig) -> str:
     """
     require_kind("game", game, str, ConfigError)
     require_kind("config", config, TrainingConfig, ConfigError)
-    return "\n".join([f"game = {_toml_value(game)}", *_toml_lines(config_to_dict(config), ())]) + "\n"
+    return tomli_w.dumps({"game": game, **dataclasses.asdict(config, dict_factory=_toml_table)})
 
 
 def settings_from_toml(
@@ -142,6 +143,10 @@ def config_to_dict(config: TrainingConfig) -> dict[str, Any]:
     return dataclasses.asdict(config, dict_factory=_json_table)
 
 
+def _toml_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: NONE if value is None else value for name, value in pairs}
+
+
 def _json_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {name: [*value] if isinstance(value, tuple) else value for name, value in pairs}
 
@@ -157,26 +162,6 @@ def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
     except SettingError as error:
         raise ConfigError.at(".".join(error.path), error.problem) from None
     return config
-
-
-def _toml_lines(table: Mapping[str, Any], path: KeyPath) -> list[str]:
-    plain = [f"{key} = {_toml_value(value)}" for key, value in table.items() if not isinstance(value, dict)]
-    lines = ["", f"[{'.'.join(path)}]", *plain] if path else plain
-    for key, value in table.items():
-        if isinstance(value, dict):
-            lines += _toml_lines(value, (*path, key))
-    return lines
-
-
-def _toml_value(value: object) -> str:
-    """A TOML value. A basic string is a JSON string but for U+007F, which TOML wants escaped."""
-    if value is None:
-        value = NONE
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, others: tuple[str, ...] = ()) -> Any:
