@@ -10,11 +10,11 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from athenan_spiel.arena.sprt import Sprt
 from athenan_spiel.config import Settings
-from athenan_spiel.config.settings import MOST_OPENING_PLIES
+from athenan_spiel.config.settings import OpeningPlies, Range
 from athenan_spiel.errors import ConfigError, shown
 
 OpeningKind = Literal["random", "file", "balanced"]
@@ -32,19 +32,17 @@ class OpeningsConfig(Settings):
 
     kind: OpeningKind = "random"
     """`random` plies; those of a `file`, the first ones of it; or `balanced`: random ones of near equal value."""
-    plies: int = 2
+    plies: OpeningPlies = 2
     """The length of random and balanced openings, in actions."""
     file: str | None = None
     """A line for each opening: its moves by name or number, with spaces between."""
     judge: str | None = None
     """Whose values say what is balanced, in an agent's words; none: UBFM over random playouts."""
-    bound: float = 0.25
+    bound: Annotated[float, Range(0, above=True)] = 0.25
     """The largest size of a balanced opening's value, on the judge's own scale (a win is 1, or the outcome's worth)."""
 
     def check(self) -> None:
         """A file is for the kind that has one, and so is a judge."""
-        self.require_some(0, "plies", most=MOST_OPENING_PLIES)
-        self.require_positive("bound")
         for name, kind in (("file", "file"), ("judge", "balanced")):
             if getattr(self, name) is not None and self.kind != kind:
                 raise ConfigError.at(f"openings.{name}", f"is for openings.kind = {kind!r}, got {self.kind!r}")

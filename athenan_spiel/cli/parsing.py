@@ -10,15 +10,14 @@ import contextlib
 import io
 import math
 import re
-import types
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from athenan_spiel.cli.java import use_memory
-from athenan_spiel.config import NONE
+from athenan_spiel.config.settings import NONE, read_hint
 from athenan_spiel.errors import ConfigError, nearest, shown
 
 T = TypeVar("T")
@@ -95,17 +94,15 @@ def _registry() -> ConstructorRegistry:
     }
 
     def rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-        kinds: tuple[Any, ...] = get_args(info.type) if isinstance(info.type, types.UnionType) else (info.type,)
-        optional = types.NoneType in kinds
-        wanted = [kind for kind in kinds if kind is not types.NoneType]
-        if len(wanted) != 1 or wanted[0] not in readers:
+        kind, optional, _ = read_hint(info.type)
+        if kind not in readers:
             return None
-        metavar, read = readers[wanted[0]]
+        metavar, read = readers[kind]
         return PrimitiveConstructorSpec(
             nargs=1,
             metavar=metavar,
             instance_from_str=lambda words: None if optional and words[0].lower() == NONE else read(words[0]),
-            is_instance=lambda x: isinstance(x, wanted[0]) or (optional and x is None),
+            is_instance=lambda x: isinstance(x, kind) or (optional and x is None),
             str_from_instance=lambda x: [NONE if x is None else str(x)],
         )
 

@@ -1,8 +1,8 @@
-"""Every setting of a training run: one tree of frozen dataclasses.
+"""All settings of a training run, as one tree of frozen dataclasses.
 
-The command line, a run's `config.toml` and the header of a checkpoint are all `TrainingConfig`. Under each
-field stands its meaning and, where they give one, the papers' value. "The article" is Cohen-Solal, *Learning
-to Play Two-Player Perfect-Information Games without Knowledge*. Nothing here imports torch.
+The command line, a run's `config.toml` and the header of a checkpoint are all `TrainingConfig`. Each field has a
+description and the papers' value if they give one. "The article" is Cohen-Solal, *Learning to Play Two-Player
+Perfect-Information Games without Knowledge*. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -17,22 +17,20 @@ from athenan_spiel.config.learning import (
     ValueLossName,
     WarmUpConfig,
 )
-from athenan_spiel.config.memory import MemoryConfig
-from athenan_spiel.config.network import (
-    SYMMETRIES,
-    EncodingConfig,
-    EngineConfig,
-    EngineName,
-    NetworkConfig,
-    NetworkName,
-    PolicyName,
-    Precision,
+from athenan_spiel.config.machine import EngineConfig, EngineName, MemoryConfig, Precision, WorkersConfig
+from athenan_spiel.config.network import SYMMETRIES, EncodingConfig, NetworkConfig, NetworkName, PolicyName
+from athenan_spiel.config.search import (
+    Distribution,
+    ExplorationConfig,
+    ExplorationSchedule,
+    MoveSearchConfig,
+    SearchConfig,
+    SearchName,
+    SelfPlayConfig,
+    SelfPlayName,
 )
-from athenan_spiel.config.search import Distribution, ExplorationConfig, ExplorationSchedule, SearchConfig, SearchName
-from athenan_spiel.config.self_play import SelfPlayConfig, SelfPlayName
 from athenan_spiel.config.settings import NONE, Settings
 from athenan_spiel.config.training import EvaluationConfig, TrainingConfig
-from athenan_spiel.config.workers import WorkersConfig
 
 __all__ = [
     "NONE",
@@ -46,6 +44,7 @@ __all__ = [
     "ExplorationSchedule",
     "LearnerConfig",
     "MemoryConfig",
+    "MoveSearchConfig",
     "NetworkConfig",
     "NetworkName",
     "PolicyName",

@@ -1,34 +1,44 @@
-"""How moves are searched for, and drawn while training."""
+"""Settings of the search for moves, of self-play and of exploration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from athenan_spiel.config.settings import LONGEST, MOST, Settings
+from athenan_spiel.config.settings import (
+    LONGEST,
+    Count,
+    Factor,
+    PositiveFactor,
+    Range,
+    Seconds,
+    Settings,
+    Share,
+)
 from athenan_spiel.errors import ConfigError
 
 ProverName = Literal["descent", "ubfm"]
-"""The searches that prove as they go, and look into what is proven already."""
+"""Searches that prove states and use states proven before."""
 SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel", "exit"]
-"""All searches; what each name stands for is in `search.algorithms`."""
+"""All searches; `search.algorithms` maps the names to classes."""
 PlayName = Literal["minimax", SearchName]
-"""What matches between trained networks are played with."""
+"""Searches of games between trained networks."""
 DecisionName = Literal["best", "safest", "securest", "search"]
 Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best", "visits", "search"]
 ExplorationSchedule = Literal["uniform", "annealed", "constant"]
+SelfPlayName = Literal["search", "apprentice"]
 
 MOST_AT_ONCE = 10_000
-"""Leaves of a batch, or matches: all of them are held in memory at once."""
-LARGEST_FACTOR = 1_000_000
-"""Of c, τ and the weights of the expert; far from it already, one term decides alone."""
+"""Maximum number of leaves of a batch, and of games played at once, all of which are held in memory."""
 DEEPEST = 256
-"""No alpha-beta goes deeper: each ply is a generator within a generator, and Python's stack has room for 1000."""
+"""Maximum depth of alpha-beta: each ply is a generator within a generator, and Python's stack has room for 1000."""
+
+AtOnce = Annotated[int, Range(1, MOST_AT_ONCE)]
 
 LIMITS = ("seconds", "iterations", "evaluations", "network_seconds")
-"""What may bound the search for a move; one of them must."""
+"""Limits of the search for a move, of which at least one is required."""
 LISTED_LIMITS = f"{', '.join(LIMITS[:-1])} or {LIMITS[-1]}"
 
 OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -42,167 +52,193 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "exit": ("exploration_constant", "first_play_urgency", "prior_weight", "value_weight", "virtual_loss_batch"),
     }
 )
-"""What each search takes beside its limits. What it does not take keeps its default, but for `completion`, which stands
-in one table for searches that prove and searches that do not."""
+"""Options of each search besides its limits. All others keep their defaults, except `completion`, which searches that
+don't prove ignore."""
 POLICY_TELLERS = ("mcts", "puct", "gumbel", "exit")
-"""The searches that tell a policy to learn."""
+"""Searches that provide a policy to learn."""
 POLICY_ASKERS = ("puct", "gumbel", "exit")
-"""The searches that need one."""
+"""Searches that need a policy."""
 ROOT_NOISE = ("root_noise", "dirichlet_alpha")
-"""What is of training alone: where a trained network plays there is none."""
+"""Options for training only: trained networks play without noise."""
+_OWNERS = {
+    option: [repr(search) for search, own in OWN_SETTINGS.items() if option in own]
+    for options in OWN_SETTINGS.values()
+    for option in options
+    if option != "completion"
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchConfig(Settings):
-    """How a match's moves are searched for."""
+class MoveSearchConfig(Settings):
+    """Search for a move, in training and between trained networks."""
+
+    algorithm: PlayName = "descent"
+    completion: bool = True
+    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS, PUCT, Gumbel and
+    ExIt don't prove."""
+    seconds: Seconds | None = None
+    """Search time per move, in seconds, counted for each game separately: K games at once take K times as long. The
+    article: 2 s (Section 3.3.1), 3 s (Section 8.4.3)."""
+    iterations: Count | None = 20
+    """Search iterations per move. With this limit alone a run is bit-reproducible."""
+    evaluations: Count | None = None
+    """States evaluated by the network per move."""
+    network_seconds: Seconds | None = None
+    """Time per move spent waiting for evaluations, in seconds (*Minimax Strikes Back*, first version, Section 7.2)."""
+    batched: bool = True
+    """Evaluate the children of a state, or the leaves of a batch, in one call; false: one call for each (first version,
+    Section 7.1)."""
+    wins_ahead: bool = False
+    """Count children whose mover wins with one action as proven, without evaluating them. Descent and UBFM only."""
+    lines: AtOnce | None = None
+    """Maximum number of states that an iteration expands. Each is the next leaf, found by treating the previous line as
+    lost; their children, about a hundred at most, are evaluated in one call. none: 1 (Algorithm 12). UBFM only."""
+    depth: Annotated[int, Range(1, DEEPEST)] | None = None
+    """Maximum depth of alpha-beta, in actions; none: the limits decide."""
+    exploration_constant: Factor | None = None
+    """Exploration constant: c of UCT for MCTS, by default 0.4 (the article, Section 3.3), and for ExIt, by default 0.05
+    (Section 8.4.2); c_init of PUCT, by default 1.25 (AlphaZero). UBFM adds UCT's term to its values only if this is
+    given (the 2019 article, Section 4.3; √2 in theory)."""
+    first_play_urgency: bool = False
+    """Give an untried action the value of its parent, so not every action must be tried first (*Minimax Strikes Back*,
+    first version, Section 3.4). MCTS and ExIt only."""
+    rollouts: bool = False
+    """Evaluate a leaf by a random playout to the end of the game instead of the network. MCTS only."""
+    virtual_loss_batch: AtOnce | None = None
+    """Batch size b: leaves evaluated at once, chosen one after the other with a virtual loss (first version, Section
+    3.5); none: one at a time. MCTS, PUCT, Gumbel and ExIt only."""
+    considered_actions: Count | None = None
+    """Number m of root actions that sequential halving begins with; none: 16 (Danihelka et al. 2022). Without a limit
+    in iterations nothing is halved: simulations at the root follow the improved policy, too. Gumbel only."""
+    prior_weight: Factor | None = None
+    """Weight w_a of the policy; none: 100 (Section 8.4.2, for 2500 iterations). It should be of the order of an
+    action's iterations: with far fewer, visits only repeat the policy. ExIt only."""
+    value_weight: Factor | None = None
+    """Weight w_v of the network's values relative to the results of playouts; none: 0.75 (Section 8.4.2); 0: playouts
+    only. ExIt only."""
+
+    def check(self) -> None:
+        """Check that no option of another search is set."""
+        own = OWN_SETTINGS["ubfm" if self.algorithm == "minimax" else self.algorithm]
+        for name, owners in _OWNERS.items():
+            if name not in own and hasattr(self, name):
+                listed = f"{', '.join(owners[:-1])} and {owners[-1]} have" if owners[1:] else f"{owners[0]} has"
+                self.require_unset([name], f"as only {listed} it")
+        if not self.completion or self.algorithm == "minimax":
+            self.require_unset(["wins_ahead"], "unless states are proven by completion")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig(MoveSearchConfig):
+    """Search for the moves of a game."""
 
     table: ClassVar[str] = "search."
 
     algorithm: SearchName = "descent"
-    """Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening alpha-beta, MCTS
-    by UCT, AlphaZero's by PUCT, Gumbel AlphaZero's, or ExIt's; the last three need a network with a policy."""
-    completion: bool = True
-    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS, PUCT, Gumbel and
-    ExIt have none."""
-    seconds: float | None = None
-    """Search time per move, of each match its own: K matches at once take K times as long. The article: 2 s
-    (Section 3.3.1), 3 s (Section 8.4.3)."""
-    iterations: int | None = 20
-    """Search iterations per move; with this limit alone, a run is reproducible to the bit."""
-    evaluations: int | None = None
-    """States valued by the network per move."""
-    network_seconds: float | None = None
-    """Time per move in which values are waited for (*Minimax Strikes Back*, first version, Section 7.2)."""
-    batched: bool = True
-    """The children of a state, or the leaves of a batch, are valued in one call; false: each in one of its own (first
-    version, Section 7.1)."""
-    longest_descent: int | None = None
-    """Descent alone: states beyond the tree that an iteration goes through at most; the next one goes on from there.
-    none: it goes on to the end of the match (Algorithm 10). With 1 it is unbounded best-first minimax."""
-    wins_ahead: bool = False
-    """Descent and UBFM alone: of the children of a state those whose mover wins by one action are taken for proven, and
-    not valued."""
-    lines: int | None = None
-    """UBFM alone: states that an iteration expands at most, each where the best line would leave the tree if the lines
-    before it were lost; their children, about a hundred at most, are valued in one call. none: 1 (Algorithm 12)."""
-    depth: int | None = None
-    """Alpha-beta alone: the greatest depth, in actions; none: as deep as the limits let it."""
-    resolved_hours: float | None = None
-    """Proven states are kept from match to match, and dropped each time this many hours of training have passed; none:
-    they are not kept. At most 4,000,000 are kept, about a gigabyte. The article: 12 (Section 8.4.3), 48 (9.3.1)."""
-    exploration_constant: float | None = None
-    """c of UCT: for MCTS, which takes 0.4 where none is given (the article, Section 3.3), and for UBFM, which adds
-    UCT's term to its values if one is given (the 2019 article, Section 4.3; √2 in theory). Of PUCT it is
-    c_init, and 1.25 where none is given (AlphaZero); ExIt takes 0.05 (Section 8.4.2)."""
-    first_play_urgency: bool = False
-    """MCTS and ExIt alone: an action that was never tried has the value of its parent, so not every action must be
-    tried first (*Minimax Strikes Back*, first version, Section 3.4)."""
-    rollouts: bool = False
-    """MCTS alone: a leaf is valued by a random playout, a match from there to its end, in place of the network."""
-    virtual_loss_batch: int | None = None
-    """Of MCTS and its kin alone: b, the number of leaves that are valued at once, each chosen after the other with a
-    virtual loss (first version, Section 3.5); none: one at a time."""
-    root_noise: float | None = None
-    """PUCT and Gumbel alone, in [0, 1]: of PUCT the share of Dirichlet noise in the priors of a move's root (AlphaZero:
-    0.25), of Gumbel the factor of its Gumbel noise (Danihelka et al. 2022: 1); none: there is no noise, as where a
-    trained network plays."""
-    dirichlet_alpha: float | None = None
-    """PUCT alone: α of the root's noise; none: 10 divided by the number of legal actions. AlphaZero: 0.3 at chess, 0.15
-    at shogi, 0.03 at Go."""
-    considered_actions: int | None = None
-    """Gumbel alone: m, actions of the root that sequential halving begins with; none: 16 (Danihelka et al. 2022). Where
-    the search is not limited in iterations nothing is halved: simulations follow the improved policy there, too."""
-    prior_weight: float | None = None
-    """ExIt alone: w_a, the weight of the policy; none: 100 (Section 8.4.2, for 2500 iterations). It should be of the
-    order of the iterations that an action has: with far fewer, visits would only repeat the policy."""
-    value_weight: float | None = None
-    """ExIt alone: w_v, the weight of the network's values beside the results of playouts; none: 0.75 (Section 8.4.2).
-    0: of playouts alone."""
+    """Search algorithm: Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening
+    alpha-beta, MCTS by UCT, AlphaZero's by PUCT, Gumbel AlphaZero's, or ExIt's. The last three need a network with a
+    policy."""
+    longest_descent: Count | None = None
+    """Maximum number of states that an iteration adds to the tree; the next iteration continues from there. none: to
+    the end of the game (Algorithm 10); 1: unbounded best-first minimax. Descent only."""
+    resolved_hours: Annotated[float, Range(0, LONGEST // 3600, above=True)] | None = None
+    """Training time after which proven states are dropped, in hours; until then they are kept from game to game, at
+    most 4,000,000 (about a gigabyte). none: they are not kept. The article: 12 (Section 8.4.3), 48 (9.3.1)."""
+    root_noise: Share | None = None
+    """Noise at the root of a move, in [0, 1]: for PUCT the fraction of Dirichlet noise in the priors (AlphaZero: 0.25),
+    for Gumbel the factor of Gumbel noise (Danihelka et al. 2022: 1); none: no noise, as in play. PUCT and Gumbel
+    only."""
+    dirichlet_alpha: PositiveFactor | None = None
+    """Dirichlet parameter α of the root's noise; none: 10 divided by the number of legal actions. AlphaZero: 0.3 in
+    chess, 0.15 in shogi, 0.03 in Go. PUCT only."""
 
     def check(self) -> None:
-        """At least one limit is given, all are positive, and nothing is set that the algorithm does not have."""
-        self.require_time("seconds", "network_seconds")
-        self.require_positive("iterations", "evaluations", "resolved_hours")
-        self.require_at_most(MOST, "iterations", "evaluations")
-        self.require_some(1, "longest_descent")
-        self.require_some(1, "lines", most=MOST_AT_ONCE)
-        self.require_some(1, "depth", most=DEEPEST)
-        self.require_at_most(LONGEST // 3600, "resolved_hours")
+        """Check that there is a limit, and that options fit the search and each other."""
         if all(getattr(self, name) is None for name in LIMITS):
             raise ConfigError.at("search", f"must be limited by {LISTED_LIMITS}, got none of them")
-        self.require(
-            self.exploration_constant is None or self.exploration_constant >= 0, "exploration_constant", "zero or more"
-        )
-        self.require_at_most(LARGEST_FACTOR, "exploration_constant")
-        self.require_some(1, "virtual_loss_batch", most=MOST_AT_ONCE)
-        self.require(self.root_noise is None or 0 <= self.root_noise <= 1, "root_noise", "in [0, 1]")
-        self.require_positive("dirichlet_alpha")
-        self.require_at_most(LARGEST_FACTOR, "dirichlet_alpha")
-        self.require_some(1, "considered_actions")
-        for name in ("prior_weight", "value_weight"):
-            self.require(getattr(self, name) is None or getattr(self, name) >= 0, name, "zero or more")
-            self.require_at_most(LARGEST_FACTOR, name)
-        self._refuse_what_others_have()
+        super().check()
         if self.root_noise is None:
-            self.require(self.dirichlet_alpha is None, "dirichlet_alpha", "none, unless there is search.root_noise")
+            self.require_unset(["dirichlet_alpha"], "unless there is search.root_noise")
         if not self.completion:
-            self.require(self.resolved_hours is None, "resolved_hours", "none, unless states are proven by completion")
-            self.require(not self.wins_ahead, "wins_ahead", "false, unless states are proven by completion")
-
-    def _refuse_what_others_have(self) -> None:
-        own = OWN_SETTINGS[self.algorithm]
-        for field_ in fields(self):
-            owners = [repr(name) for name, settings in OWN_SETTINGS.items() if field_.name in settings]
-            if owners and field_.name not in own and field_.name != "completion":
-                listed = f"{', '.join(owners[:-1])} and {owners[-1]} have" if owners[1:] else f"{owners[0]} has"
-                only = f"as only {listed} it"
-                default = "false" if field_.default is False else "none"
-                self.require(getattr(self, field_.name) == field_.default, field_.name, f"{default}, {only}")
+            self.require_unset(["resolved_hours"], "unless states are proven by completion")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplorationConfig(Settings):
-    """The distribution that a move is drawn from (Sections 2.3 and 7)."""
+    """Distribution that moves are drawn from (Sections 2.3 and 7)."""
 
     table: ClassVar[str] = "exploration."
 
     distribution: Distribution = "ordinal"
-    """The ordinal distribution (Algorithm 14), ε-greedy (Algorithm 2), softmax (Section 2.3), or always the best;
-    `visits`: probabilities are proportional to n(s, a)^(1/temperature), for MCTS and PUCT (AlphaZero); `search`: what
-    the search decides itself."""
+    """Distribution of moves: the ordinal distribution (Algorithm 14), ε-greedy (Algorithm 2), softmax (Section 2.3), or
+    always the best; `visits`: probabilities proportional to n(s, a)^(1/temperature), for MCTS and PUCT (AlphaZero);
+    `search`: the search's own decision."""
     completed: bool = True
-    """Completed action selection around it (Section 5.2): a proven win is played, a proven loss is not. It means
-    nothing to `search`."""
+    """Completed action selection (Section 5.2): play a proven win and never a proven loss. `search` ignores it."""
     schedule: ExplorationSchedule = "uniform"
-    """`uniform`: the exploitation parameter is drawn from [0, 1] for each move (the article, Section 8.4.3);
-    `annealed`: it grows from 0 to 1 over the run (Algorithms 2 and 14); `constant`: always `exploitation`.
-    The distributions `best`, `visits` and `search` have no parameter."""
-    exploitation: float | None = None
-    """ε' of the `constant` schedule, and of no other: 0 plays uniformly at random, 1 plays the best action."""
-    temperature: float | None = None
-    """Of softmax, which takes 0.1 where none is given: τ at ε' = 1/2, as a share of the outcome's scale.
-    τ = temperature · scale · (1 - ε') / ε', so ε' means the same to every distribution. Of `visits`, which takes 1."""
-    plies: int | None = None
-    """Moves are drawn so in the first `plies` actions of a match; in the others the best is played, of `visits` the
-    most visited. none: in all of it. AlphaZero: 30."""
+    """Schedule of the exploitation parameter. `uniform`: drawn from [0, 1] for each move (the article, Section 8.4.3);
+    `annealed`: from 0 to 1 over the run (Algorithms 2 and 14); `constant`: always `exploitation`. The distributions
+    `best`, `visits` and `search` have no parameter."""
+    exploitation: Share | None = None
+    """Exploitation parameter ε' of the `constant` schedule: 0 plays uniformly at random, 1 plays the best action."""
+    temperature: PositiveFactor | None = None
+    """Temperature of softmax, by default 0.1: τ at ε' = 1/2, as a fraction of the outcome's scale. τ = temperature ·
+    scale · (1 - ε') / ε', so ε' means the same for every distribution. Temperature of `visits`, by default 1."""
+    plies: Count | None = None
+    """Number of first actions of a game whose moves are drawn. Later moves are the best ones, or for `visits` the most
+    visited. none: all moves are drawn. AlphaZero: 30."""
 
     def check(self) -> None:
-        """What a distribution or a schedule does not have is not given, and numbers are in their range."""
+        """Check that options fit the distribution and the schedule."""
         given = self.exploitation is not None
         if given != (self.schedule == "constant"):
             raise ConfigError.at(
                 "exploration.exploitation",
                 f"must be given for schedule 'constant' and no other, got {self.exploitation!r} with {self.schedule!r}",
             )
-        self.require(self.exploitation is None or 0.0 <= self.exploitation <= 1.0, "exploitation", "in [0, 1]")
-        self.require_positive("temperature")
-        self.require_at_most(LARGEST_FACTOR, "temperature")
-        self.require_some(1, "plies")
         if self.distribution not in ("softmax", "visits"):
-            self.require(self.temperature is None, "temperature", "none, as only 'softmax' and 'visits' have one")
+            self.require_unset(["temperature"], "as only 'softmax' and 'visits' have one")
         if self.distribution in ("visits", "search"):
             self.require(
                 self.schedule == "uniform", "schedule", f"'uniform', as {self.distribution!r} has no parameter"
             )
         if self.distribution in ("best", "search"):
-            self.require(self.plies is None, "plies", f"none, as {self.distribution!r} draws no moves")
+            self.require_unset(["plies"], f"as {self.distribution!r} draws no moves")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPlayConfig(Settings):
+    """Self-play: by the search alone, or as in ExIt (the article, Section 8.1)."""
+
+    table: ClassVar[str] = "self_play."
+
+    method: SelfPlayName = "search"
+    """Self-play. `search`: the search chooses each move. `apprentice`: the network's policy plays without search, and
+    only one random state of each game is searched and learned (Algorithm 15)."""
+    temperature: PositiveFactor | None = None
+    """Temperature of the apprentice's moves, drawn by π(a|s)^(1/temperature); none: 0.1 (Section 8.4.2)."""
+    warm_start: Share | None = None
+    """Fraction of the run, at its beginning, in which MCTS with playouts plays and every state is learned; c is 0.25,
+    and `exploration` draws the moves. none: no such phase. The article: 1/30, 12 hours of 15 days. Apprentice only."""
+    opening_plies: Annotated[int, Range(1, 10_000)] | None = None
+    """Maximum number of random actions at the beginning of a game, drawn for each game from zero on. They are neither
+    searched nor learned. none: no random actions, as in the article. Not for an apprentice."""
+    values_after: Share | None = None
+    """Fraction of the run after which values are learned besides the policy, and used by ExIt's search; 1: never; none:
+    from the beginning. The article: 2/15, from the third day of 15. Apprentice only."""
+
+    def check(self) -> None:
+        """Check that options fit the method."""
+        if self.method != "apprentice":
+            self.require_unset(["temperature", "warm_start", "values_after"], "as only 'apprentice' has it")
+        else:
+            self.require_unset(["opening_plies"], "as only 'search' has them")
+
+    def is_warm_start(self, progress: float) -> bool:
+        """Return whether plain MCTS plays at this fraction of the run, in [0, 1]."""
+        return self.warm_start is not None and progress < self.warm_start
+
+    def has_values(self, progress: float) -> bool:
+        """Return whether values are learned at this fraction of the run, in [0, 1]."""
+        after = self.values_after
+        return after is None or (after < 1 and progress >= after)

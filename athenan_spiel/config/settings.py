@@ -1,112 +1,143 @@
-"""What all dataclasses of settings share: their values are checked when they are made."""
+"""Base class of all settings. Creating an instance checks the type and the range of every value."""
 
 from __future__ import annotations
 
 import math
+import operator
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from athenan_spiel.errors import ConfigError, nearest, shown
 
 NONE = "none"
-"""What is written for a setting without a value, in `config.toml` and on the command line."""
+"""Stands for a missing value in `config.toml` and on the command line."""
 
 MOST = 1_000_000_000
-"""Of anything counted, where nothing less is said: no run plays as many matches, no move takes as many iterations."""
+"""Maximum of any count without a smaller one of its own."""
 MOST_OPENING_PLIES = 1_000
-"""Random actions at the beginning of a match."""
+"""Maximum number of random actions at the beginning of a game."""
 LONGEST = 100 * 365 * 24 * 3600
-"""A hundred years, in seconds: of any time, so that times can be added and written whatever was asked for."""
+"""Maximum of any time, in seconds: a hundred years, so sums of times stay printable."""
+LARGEST_FACTOR = 1_000_000
+"""Maximum of weights and temperatures; far below it, one term already decides alone."""
+
+
+class Range(NamedTuple):
+    """Range of a number, from `least` to `most`; `above` excludes `least` itself."""
+
+    least: float
+    most: float = math.inf
+    above: bool = False
+
+    def problem(self, value: float) -> str | None:
+        """Return what `value` must be, such as "at least 1"; None inside the range."""
+        if value > self.most:
+            return f"at most {self.most:,}"
+        if value > self.least or (value == self.least and not self.above):
+            return None
+        return f"more than {self.least or 'zero'}" if self.above else f"at least {self.least:,}"
+
+
+Count = Annotated[int, Range(1, MOST)]
+Seconds = Annotated[float, Range(0, LONGEST, above=True)]
+Share = Annotated[float, Range(0, 1)]
+Factor = Annotated[float, Range(0, LARGEST_FACTOR)]
+PositiveFactor = Annotated[float, Range(0, LARGEST_FACTOR, above=True)]
+OpeningPlies = Annotated[int, Range(0, MOST_OPENING_PLIES)]
+
+
+class Hint(NamedTuple):
+    """Annotation of a field: its type, whether None is allowed, and the range of a number."""
+
+    kind: Any
+    or_none: bool
+    range: Range | None
 
 
 class Settings:
-    """What the dataclasses below share: a value of a wrong type, or a number that is not finite, is refused."""
+    """Base class of all settings: frozen dataclasses that refuse values of a wrong type or out of range."""
 
     table: ClassVar[str] = ""
-    """Where these settings stand in `config.toml`, with a dot behind it; empty for the outermost."""
+    """Table of these settings in `config.toml`, followed by a dot; empty for the outermost one."""
     renamed: ClassVar[Mapping[str, Callable[[Any], dict[str, Any]]]] = {}
-    """Names that settings had in older files, each with what its value means in settings of now."""
+    """Former names of settings, each with a function from its value to current settings."""
 
     def __post_init__(self) -> None:
-        hints = type_hints(type(self))
-        for field_ in fields(self):  # type: ignore[arg-type]
-            _check_type(self.table + field_.name, hints[field_.name], getattr(self, field_.name))
+        hints = hints_of(type(self))
+        for field in fields(self):  # type: ignore[arg-type]
+            if problem := _problem(hints[field.name], getattr(self, field.name)):
+                raise ConfigError.at(self.table + field.name, problem)
         self.check()
 
     def check(self) -> None:
-        """Raise `ConfigError` if a value is out of range, or contradicts another; each class says what it checks."""
+        """Raise `ConfigError` if two values contradict each other."""
 
-    def require(self, condition: bool, name: str, expected: str) -> None:
-        """Raise `ConfigError` naming the setting, what it must be and what it is, unless `condition` holds."""
+    def require(self, condition: bool, path: str, expected: str, advice: str = "") -> None:
+        """Raise `ConfigError` with the setting, what it must be, its value and `advice`, unless `condition` holds."""
         if not condition:
-            raise ConfigError.at(self.table + name, f"must be {expected}, got {shown(getattr(self, name))}")
+            value = operator.attrgetter(path)(self)
+            raise ConfigError.at(self.table + path, f"must be {expected}, got {shown(value)}{advice}")
 
-    def require_some(self, least: int, *names: str, most: int = MOST) -> None:
-        """`require` that each of these numbers, where it is given, is at least `least` and at most `most`."""
+    def require_unset(self, names: typing.Iterable[str], reason: str) -> None:
+        """Raise `ConfigError` unless each of these optional settings is none, or false."""
         for name in names:
             value = getattr(self, name)
-            self.require(value is None or value >= least, name, f"at least {least}")
-            self.require_at_most(most, name)
-
-    def require_positive(self, *names: str) -> None:
-        """`require` that each of these numbers, where it is given, is more than zero."""
-        for name in names:
-            value = getattr(self, name)
-            self.require(value is None or value > 0, name, "more than zero")
-
-    def require_time(self, *names: str) -> None:
-        """`require` that each of these times, where it is given, is more than zero and at most `LONGEST`."""
-        self.require_positive(*names)
-        self.require_at_most(LONGEST, *names)
-
-    def require_at_most(self, most: int, *names: str) -> None:
-        """`require` that each of these numbers, where it is given, is at most `most`."""
-        for name in names:
-            value = getattr(self, name)
-            self.require(value is None or value <= most, name, f"at most {most:,}")
+            default = "none" if hints_of(type(self))[name].or_none else "false"
+            self.require(value is None or value is False, name, f"{default}, {reason}")
 
 
-def type_hints(cls: type[Any]) -> Mapping[str, Any]:
-    """The types of a dataclass's fields, by their names. They are evaluated once, which takes a millisecond."""
-    if cls not in _TYPE_HINTS:
-        _TYPE_HINTS[cls] = typing.get_type_hints(cls)
-    return _TYPE_HINTS[cls]
+def hints_of(cls: type[Any]) -> Mapping[str, Hint]:
+    """Return the annotations of a dataclass by field. They are evaluated once, which takes a millisecond."""
+    if cls not in _HINTS:
+        annotations = typing.get_type_hints(cls, include_extras=True)
+        _HINTS[cls] = {name: read_hint(annotation) for name, annotation in annotations.items()}
+    return _HINTS[cls]
 
 
-_TYPE_HINTS: dict[type[Any], Mapping[str, Any]] = {}
+_HINTS: dict[type[Any], Mapping[str, Hint]] = {}
 
 
-def _check_type(name: str, hint: Any, value: object) -> None:
-    """Raise `ConfigError` unless `value` is what the field's annotation says; a whole number is a number, too."""
-    or_none = ""
-    if isinstance(hint, types.UnionType):  # X | None
-        if value is None:
-            return
-        (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
-        or_none = " or none"
-    if typing.get_origin(hint) is tuple:  # tuple[str, ...], the one kind of tuple here
-        if type(value) is not tuple or not all(type(part) is str for part in value):
-            raise ConfigError.at(name, f"must be texts{or_none}, as a tuple, in a file as a list, got {shown(value)}")
-        return
-    if typing.get_origin(hint) is Literal:
-        choices = typing.get_args(hint)
-        if type(value) is not str or value not in choices:
-            listed = ", ".join(map(repr, choices))
-            problem = f"must be one of {listed}{or_none}, got {shown(value)}{nearest(value, choices)}"
-            raise ConfigError.at(name, problem)
-        return
-    kinds = {bool: "true or false", int: "a whole number", float: "a finite number"}
-    expected = kinds.get(hint, f"of {hint.__name__}")
-    of_kind = type(value) is hint or (hint is float and type(value) is int)
-    if not of_kind or (hint is float and not _is_finite(typing.cast(float, value))):
-        raise ConfigError.at(name, f"must be {expected}{or_none}, got {shown(value)}")
+def read_hint(annotation: Any) -> Hint:
+    """Return the parts of an annotation such as `Annotated[int, Range(1, 9)] | None`."""
+    is_union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
+    parts = typing.get_args(annotation) if is_union else (annotation,)
+    kinds = [part for part in parts if part is not types.NoneType]
+    kind, range_ = kinds[0] if len(kinds) == 1 else annotation, None
+    if typing.get_origin(kind) is Annotated:
+        kind, *metadata = typing.get_args(kind)
+        range_ = next((part for part in metadata if isinstance(part, Range)), None)
+    return Hint(kind, len(kinds) < len(parts), range_)
+
+
+def _problem(hint: Hint, value: Any) -> str | None:
+    """Return what is wrong with `value` as in "must be at least 1, got 0"; an int is allowed for a float."""
+    kind, or_none = hint.kind, " or none" if hint.or_none else ""
+    if value is None and hint.or_none:
+        return None
+    hint_text = ""
+    if typing.get_origin(kind) is tuple:  # tuple[str, ...] is the only tuple
+        fits = type(value) is tuple and all(type(part) is str for part in value)
+        expected = f"texts{or_none}, as a tuple, in a file as a list"
+    elif typing.get_origin(kind) is Literal:
+        choices = typing.get_args(kind)
+        fits = type(value) is str and value in choices
+        expected = f"one of {', '.join(map(repr, choices))}{or_none}"
+        hint_text = nearest(value, choices)
+    else:
+        names = {bool: "true or false", int: "a whole number", float: "a finite number"}
+        fits = type(value) is kind or (kind is float and type(value) is int)
+        fits = fits and (kind is not float or _is_finite(value))
+        expected = f"{names.get(kind, f'of {kind.__name__}')}{or_none}"
+    if fits and hint.range is not None and (out := hint.range.problem(value)):
+        fits, expected = False, out
+    return None if fits else f"must be {expected}, got {shown(value)}{hint_text}"
 
 
 def _is_finite(number: float) -> bool:
-    """Whether a float holds `number`: whole numbers may be too large for it."""
+    """Return whether a float holds `number`, which may be an int that is too large."""
     try:
         return math.isfinite(number)
     except OverflowError:

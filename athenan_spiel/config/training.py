@@ -1,40 +1,37 @@
-"""A whole run, of all the other settings."""
+"""Settings of a whole run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
-from athenan_spiel.config.memory import MemoryConfig
-from athenan_spiel.config.network import EncodingConfig, EngineConfig, NetworkConfig
+from athenan_spiel.config.machine import EngineConfig, MemoryConfig, WorkersConfig
+from athenan_spiel.config.network import EncodingConfig, NetworkConfig
 from athenan_spiel.config.search import (
-    MOST_AT_ONCE,
     POLICY_ASKERS,
     POLICY_TELLERS,
+    AtOnce,
     ExplorationConfig,
     SearchConfig,
+    SelfPlayConfig,
 )
-from athenan_spiel.config.self_play import SelfPlayConfig
-from athenan_spiel.config.settings import LONGEST, MOST_OPENING_PLIES, Settings
-from athenan_spiel.config.workers import WorkersConfig
+from athenan_spiel.config.settings import LONGEST, MOST, Count, OpeningPlies, Range, Seconds, Settings
 from athenan_spiel.errors import ConfigError, shown
 
-MOST_EVALUATION_MATCHES = 100_000
-"""Against one opponent; their openings are drawn before the first of them."""
 MOST_OPPONENTS = 20
 LONGEST_WORD = 1_000
-"""Characters of an opponent's word."""
+"""Maximum length of an opponent's spec string."""
 WORD_LIMITS = {"seconds": "s", "iterations": "i", "evaluations": "e"}
-"""The limits of a move, each with the letter that follows its number in a word."""
+"""Limits of a move, with the unit that follows the number in an agent's spec string."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationConfig(Settings):
-    """Matches against other agents from time to time while training, in a process beside it, which uses one thread.
+    """Games against other agents while training, in a separate process with one thread.
 
-    Every evaluation of a run has the same opponents, openings and seed, so what they say can be compared.
+    Every evaluation of a run has the same opponents, openings and seed, so results are comparable.
     """
 
     table: ClassVar[str] = "evaluation."
@@ -42,27 +39,28 @@ class EvaluationConfig(Settings):
         "simulations": lambda count: {"opponents": (f"mcts:{count}",)}
     }
 
-    every_matches: int | None = None
-    """Training matches between two evaluations; none: they are not what evaluations follow."""
-    every_seconds: float | None = None
-    """Training time between two evaluations; none: likewise. With neither there is no evaluation."""
+    every_matches: Count | None = None
+    """Training games between two evaluations; none: evaluations don't depend on games."""
+    every_seconds: Seconds | None = None
+    """Training time between two evaluations, in seconds; none: evaluations don't depend on time. With neither there is
+    no evaluation."""
     opponents: tuple[str, ...] = ("mcts:100",)
-    """Against whom, as agents' words (docs/using.md): mcts:100, uct:160, runs/other#640@0.1s."""
-    matches: int = 20
-    """Matches against each opponent in an evaluation, half with each colour."""
-    opening_plies: int = 2
-    """Random actions at the beginning of a match; each opening is played with both colours."""
+    """Opponents, as agents' spec strings (docs/using.md): mcts:100, uct:160, runs/other#640@0.1s."""
+    matches: Annotated[int, Range(2, 100_000)] = 20
+    """Games against each opponent in an evaluation, half with each colour."""
+    opening_plies: OpeningPlies = 2
+    """Random actions at the beginning of a game; each opening is played with both colours."""
     search: str = "ubfm_k"
-    """What the trained agent plays with, as in its word: ubfm_k, ubfm_s, descent, alphabeta(3), mcts(0.5)."""
-    seconds: float | None = 0.1
-    """Thinking time a move of the trained agent."""
-    iterations: int | None = None
-    """Search iterations a move, in place of `seconds`."""
-    evaluations: int | None = None
-    """States valued a move, in place of `seconds`."""
-    final_seconds: float | None = None
-    """After the end of the training an evaluation under way is waited for and the last network evaluated, for so long
-    at most; none: what is under way is dropped. A request to stop always drops it."""
+    """Search of the trained agent, as in its spec string: ubfm_k, ubfm_s, descent, alphabeta(3), mcts(0.5)."""
+    seconds: Seconds | None = 0.1
+    """Time per move of the trained agent, in seconds."""
+    iterations: Count | None = None
+    """Search iterations per move, in place of `seconds`."""
+    evaluations: Count | None = None
+    """Evaluations per move, in place of `seconds`."""
+    final_seconds: Seconds | None = None
+    """Maximum time, after the end of the training, to finish a running evaluation and evaluate the last network, in
+    seconds; none: a running evaluation is dropped. A request to stop always drops it."""
 
     @property
     def asked(self) -> bool:
@@ -70,25 +68,19 @@ class EvaluationConfig(Settings):
         return self.every_matches is not None or self.every_seconds is not None
 
     def check(self) -> None:
-        """Both colours are played alike, there are opponents and one limit of a move, and numbers are bounded."""
-        self.require_some(1, "every_matches", "iterations", "evaluations")
-        self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
-        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
-        self.require_at_most(MOST_EVALUATION_MATCHES, "matches")
-        self.require_time("every_seconds", "seconds", "final_seconds")
+        """Check that both colours get as many games, and that there are opponents and one limit of a move."""
+        self.require(self.matches % 2 == 0, "matches", "even and at least 2")
         self.require(
             0 < len(self.opponents) <= MOST_OPPONENTS, "opponents", f"from 1 to {MOST_OPPONENTS} agents' words"
         )
         for i, word in enumerate(self.opponents):
             if not 0 < len(word) <= LONGEST_WORD or word in self.opponents[:i]:
-                raise ConfigError.at(
-                    "evaluation.opponents",
-                    f"must be different words of at most {LONGEST_WORD:,} characters, got {shown(word)} among them",
-                )
-            if word.startswith("-"):  # an option of `athenan eval`, which is given them
-                raise ConfigError.at(
-                    "evaluation.opponents", f"must be words of which none begins with a dash, got {shown(word)}"
-                )
+                expected = f"different words of at most {LONGEST_WORD:,} characters, got {shown(word)} among them"
+            elif word.startswith("-"):  # an option of `athenan eval`, which gets them as arguments
+                expected = f"words of which none begins with a dash, got {shown(word)}"
+            else:
+                continue
+            raise ConfigError.at("evaluation.opponents", f"must be {expected}")
         given = [name for name in WORD_LIMITS if getattr(self, name) is not None]
         if len(given) != 1:
             raise ConfigError.at(
@@ -102,24 +94,23 @@ class EvaluationConfig(Settings):
 class TrainingConfig(Settings):
     """A training run. It ends at `matches` or `seconds`, whichever comes first."""
 
-    matches: int | None = None
-    """Matches to play in all; none: no limit."""
-    seconds: float | None = None
-    """Training time in all, summed over resumptions; none: no limit."""
-    matches_at_once: int = 8
-    """K matches advance together, half of them sharing each network call. 1 is the papers' setting."""
+    matches: Count | None = None
+    """Total number of games; none: no limit."""
+    seconds: Seconds | None = None
+    """Total training time in seconds, summed over resumptions; none: no limit."""
+    matches_at_once: AtOnce = 8
+    """Number K of games played at once; half of them share each network call. The papers: 1."""
     outcome: str = "additive_depth"
-    """What a finished match is worth (Section 6): gain, additive_depth, multiplicative_depth, score, mobility,
-    presence, or "module:name" for one of your own. The article prefers score where there is one, else depth."""
-    checkpoint_seconds: float = 60.0
-    """Time between two checkpoints at least; one is also written at the end and on Ctrl-C."""
-    keep: int = 2
-    """How many of the newest checkpoints stay on disk; at least 2, as the disk may damage one."""
-    milestone_matches: int | None = None
-    """Matches between two milestones, whose networks stay for good, to be compared (`runs/NAME#48`); none: there are
-    no milestones."""
-    seed: int = 0
-    """Seed of everything random in the run."""
+    """Terminal value of a game (Section 6): gain, additive_depth, multiplicative_depth, score, mobility, presence, or
+    "module:name" for a custom one. The article prefers score if the game has one, else depth."""
+    checkpoint_seconds: Annotated[float, Range(0, LONGEST)] = 60.0
+    """Minimum time between two checkpoints, in seconds; one is also written at the end and on Ctrl-C."""
+    keep: Annotated[int, Range(2, MOST)] = 2
+    """Number of newest checkpoints kept on disk; at least 2, as the disk may damage one."""
+    milestone_matches: Count | None = None
+    """Games between two milestones, whose networks are kept for comparison (`runs/NAME#48`); none: no milestones."""
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0
+    """Random seed."""
     search: SearchConfig = field(default_factory=SearchConfig)
     self_play: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
@@ -135,90 +126,75 @@ class TrainingConfig(Settings):
     memory: MemoryConfig = field(default_factory=MemoryConfig)
 
     def check(self) -> None:
-        """Numbers are within their bounds, and a run whose exploration goes by its end has one."""
-        self.require_some(1, "matches", "milestone_matches")
-        self.require_some(1, "matches_at_once", most=MOST_AT_ONCE)
-        self.require_some(2, "keep")
-        self.require_time("seconds")
-        self.require(self.checkpoint_seconds >= 0, "checkpoint_seconds", "zero or more")
-        self.require_at_most(LONGEST, "checkpoint_seconds")
-        self.require(0 <= self.seed < 2**63, "seed", "in [0, 2^63)")
-        least = 2 * self.workers.count * self.matches_at_once
-        if self.workers.max_staleness is not None and self.workers.max_staleness < least:
-            raise ConfigError.at(
-                "workers.max_staleness",
-                f"must be at least {least}, twice the matches that {self.workers.count} workers play at once, "
-                f"got {self.workers.max_staleness!r}",
-            )
+        """Check that the settings of different tables fit together."""
+        at_once = self.workers.count * self.matches_at_once
+        self.require(
+            self.workers.max_staleness is None or self.workers.max_staleness >= 2 * at_once,
+            "workers.max_staleness",
+            f"at least {2 * at_once}, twice the matches that {self.workers.count} workers play at once",
+        )
         self._check_policy()
         self._check_self_play()
         if self.matches is None and self.seconds is None:
             self._check_endless()
 
     def _check_endless(self) -> None:
-        """Nothing has to know how much of the run lies behind."""
-        if self.exploration.schedule == "annealed":
-            raise ConfigError.at(
-                "exploration.schedule",
-                "must be 'uniform' or 'constant' in a run without an end, got 'annealed': set matches or seconds",
-            )
+        """Check that nothing depends on the fraction of the run completed."""
+        own, advice = self.self_play, ": set matches or seconds"
+        self.require(
+            self.exploration.schedule != "annealed",
+            "exploration.schedule",
+            "'uniform' or 'constant' in a run without an end",
+            advice,
+        )
+        for name in ("warm_start", "values_after"):
+            self.require(getattr(own, name) is None, f"self_play.{name}", "none in a run without an end", advice)
 
     def _check_policy(self) -> None:
-        """A policy is learned of searches that tell one, and searches that ask for one have it."""
+        """Check that a learned policy has a source, and that a search that needs a policy gets one."""
         search, policy = self.search.algorithm, self.network.policy
-        if policy != "none" and search not in POLICY_TELLERS:
-            raise ConfigError.at(
-                "network.policy",
-                f"must be 'none' with search.algorithm {search!r}, which tells no policy to learn, got {policy!r}: "
-                f"only {', '.join(map(repr, POLICY_TELLERS))} do",
-            )
-        if policy == "none" and search in POLICY_ASKERS:
-            raise ConfigError.at(
-                "network.policy", f"must be 'auto', 'planes' or 'dense' with search.algorithm {search!r}, got 'none'"
-            )
-        if policy != "none" and self.targets.method == "tree":
-            raise ConfigError.at(
-                "targets.method",
-                "must be 'terminal' or 'root' where a policy is learned, which a search tells of its root alone, "
-                "got 'tree'",
-            )
-        if self.learner.value_loss == "cross_entropy" and self.outcome != "gain":
-            raise ConfigError.at(
-                "learner.value_loss", f"must be 'squared' with outcome {self.outcome!r}: 'cross_entropy' is for 'gain'"
+        self.require(
+            policy == "none" or search in POLICY_TELLERS,
+            "network.policy",
+            f"'none' with search.algorithm {search!r}, which provides no policy, unlike {', '.join(POLICY_TELLERS)}",
+        )
+        required = "'auto', 'planes' or 'dense' with"
+        self.require(
+            policy != "none" or search not in POLICY_ASKERS, "network.policy", f"{required} search.algorithm {search!r}"
+        )
+        self.require(
+            policy == "none" or self.targets.method != "tree",
+            "targets.method",
+            "'terminal' or 'root' where a policy is learned, which a search provides for its root only",
+        )
+        self.require(
+            self.learner.value_loss != "cross_entropy" or self.outcome == "gain",
+            "learner.value_loss",
+            f"'squared' with outcome {self.outcome!r}, as 'cross_entropy' is for 'gain'",
+        )
+        if self.self_play.method == "apprentice":
+            self.require(policy != "none", "network.policy", f"{required} self_play.method 'apprentice'")
+            self.require(
+                self.learner.policy_weight > 0,
+                "learner.policy_weight",
+                "more than zero with self_play.method 'apprentice'",
             )
 
     def _check_self_play(self) -> None:
-        """An apprentice has a policy that is learned, phases an end, and what is not learned is not used."""
+        """Check that values are used only if they are learned."""
         own, search = self.self_play, self.search
-        if own.method == "apprentice":
-            if self.network.policy == "none":
-                raise ConfigError.at(
-                    "network.policy",
-                    "must be 'auto', 'planes' or 'dense' with self_play.method 'apprentice', got 'none'",
-                )
-            if self.learner.policy_weight == 0:
-                raise ConfigError.at(
-                    "learner.policy_weight", "must be more than zero with self_play.method 'apprentice', got 0"
-                )
-        if own.has_phases and self.matches is None and self.seconds is None:
-            name = "values_after" if own.warm_start is None else "warm_start"
-            raise ConfigError.at(
-                f"self_play.{name}",
-                f"must be none in a run without an end, got {getattr(own, name)!r}: set matches or seconds",
-            )
-        if own.values_after is not None and search.algorithm != "exit" and not search.rollouts:
-            raise ConfigError.at(
-                "self_play.values_after",
-                f"must be none with search.algorithm {search.algorithm!r}, which looks at values from the beginning, "
-                f"got {own.values_after!r}",
-            )
-        if search.algorithm == "exit" and own.values_after == 1 and search.value_weight != 0:
-            raise ConfigError.at(
-                "search.value_weight",
-                f"must be 0 with self_play.values_after 1, as values are never learned, got {search.value_weight!r}",
-            )
+        self.require(
+            own.values_after is None or search.algorithm == "exit" or search.rollouts,
+            "self_play.values_after",
+            f"none with search.algorithm {search.algorithm!r}, which uses values from the beginning",
+        )
+        self.require(
+            search.algorithm != "exit" or own.values_after != 1 or search.value_weight == 0,
+            "search.value_weight",
+            "0 with self_play.values_after 1, as values are never learned",
+        )
 
     def has_milestone_between(self, before: int, now: int) -> bool:
-        """Whether a run comes to a milestone after the match of number `before`, and until that of number `now`."""
+        """Return whether a milestone is due after game number `before` and by game number `now`."""
         every = self.milestone_matches
         return every is not None and now // every > before // every

@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from athenan_spiel.config import SearchConfig, Settings, TrainingConfig
+from athenan_spiel.config import MoveSearchConfig, SearchConfig, Settings, TrainingConfig
 from athenan_spiel.config.search import LIMITS, LISTED_LIMITS, DecisionName, PlayName
-from athenan_spiel.config.settings import MOST_OPENING_PLIES
+from athenan_spiel.config.settings import Count, OpeningPlies, Range
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.algorithms import ALGORITHMS
 
@@ -33,32 +33,28 @@ class ProtocolConfig(Settings):
 
     table: ClassVar[str] = "protocol."
 
-    stages: int = 4
+    stages: Annotated[int, Range(1, MOST_STAGES)] = 4
     """Networks saved of a training, the last one at its end. The article: 48."""
     spacing: Spacing = "equal"
     """When they are saved: at `equal` shares of its length (the article), or `doubling`, each at twice the share of the
     one before, so of the first share there is much where a variant learns fast."""
-    matches: int = 2
+    matches: Annotated[int, Range(2, MOST_PAIRING_MATCHES)] = 2
     """Matches between two networks, half with each colour. The article: 2."""
-    opening_plies: int = 0
+    opening_plies: OpeningPlies = 0
     """Random actions at the beginning of a match; each opening is played with both colours. The article: 0."""
     opponents: Opponents = "all"
     """Whom a final network meets: `all` other final networks of the game, whatever their repetition (the article), or
     those of its own `repetition`, which costs less; or `none`: networks meet those of [fixed] alone."""
     confidence: float = 0.95
     """Of the intervals."""
-    resamples: int = 10_000
+    resamples: Annotated[int, Range(1, MOST_RESAMPLES)] = 10_000
     """Of the bootstrap."""
 
     def check(self) -> None:
         """Both colours are played, no match is played twice, and no number is beyond use."""
-        self.require_some(1, "stages", most=MOST_STAGES)
         if self.spacing == "doubling":
-            self.require_at_most(MOST_DOUBLINGS, "stages")
-        self.require_some(1, "resamples", most=MOST_RESAMPLES)
-        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
-        self.require_at_most(MOST_PAIRING_MATCHES, "matches")
-        self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
+            self.require(self.stages <= MOST_DOUBLINGS, "stages", f"at most {MOST_DOUBLINGS}")
+        self.require(self.matches % 2 == 0, "matches", "even and at least 2")
         self.require(0 < self.confidence < 1, "confidence", "between 0 and 1")
         if self.opening_plies == 0:
             self.require(
@@ -75,73 +71,39 @@ class ProtocolConfig(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayConfig(Settings):
-    """How a trained network plays the matches that measure it.
+class PlayConfig(MoveSearchConfig):
+    """Search and decision of a trained network in the games that measure it.
 
-    What PUCT, Gumbel and ExIt are not told here is as in the network's training, if that had the same search.
+    Options of PUCT, Gumbel and ExIt that are missing here are as in the network's training, if that had the same
+    search.
     """
 
     table: ClassVar[str] = "play."
 
     algorithm: PlayName = "minimax"
-    """`minimax` is of depth 1 and needs no limit (the article, Section 3.3); the others are those of training."""
+    """Search algorithm: `minimax` of depth 1 needs no limit (the article, Section 3.3); the others are those of
+    training."""
     decision: DecisionName = "best"
-    """Which action is played: of best value (Algorithm 11), most often selected (Algorithm 13, that of UBFM_s), that
-    but rather secure a draw (Remark 16), or what an agent's word plays after such a `search`, as Gumbel has a decision
-    of its own."""
-    completion: bool = True
-    """Prove states (Section 5). Depth-1 minimax and MCTS do without."""
-    seconds: float | None = None
-    """Search time per move."""
-    iterations: int | None = None
+    """Action played: `best` value (Algorithm 11), `safest`, the most often selected (Algorithm 13, that of UBFM_s),
+    `securest`, which prefers to secure a draw (Remark 16), or that of the `search`, as Gumbel has its own."""
+    iterations: Count | None = None
     """Search iterations per move."""
-    evaluations: int | None = None
-    """States valued by the network per move."""
-    network_seconds: float | None = None
-    """Time per move in which values are waited for."""
-    batched: bool = True
-    """The children of a state, or the leaves of a batch, are valued in one call."""
-    wins_ahead: bool = False
-    """For Descent and UBFM alone, with completion."""
-    lines: int | None = None
-    """For UBFM alone."""
-    depth: int | None = None
-    """The greatest depth, for alpha-beta alone."""
-    exploration_constant: float | None = None
-    """c of UCT, for MCTS and ExIt, and for UBFM where it is to explore; c_init of PUCT."""
-    first_play_urgency: bool = False
-    """For MCTS and ExIt alone."""
-    rollouts: bool = False
-    """For MCTS alone."""
-    virtual_loss_batch: int | None = None
-    """For MCTS, PUCT, Gumbel and ExIt alone."""
-    considered_actions: int | None = None
-    """For Gumbel alone."""
-    prior_weight: float | None = None
-    """w_a, for ExIt alone."""
-    value_weight: float | None = None
-    """w_v, for ExIt alone."""
 
     def check(self) -> None:
-        """Depth-1 minimax has no limit and the others have one; the rest as for training's search."""
+        """Check that depth-1 minimax has no limit, that the others have one, and that options fit the search."""
         if self.algorithm == "minimax":
-            for name in LIMITS:
-                self.require(getattr(self, name) is None, name, "none, as 'minimax' looks one action ahead")
+            self.require_unset(LIMITS, "as 'minimax' looks one action ahead")
             self.require(self.decision == "best", "decision", "'best' for 'minimax'")
         elif all(getattr(self, name) is None for name in LIMITS):
             raise ConfigError.at(
                 "play.algorithm",
                 f"={self.algorithm!r} needs play.{LISTED_LIMITS}, got none of them",
             )
-        try:
-            self.search()
-        except ConfigError as error:
-            name = error.path.removeprefix(SearchConfig.table)
-            raise ConfigError.at(self.table + name, error.problem) from None
+        super().check()
 
     def search(self) -> SearchConfig:
-        """The settings of the search."""
-        names = [field.name for field in dataclasses.fields(SearchConfig) if hasattr(self, field.name)]
+        """Return the settings of the search."""
+        names = [field.name for field in dataclasses.fields(MoveSearchConfig)]
         shared = {name: getattr(self, name) for name in names}
         return SearchConfig(**(shared | dict(ALGORITHMS[self.algorithm].settings)))
 
@@ -152,18 +114,16 @@ class FixedConfig(Settings):
 
     table: ClassVar[str] = "fixed."
 
-    matches: int = 20
+    matches: Annotated[int, Range(2, MOST_PAIRING_MATCHES)] = 20
     """Of a network with each opponent, half with each colour. *Minimax Strikes Back*, 3.1.1: 400; article, 8.5: 200."""
-    opening_plies: int = 2
+    opening_plies: OpeningPlies = 2
     """Random actions at the beginning of a match; each opening is played with both colours. The papers: 0."""
     stages: Stages = "all"
     """Which networks of a training meet them: those of `all` stages, which gives curves, or the `last`."""
 
     def check(self) -> None:
         """Both colours are played, and no number is beyond use."""
-        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2")
-        self.require_at_most(MOST_PAIRING_MATCHES, "matches")
-        self.require_some(0, "opening_plies", most=MOST_OPENING_PLIES)
+        self.require(self.matches % 2 == 0, "matches", "even and at least 2")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,13 +31,13 @@ import pyspiel
 from athenan_spiel.config import SearchConfig
 from athenan_spiel.config.search import (
     DEEPEST,
-    LARGEST_FACTOR,
     LIMITS,
     MOST_AT_ONCE,
     OWN_SETTINGS,
     DecisionName,
     PlayName,
 )
+from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search

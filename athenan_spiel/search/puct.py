@@ -15,7 +15,7 @@ from typing import ClassVar, Unpack
 import pyspiel
 
 from athenan_spiel.arguments import require_number
-from athenan_spiel.config.search import LARGEST_FACTOR
+from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.search.base import SearchOptions
 from athenan_spiel.search.choice import draw

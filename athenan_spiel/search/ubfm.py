@@ -22,7 +22,8 @@ from typing import Unpack, cast
 import pyspiel
 
 from athenan_spiel.arguments import require_number, require_whole
-from athenan_spiel.config.search import LARGEST_FACTOR, MOST_AT_ONCE
+from athenan_spiel.config.search import MOST_AT_ONCE
+from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.choice import draw

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from athenan_spiel.arguments import require_kind, require_number
-from athenan_spiel.config.search import LARGEST_FACTOR
+from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts_tree import MCTSNode

@@ -22,7 +22,7 @@ import pyspiel
 
 from athenan_spiel.arguments import require_callable, require_kind, require_number, require_whole
 from athenan_spiel.config import SearchConfig
-from athenan_spiel.config.learning import MOST_MEGABYTES
+from athenan_spiel.config.machine import MOST_MEGABYTES
 from athenan_spiel.config.search import ProverName
 from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.errors import ConfigError, EvaluatorError, SearchError, nearest, shown

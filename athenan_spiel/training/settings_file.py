@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ import tomli_w
 
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import NONE, TrainingConfig
-from athenan_spiel.config.settings import type_hints
+from athenan_spiel.config.settings import Hint, hints_of
 from athenan_spiel.errors import ConfigError, nearest, printable, shown
 from athenan_spiel.outcomes import is_code, not_allowed
 from athenan_spiel.system.files import parse_toml, read_toml
@@ -175,7 +174,7 @@ def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, other
         SettingError: a key is unknown, or no table where there must be one.
         ConfigError: a value is of a wrong type, out of range, or contradicts another one.
     """
-    hints = type_hints(cls)
+    hints = hints_of(cls)
     names = [field.name for field in dataclasses.fields(cls)]
     table = renewed(cls, table, path)
     for key in table:
@@ -191,10 +190,10 @@ def renewed(cls: type[Any], table: Mapping[str, Any], path: KeyPath = ()) -> dic
     Raises:
         SettingError: a setting is given by its older name and by the one of now.
     """
-    hints = type_hints(cls)
+    hints = hints_of(cls)
     found = {
-        key: renewed(hints[key], value, (*path, key))
-        if dataclasses.is_dataclass(hints.get(key)) and isinstance(value, Mapping)
+        key: renewed(hints[key].kind, value, (*path, key))
+        if key in hints and dataclasses.is_dataclass(hints[key].kind) and isinstance(value, Mapping)
         else value
         for key, value in table.items()
     }
@@ -206,20 +205,18 @@ def renewed(cls: type[Any], table: Mapping[str, Any], path: KeyPath = ()) -> dic
     return found
 
 
-def _read_value(hint: Any, value: object, path: KeyPath) -> Any:
-    """`value` as the dataclass takes it, which checks its type itself."""
-    if isinstance(hint, types.UnionType):  # X | None
-        if value == NONE:
-            return None
-        (hint,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
-    if dataclasses.is_dataclass(hint):
+def _read_value(hint: Hint, value: object, path: KeyPath) -> Any:
+    """Return `value` as the dataclass expects it, which checks its type itself."""
+    if hint.or_none and value == NONE:
+        return None
+    if isinstance(hint.kind, type) and dataclasses.is_dataclass(hint.kind):
         if not isinstance(value, Mapping):
             raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {shown(value)}")
-        return read_settings(typing.cast(type[Any], hint), value, path)
-    if typing.get_origin(hint) is tuple:
+        return read_settings(hint.kind, value, path)
+    if typing.get_origin(hint.kind) is tuple:
         return tuple(value) if isinstance(value, list) else value  # the dataclass looks at what is in it
     fits = type(value) is int and value.bit_length() < sys.float_info.max_exp  # else the dataclass refuses it
-    return float(typing.cast(int, value)) if hint is float and fits else value
+    return float(typing.cast(int, value)) if hint.kind is float and fits else value
 
 
 def _at_line(text: str, path: KeyPath) -> str:

@@ -30,8 +30,9 @@ from athenan_spiel.config import (
     WarmUpConfig,
 )
 from athenan_spiel.config.network import DEEPEST
-from athenan_spiel.config.settings import LONGEST, MOST
+from athenan_spiel.config.settings import LONGEST, MOST, Hint, hints_of
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.experiments.settings import FixedConfig, PlayConfig, ProtocolConfig
 from athenan_spiel.training import preset, settings_from_toml, settings_to_toml
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict, read_text
 
@@ -158,70 +159,63 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
     ("make", "field"),
     [
         (lambda: SearchConfig(iterations=None), "search"),
-        (lambda: SearchConfig(seconds=0.0), "search.seconds"),
-        (lambda: SearchConfig(iterations=0), "search.iterations"),
-        (lambda: SearchConfig(evaluations=-1), "search.evaluations"),
-        (lambda: ExplorationConfig(schedule="constant", exploitation=1.5), "exploration.exploitation"),
-        (lambda: SearchConfig(algorithm="puct", root_noise=1.5), "search.root_noise"),
-        (lambda: SearchConfig(algorithm="puct", root_noise=-0.1), "search.root_noise"),
-        (lambda: SearchConfig(algorithm="puct", root_noise=0.25, dirichlet_alpha=0.0), "search.dirichlet_alpha"),
         (lambda: SearchConfig(algorithm="puct", dirichlet_alpha=0.3), "search.dirichlet_alpha"),
         (lambda: SearchConfig(root_noise=0.25), "search.root_noise"),
-        (lambda: SearchConfig(algorithm="gumbel", considered_actions=0), "search.considered_actions"),
-        (lambda: SearchConfig(algorithm="gumbel", root_noise=2.0), "search.root_noise"),
         (lambda: ExplorationConfig(schedule="constant"), "exploration.exploitation"),
         (lambda: ExplorationConfig(exploitation=0.9), "exploration.exploitation"),
         (lambda: ExplorationConfig(schedule="never"), "exploration.schedule"),  # type: ignore[arg-type]
         (lambda: ExplorationConfig(distribution="visits", schedule="annealed"), "exploration.schedule"),
         (lambda: ExplorationConfig(distribution="search", schedule="annealed"), "exploration.schedule"),
-        (lambda: ExplorationConfig(distribution="visits", temperature=0.0), "exploration.temperature"),
         (lambda: ExplorationConfig(distribution="search", temperature=1.0), "exploration.temperature"),
         (lambda: ExplorationConfig(distribution="search", plies=3), "exploration.plies"),
         (lambda: ExplorationConfig(distribution="best", plies=3), "exploration.plies"),
-        (lambda: ExplorationConfig(plies=0), "exploration.plies"),
         (lambda: SearchConfig(algorithm="decent"), "search.algorithm"),  # type: ignore[arg-type]
         (lambda: SearchConfig(iterations="x"), "search.iterations"),  # type: ignore[arg-type]
-        (lambda: SearchConfig(seconds=float("inf")), "search.seconds"),
         (lambda: SearchConfig(completion=1), "search.completion"),  # type: ignore[arg-type]
         (lambda: EngineConfig(name="foo"), "engine.name"),  # type: ignore[arg-type]
         (lambda: NetworkConfig(filters=1.5), "network.filters"),  # type: ignore[arg-type]
-        (lambda: ReplayConfig(duplication=float("nan")), "replay.duplication"),
-        (lambda: LearnerConfig(threads=0), "learner.threads"),
         (lambda: TrainingConfig(matches=True), "matches"),
         (lambda: TrainingConfig(search=None), "search"),  # type: ignore[arg-type]
         (lambda: EncodingConfig(symmetries=""), "encoding.symmetries"),
         (lambda: EncodingConfig(symmetries="all,transpose"), "encoding.symmetries"),
         (lambda: EncodingConfig(symmetries="identity"), "encoding.symmetries"),
         (lambda: EncodingConfig(symmetries="transpose,transpose"), "encoding.symmetries"),
-        (lambda: NetworkConfig(filters=0), "network.filters"),
-        (lambda: NetworkConfig(layers=0), "network.layers"),
-        (lambda: NetworkConfig(neurons=0), "network.neurons"),
-        (lambda: ReplayConfig(matches=0), "replay.matches"),
-        (lambda: ReplayConfig(duplication=0.0), "replay.duplication"),
-        (lambda: ReplayConfig(megabytes=0.0), "replay.megabytes"),
-        (lambda: LearnerConfig(batch_size=0), "learner.batch_size"),
-        (lambda: LearnerConfig(learning_rate=0.0), "learner.learning_rate"),
-        (lambda: LearnerConfig(l2=-1.0), "learner.l2"),
-        (lambda: EngineConfig(threads=0), "engine.threads"),
-        (lambda: EvaluationConfig(every_matches=0), "evaluation.every_matches"),
+        (lambda: LearnerConfig(beta2=1.0), "learner.beta2"),
         (lambda: EvaluationConfig(matches=3), "evaluation.matches"),
-        (lambda: EvaluationConfig(seconds=0.0), "evaluation.seconds"),
-        (lambda: EvaluationConfig(every_seconds=0.0), "evaluation.every_seconds"),
-        (lambda: EvaluationConfig(final_seconds=0.0), "evaluation.final_seconds"),
-        (lambda: TrainingConfig(matches=0), "matches"),
-        (lambda: TrainingConfig(seconds=0.0), "seconds"),
-        (lambda: TrainingConfig(matches_at_once=0), "matches_at_once"),
-        (lambda: TrainingConfig(checkpoint_seconds=-1.0), "checkpoint_seconds"),
-        (lambda: TrainingConfig(keep=1), "keep"),
-        (lambda: TrainingConfig(milestone_matches=0), "milestone_matches"),
-        (lambda: TrainingConfig(seed=-1), "seed"),
-        (lambda: TrainingConfig(seed=2**63), "seed"),
     ],
 )
-def test_a_setting_out_of_range_is_refused_by_name(make, field: str) -> None:
+def test_settings_that_contradict_each_other_or_have_a_wrong_type_are_refused(make, field: str) -> None:
     with pytest.raises(ConfigError) as error:
         make()
     assert str(error.value).startswith(f"{field} must be ")
+
+
+KINDS = (*settings_within(TrainingConfig), PlayConfig, ProtocolConfig, FixedConfig)
+RANGES = [
+    (kind, field.name, hint)
+    for kind in KINDS
+    for field in dataclasses.fields(kind)  # type: ignore[arg-type]
+    if (hint := hints_of(kind)[field.name]).kind in (int, float)
+    and field.name not in ("beta2", "confidence")  # ranges that exclude their maximum
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "hint"), RANGES, ids=lambda x: x if isinstance(x, str) else "")
+def test_a_number_outside_its_range_is_refused_with_the_limit(kind: type[Settings], name: str, hint: Hint) -> None:
+    assert hint.range is not None, "a number without a range"
+    least, most, above = hint.range
+    below = least if above else least - 1
+    wrong = [(below, f"more than {least or 'zero'}" if above else f"at least {least}")]
+    if most < math.inf:
+        wrong.append((most + 1 if hint.kind is int else most * 1.01, f"at most {most:,}"))
+    for value, expected in wrong:
+        got = hint.kind(value)
+        with pytest.raises(ConfigError) as error:
+            kind(**{name: got})
+        assert str(error.value) == f"{kind.table}{name} must be {expected}, got {got!r}"
+    for value in (least + 1e-9 if above else least, most):
+        if value < math.inf:
+            assert hint.range.problem(value) is None
 
 
 HUGE = 10**400
@@ -250,59 +244,35 @@ def test_no_number_may_be_huge_and_no_message_is_long(kind: type[Settings], name
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("kind", "name", "most"),
     [
-        (lambda: NetworkConfig(filters=100_001), "network.filters must be at most 100,000, got 100001"),
-        (lambda: NetworkConfig(neurons=10**6), "network.neurons must be at most 100,000, got 1000000"),
-        (lambda: NetworkConfig(layers=DEEPEST + 1), "network.layers must be at most 1,000, got 1001"),
-        (
-            lambda: NetworkConfig(architecture="r3", pointwise_filters=10**6),
-            "network.pointwise_filters must be at most 100,000, got 1000000",
-        ),
-        (lambda: LearnerConfig(threads=100_000), "learner.threads must be at most 1,024, got 100000"),
-        (lambda: EngineConfig(threads=100_000), "engine.threads must be at most 1,024, got 100000"),
-        (lambda: LearnerConfig(batch_size=10**7), "learner.batch_size must be at most 1,000,000, got 10000000"),
-        (lambda: WarmUpConfig(processes=100_000), "warm_up.processes must be at most 1,024, got 100000"),
-        (lambda: WarmUpConfig(states=10**10), "warm_up.states must be at most 1,000,000,000, got 10000000000"),
-        (lambda: ReplayConfig(duplication=1e9), "replay.duplication must be at most 1,000, got 1000000000.0"),
-        (lambda: ReplayConfig(megabytes=1e300), "replay.megabytes must be at most 1,000,000,000, got 1e+300"),
-        (lambda: ReplayConfig(matches=10**10), "replay.matches must be at most 1,000,000,000, got 10000000000"),
-        (lambda: ReplayConfig(states=10**10), "replay.states must be at most 1,000,000,000, got 10000000000"),
-        (lambda: SearchConfig(iterations=10**12), "search.iterations must be at most 1,000,000,000, got 1000000000000"),
-        (
-            lambda: SearchConfig(evaluations=10**12),
-            "search.evaluations must be at most 1,000,000,000, got 1000000000000",
-        ),
-        (lambda: SearchConfig(seconds=1e10), "search.seconds must be at most 3,153,600,000, got 10000000000.0"),
-        (lambda: SearchConfig(resolved_hours=1e10), "search.resolved_hours must be at most 876,000, got 10000000000.0"),
-        (
-            lambda: SearchConfig(algorithm="mcts", virtual_loss_batch=10**5),
-            "search.virtual_loss_batch must be at most 10,000, got 100000",
-        ),
-        (
-            lambda: SearchConfig(algorithm="mcts", exploration_constant=1e7),
-            "search.exploration_constant must be at most 1,000,000, got 10000000.0",
-        ),
-        (
-            lambda: SearchConfig(algorithm="puct", root_noise=0.25, dirichlet_alpha=1e7),
-            "search.dirichlet_alpha must be at most 1,000,000, got 10000000.0",
-        ),
-        (
-            lambda: ExplorationConfig(distribution="softmax", temperature=1e7),
-            "exploration.temperature must be at most 1,000,000, got 10000000.0",
-        ),
-        (lambda: EvaluationConfig(matches=10**6), "evaluation.matches must be at most 100,000, got 1000000"),
-        (lambda: EvaluationConfig(evaluations=10**10), "evaluation.evaluations must be at most 1,000,000,000"),
-        (lambda: TrainingConfig(seconds=1e308), "seconds must be at most 3,153,600,000, got 1e+308"),
-        (lambda: TrainingConfig(checkpoint_seconds=1e308), "checkpoint_seconds must be at most 3,153,600,000"),
-        (lambda: TrainingConfig(matches=10**10), "matches must be at most 1,000,000,000, got 10000000000"),
-        (lambda: TrainingConfig(matches_at_once=10**5), "matches_at_once must be at most 10,000, got 100000"),
+        (NetworkConfig, "filters", 100_000),
+        (NetworkConfig, "layers", DEEPEST),
+        (LearnerConfig, "threads", 1_024),
+        (EngineConfig, "threads", 1_024),
+        (LearnerConfig, "batch_size", 1_000_000),
+        (WarmUpConfig, "processes", 1_024),
+        (ReplayConfig, "duplication", 1_000),
+        (ReplayConfig, "megabytes", 1e9),
+        (SearchConfig, "iterations", MOST),
+        (SearchConfig, "seconds", LONGEST),
+        (SearchConfig, "resolved_hours", LONGEST // 3600),
+        (SearchConfig, "virtual_loss_batch", 10_000),
+        (SearchConfig, "exploration_constant", 1e6),
+        (SearchConfig, "dirichlet_alpha", 1e6),
+        (SearchConfig, "root_noise", 1),
+        (ExplorationConfig, "temperature", 1e6),
+        (ExplorationConfig, "exploitation", 1),
+        (EvaluationConfig, "matches", 100_000),
+        (TrainingConfig, "checkpoint_seconds", LONGEST),
+        (TrainingConfig, "matches_at_once", 10_000),
+        (TrainingConfig, "seed", 2**63 - 1),
     ],
 )
-def test_a_number_beyond_its_bound_is_refused_with_the_bound(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        make()
-    assert str(error.value).startswith(message)
+def test_the_maximum_of_a_number(kind: type[Settings], name: str, most: float) -> None:
+    range_ = hints_of(kind)[name].range
+    assert range_ is not None
+    assert range_.most == most
 
 
 @pytest.mark.parametrize("setting", ["seconds", "search.seconds", "replay.megabytes", "matches", "seed"])
@@ -341,7 +311,7 @@ def test_what_is_no_text_and_no_settings_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "path", "problem"),
     [
-        (lambda: SearchConfig(iterations=0), "search.iterations", "must be more than zero, got 0"),
+        (lambda: SearchConfig(iterations=0), "search.iterations", "must be at least 1, got 0"),
         (lambda: TrainingConfig(matches=0), "matches", "must be at least 1, got 0"),
         (lambda: SearchConfig(algorithm="mtcs"), "search.algorithm", "must be one of 'descent', "),
         (lambda: LearnerConfig(l2="much"), "learner.l2", "must be a finite number, got 'much'"),

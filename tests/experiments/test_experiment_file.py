@@ -152,7 +152,7 @@ def test_seeds_differ_by_everything_that_a_training_is() -> None:
             "iterations = 2",
             "iterations = 0",
             "iterations = 0",
-            "training.search.iterations must be more than zero, got 0",
+            "training.search.iterations must be at least 1, got 0",
         ),
         ('= "ubfm"', '= "ubmf"', '"ubmf"', "variant 'ubfm': search.algorithm must be one of"),
         ('search.algorithm = "ubfm"', 'serch.algorithm = "ubfm"', "serch", "variants.ubfm.serch is not a setting: did"),
@@ -410,7 +410,7 @@ def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: i
 @pytest.mark.parametrize(
     ("settings", "path", "problem"),
     [
-        ({"algorithm": "ubfm", "iterations": 0}, "play.iterations", "must be more than zero, got 0"),
+        ({"algorithm": "ubfm", "iterations": 0}, "play.iterations", "must be at least 1, got 0"),
         (
             {"algorithm": "ubfm"},
             "play.algorithm",

@@ -299,7 +299,7 @@ def test_cores_and_waiting_are_those_of_all_workers(monkeypatch: pytest.MonkeyPa
 def test_what_does_not_last_is_not_measured() -> None:
     config = with_workers(preset("exit"), 3)
     assert (config.workers.count, config.matches) == (3, None)
-    assert not config.self_play.has_phases
+    assert config.self_play.warm_start is config.self_play.values_after is None
     assert config.self_play.method == "apprentice"
     assert with_workers(preset("paper"), 0).warm_up.states is None
     assert with_workers(preset("hex_11"), 0).seconds is not None

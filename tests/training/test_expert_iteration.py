@@ -257,15 +257,15 @@ def met_at_random(evaluator: Evaluator, player: int, rng: random.Random) -> int:
             "network.policy must be 'auto', 'planes' or 'dense' with self_play.method 'apprentice', got 'none'",
         ),
         (["--self-play.values-after", "1"], "search.value_weight must be 0 with self_play.values_after 1"),
-        (["--self-play.values-after", "1.5"], "self_play.values_after must be in [0, 1], got 1.5"),
-        (["--self-play.warm-start", "-0.1"], "self_play.warm_start must be in [0, 1], got -0.1"),
+        (["--self-play.values-after", "1.5"], "self_play.values_after must be at most 1, got 1.5"),
+        (["--self-play.warm-start", "-0.1"], "self_play.warm_start must be at least 0, got -0.1"),
         (["--self-play.temperature", "0"], "self_play.temperature must be more than zero, got 0"),
         (["--self-play.method", "search"], "self_play.warm_start must be none, as only 'apprentice' has it"),
-        (["--search.prior-weight", "-1"], "search.prior_weight must be zero or more, got -1"),
-        (["--search.value-weight", "-1"], "search.value_weight must be zero or more, got -1"),
+        (["--search.prior-weight", "-1"], "search.prior_weight must be at least 0, got -1"),
+        (["--search.value-weight", "-1"], "search.value_weight must be at least 0, got -1"),
         (
             ["--search.algorithm", "puct", "--search.prior-weight", "none"],
-            "self_play.values_after must be none with search.algorithm 'puct', which looks at values from the "
+            "self_play.values_after must be none with search.algorithm 'puct', which uses values from the "
             "beginning, got 0.",
         ),
         (["--learner.policy-weight", "0"], "learner.policy_weight must be more than zero with self_play.method"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.config.workers import MOST_WORKERS
+from athenan_spiel.config.machine import MOST_WORKERS
 from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.games import load_game
 from athenan_spiel.system.cluster import Site, joined
