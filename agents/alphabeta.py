@@ -12,8 +12,9 @@ from agents.athenan import AthenanBot
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import ThinkingParameters, read_parameters
-from athenan_spiel.config.search import DEEPEST
-from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.config.search import AlphaBetaDepth
+from athenan_spiel.config.settings import require_argument
+from athenan_spiel.errors import AgentError
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.outcomes import Gain, Score
 from athenan_spiel.play.agent import Agent
@@ -40,8 +41,7 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
         BudgetError: a limit is not above zero.
     """
     parameters = read_parameters(AlphaBetaParameters, "alphabeta", params)
-    if parameters.depth is not None and not 1 <= parameters.depth <= DEEPEST:
-        raise AgentError(f"the depth of bot 'alphabeta' must be from 1 to {DEEPEST}, got {shown(parameters.depth)}")
+    require_argument("the depth of bot 'alphabeta'", parameters.depth, AlphaBetaDepth, AgentError, or_none=True)
     outcome = Score() if game.num_players() == 1 else Gain()
     agent = Agent(
         game,

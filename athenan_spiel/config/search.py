@@ -35,6 +35,7 @@ MOST_AT_ONCE = 10_000
 DEEPEST = 256
 """Maximum depth of alpha-beta: each ply is a generator within a generator, and Python's stack has room for 1000."""
 
+AlphaBetaDepth = Annotated[int, Range(1, DEEPEST)]
 AtOnce = Annotated[int, Range(1, MOST_AT_ONCE)]
 
 LIMITS = ("seconds", "iterations", "evaluations", "network_seconds")
@@ -93,7 +94,7 @@ class MoveSearchConfig(Settings):
     lines: AtOnce | None = None
     """Maximum number of states that an iteration expands. Each is the next leaf, found by treating the previous line as
     lost; their children, about a hundred at most, are evaluated in one call. none: 1 (Algorithm 12). UBFM only."""
-    depth: Annotated[int, Range(1, DEEPEST)] | None = None
+    depth: AlphaBetaDepth | None = None
     """Maximum depth of alpha-beta, in actions; none: the limits decide."""
     exploration_constant: Factor | None = None
     """Exploration constant: c of UCT for MCTS, by default 0.4 (the article, Section 3.3), and for ExIt, by default 0.05

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.arguments import require_number, require_whole
+from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 
 NONE = "none"
 """Stands for a missing value in `config.toml` and on the command line."""
@@ -87,6 +88,21 @@ class Settings:
             value = getattr(self, name)
             default = "none" if hints_of(type(self))[name].or_none else "false"
             self.require(value is None or value is False, name, f"{default}, {reason}")
+
+
+def require_argument(
+    name: str, value: object, annotation: Any, error: type[AthenanError], *, or_none: bool = False
+) -> None:
+    """Raise `error` unless the argument called `name` is a number as annotated, such as `Count`.
+
+    Unlike a setting it may be a number of numpy's.
+    """
+    if value is None and or_none:
+        return
+    hint = read_hint(annotation)
+    (require_whole if hint.kind is int else require_number)(name, value, error)
+    if hint.range is not None and (problem := hint.range.problem(typing.cast(float, value))):
+        raise error(f"{name} must be {problem}, got {shown(value)}")
 
 
 def hints_of(cls: type[Any]) -> Mapping[str, Hint]:

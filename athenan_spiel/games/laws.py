@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from athenan_spiel.arguments import require_kind, require_whole
-from athenan_spiel.config.settings import MOST
-from athenan_spiel.errors import UnsupportedGameError, shown
+from athenan_spiel.arguments import require_kind
+from athenan_spiel.config.settings import Count, require_argument
+from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games.conditions import require_game
 from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.looks import Looks, sample
@@ -109,9 +109,7 @@ def check_game(game: pyspiel.Game | str, *, matches: int = 3, rng: random.Random
     """
     game = load_game(game) if isinstance(game, str) else game
     require_game(game)
-    require_whole("matches", matches, UnsupportedGameError)
-    if not 1 <= matches <= MOST:
-        raise UnsupportedGameError(f"matches must be from 1 to {MOST:,}, got {shown(matches)}")
+    require_argument("matches", matches, Count, UnsupportedGameError)
     require_kind("rng", rng, random.Random, UnsupportedGameError, or_none=True)
     rng = rng or random.Random(0)
     for _ in range(matches):

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import pyspiel
 
-from athenan_spiel.config.settings import MOST
+from athenan_spiel.config.settings import MOST, Count, require_argument
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.given import require_open_state
@@ -90,13 +90,8 @@ def make_mcts_bot(game: pyspiel.Game, settings: MCTSSettings, seed: int) -> pysp
         raise ConfigError(f"{name} needs a game in which one player moves at a time, got {str(game)!r}")
     if game.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
         raise ConfigError(f"{name} needs a game that rewards at its end only, got {str(game)!r}: take another agent")
-    if simulations is not None and not 1 <= simulations <= MOST:
-        bound = "at least 1" if simulations < 1 else f"at most {MOST:,}"
-        raise ConfigError(f"simulations of {name.upper()} must be {bound}, got {shown(simulations)}")
-    if not 1 <= settings.memory_mb <= MOST:
-        raise ConfigError(
-            f"the MB of {name.upper()}'s tree must be from 1 to {MOST:,}, got {shown(settings.memory_mb)}"
-        )
+    require_argument(f"simulations of {name.upper()}", simulations, Count, ConfigError, or_none=True)
+    require_argument(f"the MB of {name.upper()}'s tree", settings.memory_mb, Count, ConfigError)
     times = (settings.seconds, settings.match_seconds)
     if (simulations is None) == (times == (None, None)):  # OpenSpiel's bot with a time does not count
         raise ConfigError(f"{name} takes simulations or a time, not both; got {shown(simulations)} and {shown(times)}")

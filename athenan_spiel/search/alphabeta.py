@@ -31,9 +31,9 @@ from typing import Self, Unpack, cast
 
 import pyspiel
 
-from athenan_spiel.arguments import require_whole
-from athenan_spiel.config.search import DEEPEST
-from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.config.search import DEEPEST, AlphaBetaDepth
+from athenan_spiel.config.settings import require_argument
+from athenan_spiel.errors import SearchError
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
@@ -67,12 +67,7 @@ class AlphaBeta(MinimaxSearch):
         **options: Unpack[ProvingOptions],
     ) -> None:
         super().__init__(game, **options)
-        if depth is not None:
-            require_whole("the depth of alpha-beta", depth, SearchError)
-            if not 1 <= depth <= DEEPEST:
-                raise SearchError(
-                    f"the depth of alpha-beta must be from 1 to {DEEPEST}, or None for no limit; got {shown(depth)}"
-                )
+        require_argument("the depth of alpha-beta", depth, AlphaBetaDepth, SearchError, or_none=True)
         self.depth = DEEPEST if depth is None else depth
 
     def finished(self, root: Node) -> bool:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self, TypedDict
 
 import pyspiel
 
-from athenan_spiel.arguments import require_callable, require_kind, require_whole
-from athenan_spiel.config.settings import MOST
+from athenan_spiel.arguments import require_callable, require_kind
+from athenan_spiel.config.settings import Count, require_argument
 from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.games.transpositions import Key, history_key, key_function
@@ -83,10 +83,7 @@ class Search(ABC):
         require_callable("outcome", outcome, SearchError, or_none=True)
         require_callable("key", key, SearchError, or_none=True)
         require_kind("batched", batched, bool, SearchError)
-        if most_states is not None:
-            require_whole("the states of a tree", most_states, SearchError)
-            if not 1 <= most_states <= MOST:
-                raise SearchError(f"the states of a tree must be from 1 to {MOST:,}, got {shown(most_states)}")
+        require_argument("the states of a tree", most_states, Count, SearchError, or_none=True)
         self.game = game = given_game(game)
         self.outcome = OwnFunction(outcome) if inspect.isfunction(outcome) else outcome or Gain()
         self._has_own_key = key is not None

@@ -18,8 +18,8 @@ from typing import Unpack, cast
 
 import pyspiel
 
-from athenan_spiel.arguments import require_whole
-from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.config.settings import Count, require_argument
+from athenan_spiel.errors import SearchError
 from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
@@ -49,10 +49,7 @@ class Descent(MinimaxSearch):
         **options: Unpack[MinimaxOptions],
     ) -> None:
         super().__init__(game, **options)
-        if longest is not None:
-            require_whole("the longest descent", longest, SearchError)
-            if longest < 1:
-                raise SearchError(f"the longest descent must be at least 1 state, got {shown(longest)}")
+        require_argument("the longest descent", longest, Count, SearchError, or_none=True)
         self.longest = longest
 
     def iteration(

@@ -12,7 +12,6 @@ full when it began, with all let go that cannot be reached any more, after one. 
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -22,8 +21,8 @@ from typing import Protocol
 
 import pyspiel
 
-from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
-from athenan_spiel.config.settings import LONGEST, MOST
+from athenan_spiel.arguments import require_callable, require_kind
+from athenan_spiel.config.settings import Count, Seconds, require_argument
 from athenan_spiel.errors import BudgetError, EvaluatorError, SearchError, shown
 from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
 from athenan_spiel.games import require_open_state
@@ -65,16 +64,8 @@ class Budget:
         if all(limit is None for limit in limits.values()):
             raise BudgetError("a budget needs a limit: seconds, iterations, evaluations or network_seconds; got none")
         for name, limit in limits.items():
-            if limit is None:
-                continue
-            if not (is_number(limit) and 0 < limit < math.inf):
-                raise BudgetError(f"a budget's {name} must be finite and more than zero, got {shown(limit)}")
-            is_time = name in ("seconds", "network_seconds")
-            most = LONGEST if is_time else MOST
-            if limit > most:
-                raise BudgetError(f"a budget's {name} must be at most {most:,}, got {shown(limit)}")
-            if not is_time:
-                require_whole(f"a budget's {name}", limit, BudgetError)
+            annotation = Count if name in ("iterations", "evaluations") else Seconds
+            require_argument(f"a budget's {name}", limit, annotation, BudgetError, or_none=True)
 
     @property
     def timed(self) -> bool:

@@ -14,12 +14,13 @@ from typing import ClassVar, Unpack
 
 import pyspiel
 
+from athenan_spiel.config.settings import Factor, require_argument
+from athenan_spiel.errors import SearchError
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.search.base import SearchOptions
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.mcts_tree import MCTSNode
-from athenan_spiel.search.puct import require_in_range
 from athenan_spiel.search.uct import UCT
 from athenan_spiel.search.walk import Questions
 
@@ -58,7 +59,7 @@ class ExItUCT:
     def __post_init__(self) -> None:
         UCT(self.exploration_constant, self.first_play_urgency)  # refuses what it does not take
         for name, value in {"prior_weight": self.prior_weight, "value_weight": self.value_weight}.items():
-            require_in_range(f"{name} of ExIt", value, above_zero=False)
+            require_argument(f"{name} of ExIt", value, Factor, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
         """As `Selection`."""

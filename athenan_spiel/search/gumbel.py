@@ -26,15 +26,14 @@ from typing import ClassVar, Unpack, cast
 
 import pyspiel
 
-from athenan_spiel.arguments import require_kind, require_whole
-from athenan_spiel.config.settings import MOST
-from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.arguments import require_kind
+from athenan_spiel.config.settings import Count, Factor, Share, require_argument
+from athenan_spiel.errors import SearchError
 from athenan_spiel.search.base import SearchOptions
 from athenan_spiel.search.choice import argmax, draw, safest
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree, with_losses
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.puct import require_in_range, require_share
 
 CONSIDERED = 16
 """m of the paper."""
@@ -66,8 +65,8 @@ class GumbelSelection:
     needs_priors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require_in_range("c_visit of Gumbel", self.c_visit, above_zero=False)
-        require_in_range("c_scale of Gumbel", self.c_scale, above_zero=False)
+        require_argument("c_visit of Gumbel", self.c_visit, Factor, SearchError)
+        require_argument("c_scale of Gumbel", self.c_scale, Factor, SearchError)
         require_kind("rescaled", self.rescaled, bool, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
@@ -256,14 +255,10 @@ class GumbelMCTS(MCTS):
         require_kind("selection", selection, GumbelSelection, SearchError, or_none=True)
         self._rule = selection or GumbelSelection()
         super().__init__(game, selection=self._rule, virtual_loss_batch=virtual_loss_batch, **options)
-        require_whole("the actions that Gumbel considers", considered_actions, SearchError)
-        if not 1 <= considered_actions <= MOST:
-            raise SearchError(
-                f"the actions that Gumbel considers must be from 1 to {MOST:,}, got {shown(considered_actions)}"
-            )
+        require_argument("the actions that Gumbel considers", considered_actions, Count, SearchError)
         self.considered_actions = considered_actions
         self.root_noise = 0.0 if root_noise is None else root_noise
-        require_share("the root's noise", self.root_noise)
+        require_argument("the root's noise", self.root_noise, Share, SearchError)
 
     def _move_root(self, tree: MCTSTree, node: MCTSNode, rng: random.Random) -> None:
         super()._move_root(tree, node, rng)

@@ -39,9 +39,10 @@ from typing import NamedTuple, Unpack, cast
 
 import pyspiel
 
-from athenan_spiel.arguments import require_callable, require_kind, require_whole
-from athenan_spiel.config.search import MOST_AT_ONCE
-from athenan_spiel.errors import EvaluatorError, SearchError, shown
+from athenan_spiel.arguments import require_callable, require_kind
+from athenan_spiel.config.search import AtOnce
+from athenan_spiel.config.settings import require_argument
+from athenan_spiel.errors import EvaluatorError, SearchError
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
@@ -99,11 +100,7 @@ class MCTS(Search):
         if selection is not None and uct != UCT():
             raise SearchError(f"MCTS takes a rule of selection or what UCT takes, not both; got {uct!r} beside a rule")
         require_kind("rollouts", rollouts, bool, SearchError)
-        require_whole("the batch of MCTS", virtual_loss_batch, SearchError)
-        if not 1 <= virtual_loss_batch <= MOST_AT_ONCE:
-            raise SearchError(
-                f"the batch of MCTS must have from 1 to {MOST_AT_ONCE:,} leaves, got {shown(virtual_loss_batch)}"
-            )
+        require_argument("the batch of MCTS", virtual_loss_batch, AtOnce, SearchError)
         if isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"MCTS takes means, so its outcome must be finite, got {self.outcome!r}")
         self.selection = selection or uct

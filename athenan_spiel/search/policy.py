@@ -14,11 +14,13 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from typing import Annotated
 
-from athenan_spiel.arguments import require_number
-from athenan_spiel.config.settings import MOST
-from athenan_spiel.errors import AgentError, shown
+from athenan_spiel.config.settings import MOST, Range, require_argument
+from athenan_spiel.errors import AgentError
 from athenan_spiel.search.node import Node
+
+_Temperature = Annotated[float, Range(0, MOST, above=True)]
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,7 @@ class SoftPolicy:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        require_number("the temperature of a policy", self.temperature, AgentError)
-        if not 0 < self.temperature <= MOST:
-            raise AgentError(
-                f"the temperature of a policy must be more than zero and at most {MOST:,}, "
-                f"got {shown(self.temperature)}: None plays the decision's action"
-            )
+        require_argument("the temperature of a policy", self.temperature, _Temperature, AgentError)
 
     def probabilities(self, node: Node) -> list[float]:
         """P(a) for each action of `node`, in their order."""

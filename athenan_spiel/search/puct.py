@@ -14,9 +14,8 @@ from typing import ClassVar, Unpack
 
 import pyspiel
 
-from athenan_spiel.arguments import require_number
-from athenan_spiel.config.settings import LARGEST_FACTOR
-from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.config.settings import Factor, PositiveFactor, Share, require_argument
+from athenan_spiel.errors import SearchError
 from athenan_spiel.search.base import SearchOptions
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts import MCTS
@@ -57,7 +56,7 @@ class PUCT:
 
     def __post_init__(self) -> None:
         for name, value in {"c_init": self.c_init, "c_base": self.c_base, "reduction": self.reduction}.items():
-            require_in_range(f"{name} of PUCT", value, above_zero=name == "c_base")
+            require_argument(f"{name} of PUCT", value, PositiveFactor if name == "c_base" else Factor, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
         """As `Selection`."""
@@ -96,9 +95,8 @@ class DirichletNoise:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        require_share("the share of the root's noise", self.share)
-        if self.alpha is not None:
-            require_in_range("alpha of the root's noise", self.alpha, above_zero=True)
+        require_argument("the share of the root's noise", self.share, Share, SearchError)
+        require_argument("alpha of the root's noise", self.alpha, PositiveFactor, SearchError, or_none=True)
 
     def __call__(self, node: MCTSNode, rng: random.Random) -> list[float]:
         """Priors of the actions of `node` with noise."""
@@ -146,18 +144,3 @@ class AlphaZeroMCTS(MCTS):
         super()._move_root(tree, node, rng)
         if self.noise.share:
             node.noise = self.noise(node, rng)
-
-
-def require_in_range(name: str, value: float, *, above_zero: bool) -> None:
-    """Raise `SearchError` unless `value` is a number from zero, or above it, to `LARGEST_FACTOR`."""
-    require_number(name, value, SearchError)
-    least = "above zero" if above_zero else "zero or more"
-    if not (value > 0 if above_zero else value >= 0) or value > LARGEST_FACTOR:
-        raise SearchError(f"{name} must be {least} and at most {LARGEST_FACTOR:,}, got {shown(value)}")
-
-
-def require_share(name: str, value: float) -> None:
-    """Raise `SearchError` unless `value` is a number in [0, 1]."""
-    require_number(name, value, SearchError)
-    if not 0 <= value <= 1:
-        raise SearchError(f"{name} must be in [0, 1], got {shown(value)}")

@@ -21,10 +21,9 @@ from typing import Unpack, cast
 
 import pyspiel
 
-from athenan_spiel.arguments import require_number, require_whole
-from athenan_spiel.config.search import MOST_AT_ONCE
-from athenan_spiel.config.settings import LARGEST_FACTOR
-from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.config.search import AtOnce
+from athenan_spiel.config.settings import Factor, require_argument
+from athenan_spiel.errors import SearchError
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.lines import iteration_over_lines
@@ -92,18 +91,11 @@ class UBFM(MinimaxSearch):
         super().__init__(game, **options)
         self.exploration_constant = exploration_constant
         if exploration_constant is not None:
-            require_number("the exploration constant of UBFM", exploration_constant, SearchError)
-            if not 0 <= exploration_constant <= LARGEST_FACTOR:
-                raise SearchError(
-                    f"the exploration constant of UBFM must be from zero to {LARGEST_FACTOR:,}, "
-                    f"got {shown(exploration_constant)}"
-                )
+            require_argument("the exploration constant of UBFM", exploration_constant, Factor, SearchError)
             if isinstance(self.outcome, InfiniteTerminal):
                 raise SearchError(f"UBFM with UCT adds to values, which must be finite, got {self.outcome!r}")
             self.select = BestWithUCT(exploration_constant, float(getattr(self.outcome, "scale", 1.0)))
-        require_whole("the lines of UBFM", lines, SearchError)
-        if not 1 <= lines <= MOST_AT_ONCE:
-            raise SearchError(f"the lines of UBFM must be from 1 to {MOST_AT_ONCE:,}, got {shown(lines)}")
+        require_argument("the lines of UBFM", lines, AtOnce, SearchError)
         if lines > 1 and isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"UBFM over several lines compares with infinity, got {self.outcome!r}")
         self.lines = lines

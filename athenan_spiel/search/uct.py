@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from athenan_spiel.arguments import require_kind, require_number
-from athenan_spiel.config.settings import LARGEST_FACTOR
-from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.arguments import require_kind
+from athenan_spiel.config.settings import Factor, require_argument
+from athenan_spiel.errors import SearchError
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts_tree import MCTSNode
 
@@ -51,14 +51,7 @@ class UCT:
     first_play_urgency: bool = False
 
     def __post_init__(self) -> None:
-        constant = self.exploration_constant
-        require_number("the exploration constant of MCTS", constant, SearchError)
-        if not 0 <= constant < math.inf:
-            raise SearchError(f"the exploration constant of MCTS must be zero or more, got {shown(constant)}")
-        if constant > LARGEST_FACTOR:
-            raise SearchError(
-                f"the exploration constant of MCTS must be at most {LARGEST_FACTOR:,}, got {shown(constant)}"
-            )
+        require_argument("the exploration constant of MCTS", self.exploration_constant, Factor, SearchError)
         require_kind("first_play_urgency", self.first_play_urgency, bool, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:

@@ -20,11 +20,11 @@ from typing import Literal, get_args
 
 import pyspiel
 
-from athenan_spiel.arguments import require_callable, require_kind, require_number, require_whole
+from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.config import SearchConfig
-from athenan_spiel.config.machine import MOST_MEGABYTES
+from athenan_spiel.config.machine import Megabytes
 from athenan_spiel.config.search import ProverName
-from athenan_spiel.config.settings import LONGEST, MOST
+from athenan_spiel.config.settings import Count, Seconds, require_argument
 from athenan_spiel.errors import ConfigError, EvaluatorError, SearchError, nearest, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.evaluators.simple import ZeroEvaluator
@@ -95,17 +95,9 @@ class ProofBounds:
     megabytes: float | None = MEGABYTES
 
     def __post_init__(self) -> None:
-        for name, most in (("seconds", LONGEST), ("iterations", MOST), ("megabytes", MOST_MEGABYTES)):
-            bound, called = getattr(self, name), f"the bound of a proof in {name}"
-            if bound is None:
-                continue
-            require_number(called, bound, ConfigError)
-            if not bound > 0:
-                raise ConfigError(f"{called} must be more than zero, got {shown(bound)}")
-            if bound > most:
-                raise ConfigError(f"{called} must be at most {most:,}, got {shown(bound)}")
-            if name == "iterations":
-                require_whole(called, bound, ConfigError)
+        for name, annotation in (("seconds", Seconds), ("iterations", Count), ("megabytes", Megabytes)):
+            called = f"the bound of a proof in {name}"
+            require_argument(called, getattr(self, name), annotation, ConfigError, or_none=True)
 
 
 def solve(

@@ -33,7 +33,7 @@ import pyspiel
 
 from athenan_spiel.arguments import is_number, require_callable, require_kind, require_whole
 from athenan_spiel.config import MemoryConfig, TrainingConfig
-from athenan_spiel.config.settings import LONGEST, MOST
+from athenan_spiel.config.settings import MOST, Count, Seconds, require_argument
 from athenan_spiel.errors import CheckpointError, ConfigError, DivergedError, LearningError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, suited_kind
@@ -207,11 +207,8 @@ def resume(
     _require_hooks(listeners, stop, milestones, set_backs)
     if cluster is not None:
         require_address(cluster)
-    for name, more, most in (("more_matches", more_matches, MOST), ("more_seconds", more_seconds, LONGEST)):
-        if more is not None and not (is_number(more) and more > 0):
-            raise ConfigError(f"{name} must be more than zero, got {shown(more)}")
-        if more is not None and more > most:
-            raise ConfigError(f"{name} must be at most {most:,}, got {shown(more)}")
+    require_argument("more_matches", more_matches, Count, ConfigError, or_none=True)
+    require_argument("more_seconds", more_seconds, Seconds, ConfigError, or_none=True)
     if checkpoint is not None:
         require_whole("checkpoint", checkpoint, ConfigError)
     run_folder = RunFolder(given_folder(folder)).require_run()

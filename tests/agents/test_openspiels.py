@@ -159,7 +159,7 @@ def test_a_clocked_bot_is_a_bot() -> None:
 @pytest.mark.parametrize(
     ("name", "params", "error", "said"),
     [
-        ("mcts", {"seconds": 0.0}, BudgetError, "seconds must be finite and more than zero"),
+        ("mcts", {"seconds": 0.0}, BudgetError, "seconds must be more than zero"),
         ("uct", {"match_seconds": -1}, BudgetError, "the seconds of a match clock must be"),
         ("mcts", {"match_seconds": 1, "match_increment": -1}, BudgetError, "the increment of a match clock must be"),
         ("mcts", {"simulations": 9, "match_increment": 1.0}, BudgetError, "an increment is for a match clock: give"),

@@ -204,7 +204,7 @@ def test_words_that_are_not_understood(text: str, message: str) -> None:
     ["runs/bt6@0s", "runs/bt6@0i", "runs/bt6@0e", "runs/bt6@.0s/match", "runs/bt6@99999999999m/match", "mcts@0m+2s"],
 )
 def test_words_without_thinking_time(text: str) -> None:
-    with pytest.raises(BudgetError, match=r"more than zero|at most 3,153,600,000"):
+    with pytest.raises(BudgetError, match=r"more than zero|at least 1|at most 3,153,600,000"):
         agents.parse_word(text)
 
 

@@ -177,7 +177,7 @@ def test_the_network_and_the_outcome_of_a_run_serve(
         (["tic_tac_toe", "--run", "no/such#bset"], "after # comes after how many matches a checkpoint was written"),
         (["tic_tac_toe", "--outcome", "gian"], "did you mean 'gain'?"),
         (["tic_tac_toe", "--search", "mcts"], "mcts"),
-        (["tic_tac_toe", "--iterations", "0"], "iterations must be more than zero, got 0"),
+        (["tic_tac_toe", "--iterations", "0"], "iterations must be at least 1, got 0"),
         (["tic_tac_toe", "--megabytes", "-1"], "megabytes must be more than zero, got -1.0"),
         (["tic_tac_toe", "--time", "soon"], "got 'soon'"),
         (["tictactoe"], "tic_tac_toe"),

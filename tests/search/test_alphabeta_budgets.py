@@ -33,7 +33,7 @@ def test_a_depth_limit_ends_the_thought(depth: int) -> None:
 
 @pytest.mark.parametrize("depth", [0, -1, DEEPEST + 1])
 def test_a_depth_that_is_none_is_refused(depth: int) -> None:
-    with pytest.raises(SearchError, match=rf"from 1 to 256, or None for no limit; got {depth}"):
+    with pytest.raises(SearchError, match=rf"alpha-beta must be at (least 1|most 256), got {depth}"):
         AlphaBeta(load("tic_tac_toe"), depth=depth)
 
 

@@ -275,10 +275,10 @@ def test_without_priors_it_says_so() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"prior_weight": -1.0}, "prior_weight of ExIt must be zero or more and at most 1,000,000, got -1.0"),
-        ({"value_weight": math.nan}, "value_weight of ExIt must be zero or more and at most 1,000,000, got nan"),
+        ({"prior_weight": -1.0}, "prior_weight of ExIt must be at least 0, got -1.0"),
+        ({"value_weight": math.nan}, "value_weight of ExIt must be at least 0, got nan"),
         ({"value_weight": "1"}, "value_weight of ExIt must be a number, got '1'"),
-        ({"exploration_constant": -0.1}, "the exploration constant of MCTS must be zero or more, got -0.1"),
+        ({"exploration_constant": -0.1}, "the exploration constant of MCTS must be at least 0, got -0.1"),
         ({"first_play_urgency": 1}, "first_play_urgency must be"),
     ],
 )

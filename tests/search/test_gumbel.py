@@ -358,15 +358,15 @@ def test_a_gumbel_search_is_pickled() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GumbelSelection(-1.0), "c_visit of Gumbel must be zero or more and at most 1,000,000, got -1.0"),
-        (lambda: GumbelSelection(c_scale=math.nan), "c_scale of Gumbel must be zero or more and at most"),
+        (lambda: GumbelSelection(-1.0), "c_visit of Gumbel must be at least 0, got -1.0"),
+        (lambda: GumbelSelection(c_scale=math.nan), "c_scale of Gumbel must be at least 0, got nan"),
         (lambda: GumbelSelection(rescaled=1), "rescaled must be"),  # type: ignore[arg-type]
         (
             lambda: GumbelMCTS(GAME, considered_actions=0),
-            "that Gumbel considers must be from 1 to 1,000,000,000, got 0",
+            "that Gumbel considers must be at least 1, got 0",
         ),
         (lambda: GumbelMCTS(GAME, considered_actions=1.5), "must be a whole number, got 1.5"),  # type: ignore[arg-type]
-        (lambda: GumbelMCTS(GAME, root_noise=1.5), r"the root's noise must be in \[0, 1\], got 1.5"),
+        (lambda: GumbelMCTS(GAME, root_noise=1.5), "the root's noise must be at most 1, got 1.5"),
         (lambda: GumbelMCTS(GAME, root_noise="1"), "the root's noise must be a number, got '1'"),  # type: ignore[arg-type]
         (lambda: GumbelMCTS(GAME, selection=PUCT()), "selection must be a GumbelSelection"),  # type: ignore[arg-type]
     ],

@@ -346,10 +346,10 @@ def test_infinite_worth() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"exploration_constant": -0.1}, "exploration constant of MCTS must be zero or more, got -0.1"),
-        ({"exploration_constant": math.inf}, "zero or more, got inf"),
-        ({"exploration_constant": math.nan}, "zero or more, got nan"),
-        ({"virtual_loss_batch": 0}, "from 1 to 10,000 leaves, got 0"),
+        ({"exploration_constant": -0.1}, "exploration constant of MCTS must be at least 0, got -0.1"),
+        ({"exploration_constant": math.inf}, "at most 1,000,000, got inf"),
+        ({"exploration_constant": math.nan}, "at least 0, got nan"),
+        ({"virtual_loss_batch": 0}, "batch of MCTS must be at least 1, got 0"),
         ({"outcome": InfiniteTerminal(drawn=Gain())}, "MCTS takes means, so its outcome must be finite, got Infinite"),
     ],
 )

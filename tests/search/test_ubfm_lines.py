@@ -180,8 +180,8 @@ def test_a_full_tree_takes_no_more() -> None:
 def test_it_can_be_pickled_and_what_cannot_be_is_refused() -> None:
     game = load("tic_tac_toe")
     assert pickle.loads(pickle.dumps(UBFM(game, lines=3))).lines == 3
-    for lines in (0, 10_001):
-        with pytest.raises(SearchError, match="lines of UBFM must be from 1 to 10,000"):
+    for lines, bound in ((0, "at least 1"), (10_001, "at most 10,000")):
+        with pytest.raises(SearchError, match=f"lines of UBFM must be {bound}, got {lines}"):
             UBFM(game, lines=lines)
     with pytest.raises(SearchError, match="compares with infinity"):
         UBFM(game, lines=2, outcome=InfiniteTerminal())
