@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from athenan_spiel.config.settings import Hint, hints_of
 from athenan_spiel.errors import AgentError, nearest, shown
 from athenan_spiel.search.drive import Budget
 
@@ -73,17 +73,15 @@ def read_parameters(cls: type[P], bot: str, given: Mapping[str, object]) -> P:
     for name, field in fields.items():
         if field.default is dataclasses.MISSING and name not in given:
             raise AgentError(f"bot {bot!r} needs the parameter {name!r}, got {shown(sorted(map(str, given)))}")
-    hints = typing.get_type_hints(cls)
+    hints = hints_of(cls)
     return cls(**{name: _converted(hints[name], bot, name, value) for name, value in given.items()})
 
 
-def _converted(hint: Any, bot: str, name: str, value: object) -> Any:
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if value is None and types.NoneType in kinds:
+def _converted(hint: Hint, bot: str, name: str, value: object) -> Any:
+    if value is None and hint.or_none:
         return None
-    kind = next(kind for kind in kinds if kind is not types.NoneType)
-    description, accepted = _KINDS[kind]
-    # A bool is an int to Python, and a slip here.
-    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+    description, accepted = _KINDS[hint.kind]
+    # A bool is an int in Python, but not a number here.
+    if not isinstance(value, accepted) or (isinstance(value, bool) and hint.kind is not bool):
         raise AgentError(f"parameter {name!r} of bot {bot!r} must be {description}, got {shown(value)}")
-    return kind(value)
+    return hint.kind(value)

@@ -1,4 +1,4 @@
-"""The settings of a training as the words of a command say them: those to start from, which its options change."""
+"""Settings of a training on the command line: the preset or file to start from, and the settings to fit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from athenan_spiel.errors import ConfigError
 
 
 def settings_to_start_from(words: Sequence[str]) -> TrainingConfig:
-    """Those of --config, else of --preset.
+    """Return the settings of --config, or else of --preset.
 
     Raises:
-        ConfigError: both are given, or one of them cannot be understood.
+        ConfigError: both are given, or one of them is invalid.
     """
     name, file = option_value(words, "--preset"), option_value(words, "--config")
     if file is None:
@@ -29,11 +29,11 @@ def settings_to_start_from(words: Sequence[str]) -> TrainingConfig:
     config = read_text(read_users_toml(file), file)[1]
     if config.memory.bytes is None:
         return config
-    return dataclasses.replace(config, memory=MemoryConfig(bytes=config.memory.bytes))  # the rest was that run's
+    return dataclasses.replace(config, memory=MemoryConfig(bytes=config.memory.bytes))  # the others are that run's
 
 
 def is_fitted(words: Sequence[str]) -> bool:
-    """Whether the settings to start from are those of a preset for any game, which are made to fit it."""
+    """Return whether a preset for any game is used, whose settings are fitted to the game."""
     from athenan_spiel.training.presets import ALL
 
     name = option_value(words, "--preset") or "quick"
@@ -41,7 +41,7 @@ def is_fitted(words: Sequence[str]) -> bool:
 
 
 def lists_presets(words: Sequence[str]) -> bool:
-    """Print the presets if `--preset` is the last word, without a name; whether it is."""
+    """Print the presets and return True if `--preset` is the last word, without a name."""
     if not words or words[-1] != "--preset":
         return False
     from athenan_spiel.training.presets import ALL
@@ -53,22 +53,22 @@ def lists_presets(words: Sequence[str]) -> bool:
 
 
 def to_fit(words: Sequence[str], game: str) -> list[str]:
-    """What is made to fit the game: with the presets `quick`, `hour` and `day`, all that no word says."""
+    """Return the settings to fit to the game: with the presets `quick`, `hour` and `day`, all that no option sets."""
     from athenan_spiel.games.spec import read_spec
     from athenan_spiel.training.fitting import FITTED
 
     if not is_fitted(words):
         return []
-    written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # either is understood
+    written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # both spellings are valid
     said = {name for name in FITTED if option_value(written, f"--{name}") is not None}
     return [name for name in FITTED if name not in said | read_spec(game.strip()).parameters.keys()]
 
 
 def require_allowed(outcome: str, allow_code: Sequence[str], words: Sequence[str]) -> None:
-    """Refuse an outcome that has to be imported and that a file alone names.
+    """Refuse an outcome that is code and named only by a file.
 
     Raises:
-        ConfigError: neither --outcome nor --allow-code names it, or what --allow-code says is no name of code.
+        ConfigError: neither --outcome nor --allow-code names it, or --allow-code is invalid.
     """
     said = option_value(words, "--outcome")
     names = allowed([*allow_code, *([said] if said is not None and ":" in said else [])])

@@ -1,8 +1,8 @@
-"""The text of a run's `config.toml`: the game's string and every setting, as TOML.
+"""Reads and writes `config.toml`, the game string and all settings of a run.
 
-Written so that nothing depends on later defaults: each setting stands there, and one without a value is the string
-"none" (TOML has no null). Read strictly: an unknown key, a wrong type or a value out of range is a `ConfigError` that
-says the file, the line and, for a misspelt name, the nearest valid one. What is left out has its default.
+The file contains every setting, so later defaults don't change a run; a setting without a value is the string "none",
+as TOML has no null. Reading is strict: an unknown key, a wrong type or a value out of range raises a `ConfigError` with
+the file, the line and, for a misspelt name, the nearest valid one. Missing settings have their defaults.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from athenan_spiel.training.toml_lines import KeyPath, key_lines
 
 
 class SettingError(Exception):
-    """What is wrong with the setting at `path`; the reader of the text adds where that is."""
+    """Problem of the setting at `path`; `errors_with_lines` adds the file and the line."""
 
     def __init__(self, path: KeyPath, problem: str) -> None:
         super().__init__(f"{'.'.join(path)} {problem}")
@@ -36,7 +36,7 @@ class SettingError(Exception):
 
 
 def read_users_toml(path: str | os.PathLike[str]) -> str:
-    """The text of a TOML file that the user names, which may be a link; it is not parsed yet.
+    """Return the text of a TOML file that the user names, which may be a link, without parsing it.
 
     Raises:
         ConfigError: it cannot be read, or is not UTF-8.
@@ -50,13 +50,13 @@ def read_users_toml(path: str | os.PathLike[str]) -> str:
 
 
 def toml_table(text: str, source: str) -> dict[str, Any]:
-    """The table of a TOML text.
+    """Parse a TOML text.
 
     Args:
-        source: the name of the file, for messages.
+        source: name of the file, for messages.
 
     Raises:
-        ConfigError: it is no TOML.
+        ConfigError: it is not valid TOML.
     """
     try:
         return parse_toml(text)
@@ -65,10 +65,10 @@ def toml_table(text: str, source: str) -> dict[str, Any]:
 
 
 def settings_to_toml(game: str, config: TrainingConfig) -> str:
-    """The text of `config.toml` for a run of `game`; `settings_from_toml` gives back exactly what came in.
+    """Return the text of `config.toml` for a run of `game`; `settings_from_toml` is its exact inverse.
 
     Raises:
-        ConfigError: one is of another kind.
+        ConfigError: an argument has a wrong type.
     """
     require_kind("game", game, str, ConfigError)
     require_kind("config", config, TrainingConfig, ConfigError)
@@ -78,17 +78,17 @@ def settings_to_toml(game: str, config: TrainingConfig) -> str:
 def settings_from_toml(
     text: str, source: str = "config.toml", *, allow_code: Collection[str] = ()
 ) -> tuple[str, TrainingConfig]:
-    """The game's string and the settings that `text` holds.
+    """Return the game string and the settings in `text`.
 
     Args:
-        source: the name of the file, for messages.
-        allow_code: outcomes "module:name" that the text may name. Whoever trains with the settings imports them.
+        source: name of the file, for messages.
+        allow_code: outcomes "module:name" that the text may contain. They are imported by training, not here.
 
-    Engines among `evaluation.opponents` are not looked at here: `train(..., allow_programs=())` refuses to begin them.
+    Engines among `evaluation.opponents` are not checked here: `train(..., allow_programs=())` refuses to start them.
 
     Raises:
-        ConfigError: it is no text or no TOML, lacks the game, or a setting is unknown, of a wrong type or out of range;
-            the outcome has to be imported and is not allowed.
+        ConfigError: `text` is not valid TOML, lacks the game, or a setting is unknown, of a wrong type or out of range;
+            the outcome is code and not allowed.
     """
     require_kind("text", text, str, ConfigError)
     game, config = read_text(text, source)
@@ -98,10 +98,10 @@ def settings_from_toml(
 
 
 def require_game(game: str | None, source: str) -> str:
-    """`game`, if there is one.
+    """Return `game`.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: it is None.
     """
     if game is None:
         problem = "must be an OpenSpiel game string such as 'connect_four', got None"
@@ -110,10 +110,10 @@ def require_game(game: str | None, source: str) -> str:
 
 
 def read_text(text: str, source: str) -> tuple[str | None, TrainingConfig]:
-    """The game's string, None if there is none, and the settings; nothing in them is allowed yet to be imported.
+    """Return the game string, None if it is missing, and the settings, whose outcome may be code not allowed yet.
 
     Raises:
-        ConfigError: the text is no TOML, or a setting is unknown, of a wrong type or out of range.
+        ConfigError: the text is not valid TOML, or a setting is unknown, of a wrong type or out of range.
     """
     table = toml_table(text, source)
     with errors_with_lines(text, source):
@@ -125,7 +125,7 @@ def read_text(text: str, source: str) -> tuple[str | None, TrainingConfig]:
 
 @contextmanager
 def errors_with_lines(text: str, source: str) -> Iterator[None]:
-    """What is wrong with a setting of `text` is raised as a `ConfigError` that begins with the file and the line."""
+    """Add the file and the line to the `ConfigError` of a setting of `text`."""
     try:
         yield
     except SettingError as error:
@@ -138,7 +138,7 @@ def errors_with_lines(text: str, source: str) -> Iterator[None]:
 
 
 def config_to_dict(config: TrainingConfig) -> dict[str, Any]:
-    """The settings as nested dicts of JSON values, None included."""
+    """Return the settings as nested dicts of JSON values, including None."""
     return dataclasses.asdict(config, dict_factory=_json_table)
 
 
@@ -151,7 +151,7 @@ def _json_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
-    """The inverse of `config_to_dict`, as strict as `settings_from_toml`.
+    """Return the settings of `config_to_dict`, as strictly as `settings_from_toml`.
 
     Raises:
         ConfigError: a setting is unknown, of a wrong type or out of range.
@@ -164,15 +164,15 @@ def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
 
 
 def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, others: tuple[str, ...] = ()) -> Any:
-    """The dataclass of settings `cls` that `table` describes, as strict as `settings_from_toml`.
+    """Return the settings in `table` as an instance of `cls`, as strictly as `settings_from_toml`.
 
     Args:
-        path: where the table stands, for messages.
-        others: keys beside it that are not its own, for hints.
+        path: path of the table, for messages.
+        others: other valid keys, for hints.
 
     Raises:
-        SettingError: a key is unknown, or no table where there must be one.
-        ConfigError: a value is of a wrong type, out of range, or contradicts another one.
+        SettingError: a key is unknown, or a table is missing.
+        ConfigError: a value has a wrong type, is out of range, or contradicts another one.
     """
     hints = hints_of(cls)
     names = [field.name for field in dataclasses.fields(cls)]
@@ -185,10 +185,10 @@ def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, other
 
 
 def renewed(cls: type[Any], table: Mapping[str, Any], path: KeyPath = ()) -> dict[str, Any]:
-    """`table` with the settings of now in place of such as were renamed, in the tables within it as well.
+    """Return `table` with the current names of renamed settings, also in nested tables.
 
     Raises:
-        SettingError: a setting is given by its older name and by the one of now.
+        SettingError: a setting is given by its former and its current name.
     """
     hints = hints_of(cls)
     found = {
@@ -220,6 +220,6 @@ def _read_value(hint: Hint, value: object, path: KeyPath) -> Any:
 
 
 def _at_line(text: str, path: KeyPath) -> str:
-    """The words ", line N" where `text` sets `path`, nothing if it does not."""
+    """Return ", line N" for the line of `text` that sets `path`, or an empty string."""
     number = next((number for number, found in key_lines(text) if found == path), None)
     return f", line {number}" if number is not None else ""

@@ -1,6 +1,6 @@
-"""In which line of a TOML text a key is set, which `tomllib` does not tell.
+"""Line numbers of the keys of a TOML text, which `tomllib` doesn't provide.
 
-The text is valid TOML, whose lines end with a line feed. A key inside an inline table has the line of the table.
+The text is valid TOML with line feeds. A key inside an inline table has the line of the table.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
 _HEADER = re.compile(rf"\s*\[\[?\s*({_DOTTED})\s*\]")
 _SETTING = re.compile(rf"\s*({_DOTTED})\s*=")
 _BRACKET_OR_OTHER = re.compile(r""""(?:\\.|[^"\\])*+"?|'[^']*+'?|#.*|[\[\]{}]""")
-"""A string that is not closed reaches to the end of the line: to look for its end from each of its quotes took a minute
-for a line of 30,000 escaped ones."""
+"""An unclosed string extends to the end of the line. Searching for its end from each of its quotes took a minute for a
+line with 30,000 escaped quotes."""
 
 _LONG_STRING = r'"""(?:\\.|"{1,2}(?!")|[^"\\])*+(?:"{3,5})?' + r"|'''(?:'{1,2}(?!')|[^'])*+(?:'{3,5})?"
 _LONG_STRING_OR_OTHER = re.compile(rf"(?P<long>{_LONG_STRING})|{_STRING}|#[^\n]*", re.DOTALL)
 
 
 def key_lines(text: str) -> Iterator[tuple[int, KeyPath]]:
-    """The number of each line, from 1, that sets a key or opens a table, with the whole path of that."""
+    """Yield each line that sets a key or opens a table: its number, from 1, and the full path."""
     table: KeyPath = ()
     depth = 0  # of brackets that are open since an earlier line
     short = _LONG_STRING_OR_OTHER.sub(_line_feeds, text)
@@ -42,7 +42,7 @@ def key_lines(text: str) -> Iterator[tuple[int, KeyPath]]:
 
 
 def line_of(text: str, path: KeyPath) -> int | None:
-    """The line that sets `path`; where none does, the first one that sets something below it."""
+    """Return the line that sets `path`, or else the first line that sets a key below it."""
     lines = list(key_lines(text))
     exact = (number for number, found in lines if found == path)
     below = (number for number, found in lines if found[: len(path)] == path)
@@ -54,10 +54,10 @@ def _split(dotted: str) -> KeyPath:
 
 
 def _name(key: str) -> str:
-    """The name that a bare or quoted key stands for."""
+    """Return the name of a bare or quoted key."""
     return next(iter(tomllib.loads(f"{key} = 0"))) if key[0] in "\"'" else key
 
 
 def _line_feeds(found: re.Match[str]) -> str:
-    """The line feeds of a multi-line string; any other text unchanged."""
+    """Replace a multi-line string by its line feeds; leave any other text unchanged."""
     return "\n" * found[0].count("\n") if found["long"] else found[0]
