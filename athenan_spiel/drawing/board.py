@@ -12,8 +12,8 @@ from html import escape
 
 import pyspiel
 
-from athenan_spiel.games.layout import Label, Layout, Line, Piece, Site
-from athenan_spiel.games.view import View
+from athenan_spiel.drawing.layout import Label, Layout, Line, Piece, Site
+from athenan_spiel.drawing.view import View
 
 COLOURS: Mapping[str, tuple[str, str, str]] = {
     "dark": ("#2b2b2b", "#000000", "#f2f2f2"),

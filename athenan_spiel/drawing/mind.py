@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.drawing.board import Ghost, Worth
-from athenan_spiel.games.view import View
+from athenan_spiel.drawing.view import View
 
 PROVEN = {1: "win", 0: "draw", -1: "loss"}
 """A proven gain of the player for whom it is told."""

@@ -13,7 +13,7 @@ from athenan_spiel.drawing.mind import ActionMind, Judgement, ghosts, line_text,
 from athenan_spiel.drawing.picture import Picture, table_html
 from athenan_spiel.drawing.position import board_html, last_sites, state_text, turn_text
 from athenan_spiel.drawing.tree import Branch, tree_html, value_bar
-from athenan_spiel.games.views import view_of
+from athenan_spiel.drawing.views import view_of
 
 SHOWN_ACTIONS = 12
 """Rows of the table of actions."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from athenan_spiel.drawing.view import View
+from athenan_spiel.drawing.views import view_of
 from athenan_spiel.errors import AthenanError, shown
 from athenan_spiel.games import given_game
-from athenan_spiel.games.view import View
-from athenan_spiel.games.views import view_of
 
 
 class TableError(AthenanError, ValueError):

@@ -11,10 +11,10 @@ import pytest
 
 import athenan_spiel as ath
 from athenan_spiel.drawing.board import Ghost, Overlay, Worth, board_svg
+from athenan_spiel.drawing.layout import Label, Layout, Piece, Site
+from athenan_spiel.drawing.view import View
+from athenan_spiel.drawing.views import view_of
 from athenan_spiel.games.facts import FACTS
-from athenan_spiel.games.layout import Label, Layout, Piece, Site
-from athenan_spiel.games.view import View
-from athenan_spiel.games.views import view_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 SMALL = {"go": "go(board_size=9)", "cursor_go": "cursor_go(board_size=5)", "y": "y(board_size=9)"}

@@ -8,7 +8,7 @@ import pytest
 
 import athenan_spiel as ath
 from athenan_spiel.drawing.mind import ActionMind, Judgement, ghosts, line_text, ordered, worths
-from athenan_spiel.games.views import view_of
+from athenan_spiel.drawing.views import view_of
 
 GAME = ath.load_game("tic_tac_toe")
 START = GAME.new_initial_state()

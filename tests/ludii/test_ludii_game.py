@@ -13,7 +13,7 @@ import pytest
 from ludii_fake import FakeTransport
 from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 
-from athenan_spiel.games.views import view_of
+from athenan_spiel.drawing.views import view_of
 from ludii_bridge import LudiiError, LudiiGame, connection
 
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"

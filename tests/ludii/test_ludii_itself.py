@@ -15,7 +15,7 @@ import pytest
 from clocks import HANG_SECONDS, Clock
 from open_spiel.python.observation import make_observation
 
-from athenan_spiel.games.views import view_of
+from athenan_spiel.drawing.views import view_of
 from ludii_bridge import LudiiError, connect
 from ludii_bridge import operations as operations_module
 from ludii_bridge.details import details

@@ -12,9 +12,9 @@ from ludii_fake import FakeTransport
 
 import athenan_spiel as ath
 from athenan_spiel.drawing.board import board_svg
-from athenan_spiel.games.own_view import own_view
-from athenan_spiel.games.view import View
-from athenan_spiel.games.views import view_of
+from athenan_spiel.drawing.geometry import view_from_geometry
+from athenan_spiel.drawing.view import View
+from athenan_spiel.drawing.views import view_of
 from athenan_spiel.web.table import Table
 
 
@@ -93,9 +93,9 @@ def test_a_swap_is_chosen_by_its_name_and_the_stone_changes_sides(fake: FakeTran
 def test_sites_in_one_place_have_no_picture(fake: FakeTransport) -> None:
     game = ath.load_game("ludii(game=Tic-Tac-Toe)")
     game.rules.geometry = {**game.rules.geometry, "sites": np.zeros((9, 2))}
-    assert own_view(game) is None
+    assert view_from_geometry(game) is None
     game.rules.geometry = {**game.rules.geometry, "sites": np.full((9, 2), np.nan)}
-    assert own_view(game) is None
+    assert view_from_geometry(game) is None
     assert Table(game.new_initial_state()).view is None
 
 
@@ -103,7 +103,7 @@ def test_edges_are_strips_between_dots(fake: FakeTransport) -> None:
     game = ath.load_game("ludii(game=Tic-Tac-Toe)")
     ends = np.array([(0, 0.0, 0.0), (0, 2.0, 0.0)])
     game.rules.geometry = {"sites": np.array([(1.0, 0.0)]), "corners": ends, "lines": np.zeros((0, 4))}
-    view = own_view(game)
+    view = view_from_geometry(game)
     assert view is not None
     xs, ys = zip(*view.layout.sites[0].corners, strict=True)
     assert max(xs) - min(xs) == pytest.approx(1.6)
@@ -116,13 +116,13 @@ def test_edges_are_strips_between_dots(fake: FakeTransport) -> None:
 def test_kinds_of_a_player_are_told_apart_by_letters(fake: FakeTransport) -> None:
     game = ath.load_game("ludii(game=Tic-Tac-Toe)")
     game.rules.components = (("King", 1), ("Pawn", 1), ("Seed", 0))
-    view = own_view(game)
+    view = view_from_geometry(game)
     assert view is not None
     state = game.new_initial_state()
     state.position.standing = lambda: [(0, 0, 0, 1), (1, 1, 0, 3), (2, 2, -1, 4)]
     assert [(piece.side, piece.sign) for piece in view.pieces(state)] == [(0, "K"), (0, "P3"), (None, "4")]
     game.rules.components = (("Seed", 0),)
-    counting = own_view(game)
+    counting = view_from_geometry(game)
     assert counting is not None
     state.position.standing = lambda: [(0, 0, -1, 1)]
     assert [piece.sign for piece in counting.pieces(state)] == ["1"]

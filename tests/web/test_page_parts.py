@@ -22,7 +22,7 @@ from training_runs import edit_settings
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
 import athenan_spiel as ath
-from athenan_spiel.games.view import View
+from athenan_spiel.drawing.view import View
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import pages, run_page
 from athenan_spiel.web.live import bar_html

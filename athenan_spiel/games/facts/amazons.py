@@ -9,8 +9,6 @@ import pyspiel
 from athenan_spiel.games.boards import cells, reached
 from athenan_spiel.games.facts.base import Facts, Measure, Text, never_cut
 from athenan_spiel.games.facts.readers import merged
-from athenan_spiel.games.facts.views import Sign, plain_rows, view_by_rows
-from athenan_spiel.games.layout import Layout, squares
 
 
 def _text(game: pyspiel.Game) -> Text:
@@ -31,14 +29,6 @@ def territory(state: pyspiel.State) -> tuple[float, float]:
     return float(first), float(second)
 
 
-_SIGNS = {"X": Sign(0, "amazon", "♛"), "O": Sign(1, "amazon", "♛"), "#": Sign(None, "arrow", form="block")}
-
-
-def _squares(rows: int, columns: int) -> Layout:
-    """Row and column are counted from 1."""
-    return squares(rows, columns, lambda row, column: f"{row + 1},{column + 1}", is_checkered=True)
-
-
 FACTS = Facts(
     transposition=merged(
         "Between turns the board is all there is. Within a turn of three actions an amazon has left the board, or "
@@ -49,6 +39,5 @@ FACTS = Facts(
     score=Measure("squares that the amazons reach in any number of moves (Remark 22)", territory),
     pieces=Measure("either player has four amazons to the end"),
     marks=("X", "O"),
-    view=view_by_rows(plain_rows, _SIGNS, _squares),
     cut=never_cut,
 )

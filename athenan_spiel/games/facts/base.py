@@ -13,8 +13,6 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.games.view import View
-
 Text = Callable[[pyspiel.State], Hashable | None]
 """What tells unfinished states apart besides the mover (and the ply); None where only the history does."""
 Parameters = Mapping[str, Any]
@@ -91,8 +89,6 @@ class Facts:
     """The pieces of either player; None in a game for one player."""
     marks: tuple[str, str] | None = None
     """How the text of a state draws the pieces of player 0 and of player 1; None where they have none of their own."""
-    view: Callable[[pyspiel.Game], View | None] | None = None
-    """How its board is drawn; None where it is shown as text."""
     note: str = ""
     """What a user should know although the game is supported."""
     fault: Callable[[Parameters], str | None] | None = None

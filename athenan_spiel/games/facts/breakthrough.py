@@ -7,7 +7,6 @@ import pyspiel
 from athenan_spiel.games.boards import rows_behind_one_character
 from athenan_spiel.games.facts.base import Facts, Measure, never_cut
 from athenan_spiel.games.facts.readers import CELLS, Pieces, merged
-from athenan_spiel.games.facts.views import from_below_squares, stones, view_by_rows
 
 
 def _pawns(state: pyspiel.State) -> Pieces:
@@ -19,6 +18,5 @@ FACTS = Facts(
     transposition=merged(CELLS),
     pieces=Measure("pawns", _pawns),
     marks=("b", "w"),
-    view=view_by_rows(rows_behind_one_character, stones("b", "w", "pawn"), from_below_squares),
     cut=never_cut,
 )

@@ -8,7 +8,6 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Measure, Parameters, Text, cut_if_undecided
 from athenan_spiel.games.facts.readers import merged, on_numbered_rows, since_capture
-from athenan_spiel.games.facts.views import Sign, from_below_squares, rows_below_numbers, view_by_rows
 
 
 def _text(game: pyspiel.Game) -> Text:
@@ -25,9 +24,6 @@ def _fault(given: Parameters) -> str | None:
     return f"OpenSpiel needs columns <= rows, got {columns} > {rows}" if columns > rows else None
 
 
-_SIGNS = {"o": Sign(0, "man"), "8": Sign(0, "king", "♛"), "+": Sign(1, "man"), "*": Sign(1, "king", "♛")}
-
-
 FACTS = Facts(
     transposition=merged(
         "Besides the board the rules know the plies since a capture (40 make a draw), which the history shows, and "
@@ -38,6 +34,5 @@ FACTS = Facts(
     pieces=Measure("men and kings alike", on_numbered_rows("o8", "+*")),
     marks=("o, crowned 8", "+, crowned *"),
     fault=_fault,
-    view=view_by_rows(rows_below_numbers, _SIGNS, from_below_squares, colours=("light", "dark")),
     cut=cut_if_undecided,
 )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Hashable
 
 import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Measure, Text, Transposition
 from athenan_spiel.games.facts.readers import Pieces, by_case, merged
-from athenan_spiel.games.facts.views import Sign, fen_rows, from_below_squares, pieces_of
-from athenan_spiel.games.view import View
 
 CASES = ("Black, in small letters", "White, in capital letters")
 
@@ -37,46 +33,6 @@ def chessmen(state: pyspiel.State) -> Pieces:
     return lower, upper
 
 
-_FIGURES = {
-    "k": ("♚", "king"),
-    "q": ("♛", "queen"),
-    "r": ("♜", "rook"),
-    "b": ("♝", "bishop"),
-    "n": ("♞", "knight"),
-    "p": ("♟", "pawn"),
-    # Crazyhouse tells promoted pawns apart.
-    "e": ("♛", "promoted queen"),
-    "c": ("♜", "promoted rook"),
-    "a": ("♝", "promoted bishop"),
-    "h": ("♞", "promoted knight"),
-}
-_SIGNS = {letter: Sign(0, kind, sign, "figure") for letter, (sign, kind) in _FIGURES.items()} | {
-    letter.upper(): Sign(1, kind, sign, "figure") for letter, (sign, kind) in _FIGURES.items()
-}
-
-
-def chess_view(game: pyspiel.Game) -> View:
-    """The board of a FEN, and what is in hand where the rules have that."""
-    pieces = pieces_of(fen_rows, _SIGNS)
-
-    def note(state: pyspiel.State) -> str:
-        hand = re.search(r"\[(\w+)\]", str(state))
-        return "" if hand is None else f"in hand: {' '.join(_SIGNS[letter].sign for letter in hand[1])}"
-
-    def sites(state: pyspiel.State, action: int) -> tuple[int, ...]:
-        touched = view.touched(state, action)
-        if not state.action_to_string(action).startswith("O-O"):
-            return touched
-        kings = [
-            next(x.site for x in pieces(s) if x.kind == "king" and x.side == state.current_player())
-            for s in (state, state.child(action))
-        ]
-        return (kings[0], kings[1])
-
-    view = View(layout=from_below_squares(8, 8), pieces=pieces, colours=("dark", "light"), note=note)
-    return dataclasses.replace(view, sites=sites)
-
-
 FACTS = Facts(
     transposition=by_fen(
         "The FEN has all but the earlier positions, which matter when one recurs. Right after a capture or a "
@@ -84,5 +40,4 @@ FACTS = Facts(
     ),
     pieces=Measure("chessmen, the king included", chessmen),
     marks=CASES,
-    view=chess_view,
 )

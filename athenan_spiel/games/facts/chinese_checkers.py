@@ -9,8 +9,6 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Text
 from athenan_spiel.games.facts.readers import merged
-from athenan_spiel.games.layout import ROW, Layout, Piece, Site, hexagon
-from athenan_spiel.games.view import View
 
 
 def _text(game: pyspiel.Game) -> Text:
@@ -25,23 +23,6 @@ def _text(game: pyspiel.Game) -> Text:
     return text
 
 
-def _cells(text: str) -> list[tuple[int, int, str]]:
-    """Row, column and character of each cell, as they are printed."""
-    board = text.split("Player")[0].splitlines()
-    return [(row, column, x) for row, line in enumerate(board) for column, x in enumerate(line) if x != " "]
-
-
-def _view(game: pyspiel.Game) -> View:
-    cells = _cells(str(game.new_initial_state()))
-    sites = tuple(Site(str(i), column / 2, row * ROW, hexagon()) for i, (row, column, _) in enumerate(cells))
-
-    def pieces(state: pyspiel.State) -> list[Piece]:
-        marks = [x for _, _, x in _cells(str(state))]
-        return [Piece(i, int(mark) - 1, "peg") for i, mark in enumerate(marks) if mark != "."]
-
-    return View(layout=Layout(sites), pieces=pieces, colours=("red", "blue"))
-
-
 FACTS = Facts(
     transposition=merged(
         "Besides the board the rules know the number of turns (`max_moves` make a draw), which is not the ply as "
@@ -50,6 +31,5 @@ FACTS = Facts(
         _text,
     ),
     marks=("1", "2"),
-    view=_view,
     cut=lambda state: not any(state.returns()),  # the rules have no other draw than that by `max_moves`
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from athenan_spiel.games.facts.base import Facts, Measure, Parameters
-from athenan_spiel.games.facts.chess import CASES, chess_view, chessmen
+from athenan_spiel.games.facts.chess import CASES, chessmen
 from athenan_spiel.games.facts.readers import apart, at_most
 
 
@@ -20,5 +20,4 @@ FACTS = Facts(
     pieces=Measure("chessmen on the board and in hand, the king included", chessmen),
     marks=CASES,
     fault=_fault,
-    view=chess_view,
 )

@@ -7,9 +7,6 @@ import pyspiel
 from athenan_spiel.games.boards import cells, numbered_rows, reached
 from athenan_spiel.games.facts.base import Facts, Measure, Parameters
 from athenan_spiel.games.facts.readers import apart, on_numbered_rows
-from athenan_spiel.games.facts.views import pieces_of, rows_below_numbers, stones
-from athenan_spiel.games.layout import points
-from athenan_spiel.games.view import View
 
 
 def area(state: pyspiel.State) -> tuple[float, float]:
@@ -42,20 +39,6 @@ def _longest(game: pyspiel.Game) -> int:
 
 
 _SMALLEST_WITH_HANDICAP = 16
-_STARS = {9: (2, 4, 6), 13: (3, 6, 9), 19: (3, 9, 15)}
-_COLUMNS = "abcdefghjklmnopqrstuvwxyz"
-
-
-def _view(game: pyspiel.Game) -> View:
-    size = len(rows_below_numbers(str(game.new_initial_state())))
-    stars = _STARS.get(size, ())
-    layout = points(
-        size,
-        size,
-        lambda row, column: f"{_COLUMNS[column]}{size - row}",
-        stars=[(row, column) for row in stars for column in stars],
-    )
-    return View(layout=layout, pieces=pieces_of(rows_below_numbers, stones("X", "O")))
 
 
 FACTS = Facts(
@@ -68,5 +51,4 @@ FACTS = Facts(
     marks=("X", "O"),
     fault=_fault,
     longest=_longest,
-    view=_view,
 )

@@ -6,8 +6,6 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Parameters, never_cut
 from athenan_spiel.games.facts.readers import merged_by_observation
-from athenan_spiel.games.facts.views import numbered_points, plain_rows, stones, view_by_rows
-from athenan_spiel.games.view import View
 
 _MOST_CELLS = 2**18
 
@@ -27,14 +25,6 @@ def _planes(game: pyspiel.Game) -> tuple[int, int, int] | None:
     return game.observation_tensor_shape()[0], parameters["size"], parameters["size"]
 
 
-_view_of_a_square = view_by_rows(lambda text: plain_rows(text)[1:], stones("b", "w"), numbered_points)
-
-
-def _view(game: pyspiel.Game) -> View | None:
-    """Only two dimensions are printed as rows and columns."""
-    return _view_of_a_square(game) if game.get_parameters()["dims"] == 2 else None
-
-
 FACTS = Facts(
     transposition=merged_by_observation(
         "The observation shows every stone and the mover, and the rules know no more. It is faster to read than "
@@ -43,6 +33,5 @@ FACTS = Facts(
     marks=("b", "w"),
     fault=_fault,
     planes=_planes,
-    view=_view,
     cut=never_cut,
 )

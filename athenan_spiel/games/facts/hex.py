@@ -6,9 +6,6 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Parameters, Sides, never_cut
 from athenan_spiel.games.facts.readers import merged, observed
-from athenan_spiel.games.facts.views import pieces_of, spaced_rows, stones
-from athenan_spiel.games.layout import rhombus
-from athenan_spiel.games.view import View
 
 
 def _fault(given: Parameters) -> str | None:
@@ -45,12 +42,6 @@ def _sides(game: pyspiel.Game) -> Sides:
     return Sides(top=7, bottom=6, left=1, right=2)
 
 
-def _view(game: pyspiel.Game) -> View:
-    rows = spaced_rows(str(game.new_initial_state()))
-    pieces = pieces_of(spaced_rows, stones("x", "o"))
-    return View(layout=rhombus(len(rows), len(rows[0])), pieces=pieces, colours=("red", "blue"))
-
-
 FACTS = Facts(
     transposition=merged(
         "The text shows every stone; which of them are linked to an edge follows. The swap is possible only when "
@@ -62,6 +53,5 @@ FACTS = Facts(
     longest=_longest,
     planes=_planes,
     sides=_sides,
-    view=_view,
     cut=never_cut,
 )

@@ -8,7 +8,6 @@ import pyspiel
 
 from athenan_spiel.games.facts.base import Facts, Measure, Text, cut_if_undecided
 from athenan_spiel.games.facts.readers import PLIES, merged, on_numbered_rows, since_capture
-from athenan_spiel.games.facts.views import from_below_squares, rows_below_numbers, stones, view_by_rows
 
 
 def _text(game: pyspiel.Game) -> Text:
@@ -29,6 +28,5 @@ FACTS = Facts(
     ),
     pieces=Measure("pieces", on_numbered_rows("x", "o")),
     marks=("x", "o"),
-    view=view_by_rows(rows_below_numbers, stones("x", "o", "piece"), from_below_squares),
     cut=cut_if_undecided,
 )

@@ -10,17 +10,12 @@ An action is a line of four points, numbered by direction, and within it by rows
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.games.facts.base import Facts, Observation, Text, never_cut
 from athenan_spiel.games.facts.readers import merged
-from athenan_spiel.games.facts.views import played
-from athenan_spiel.games.layout import Layout, Line, Piece, Site
-from athenan_spiel.games.view import View
 
 SIZE, POINTS_OF_A_LINE = 13, 4
 SHAPE = (5, SIZE, SIZE)
@@ -58,33 +53,6 @@ def _text(game: pyspiel.Game) -> Text:
     return lambda state: tuple(sorted(state.history()))
 
 
-_POINT = re.compile(r"\[(\d+),(\d+)\]")
-
-
-def _view(game: pyspiel.Game) -> View:
-    """The points of the grid, row by row; a line is named by its ends."""
-    size = len(str(game.new_initial_state()).split())
-    sites = tuple(Site(f"[{row},{column}]", column, row) for row in range(size) for column in range(size))
-    grid = [Line((0, i), (size - 1, i), width=0.01) for i in range(size)]
-    grid += [Line((i, 0), (i, size - 1), width=0.01) for i in range(size)]
-
-    def ends(state: pyspiel.State, action: int) -> list[tuple[int, int]]:
-        names = _POINT.findall(state.action_to_string(0, action))
-        return [(int(row), int(column)) for row, column in (names[0], names[-1])]
-
-    def pieces(state: pyspiel.State) -> list[Piece]:
-        return [Piece(i, 0, "point") for i, x in enumerate("".join(str(state).split())[: size * size]) if x == "1"]
-
-    def lines(state: pyspiel.State) -> list[Line]:
-        drawn = [ends(state, action) for _, action in played(state)]
-        return [Line((one[1], one[0]), (other[1], other[0]), 0, 0.08) for one, other in drawn]
-
-    def site(state: pyspiel.State, action: int) -> tuple[int, ...]:
-        return tuple(row * size + column for row, column in ends(state, action))
-
-    return View(layout=Layout(sites, tuple(grid)), pieces=pieces, lines=lines, sites=site)
-
-
 FACTS = Facts(
     transposition=merged(
         "An action is a line. The points are the first ones and those of the lines drawn, which lines can follow "
@@ -96,6 +64,5 @@ FACTS = Facts(
     pieces=None,
     lasting=True,
     observation=_observation,
-    view=_view,
     cut=never_cut,
 )

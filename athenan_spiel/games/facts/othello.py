@@ -7,7 +7,6 @@ import pyspiel
 from athenan_spiel.games.boards import numbered_rows
 from athenan_spiel.games.facts.base import Facts, Measure, never_cut
 from athenan_spiel.games.facts.readers import merged, on_numbered_rows
-from athenan_spiel.games.facts.views import cells_of, from_above_squares, stones, view_by_rows
 
 
 def discs(state: pyspiel.State) -> tuple[float, float]:
@@ -23,6 +22,5 @@ FACTS = Facts(
     marks=("x", "o"),
     any_position="Turning the board by 90° or flipping it exchanges the colours of the first four discs, so the "
     "initial position is not its own image. The rules look at the discs and the mover alone, wherever they came from.",
-    view=view_by_rows(cells_of("-xo"), stones("x", "o", "disc"), from_above_squares),
     cut=never_cut,
 )

@@ -1,11 +1,11 @@
-"""Where the sites of a board are, and what stands on them: what is drawn of a game, without saying how.
+"""Geometry of boards: sites, lines, labels and pieces, and the usual boards of squares, points and hexagons.
 
-Distances are in widths of a site: the centres of two squares side by side are 1 apart. x grows to the
-right, y downwards.
+Distances are in widths of a site: the centres of two adjacent squares are 1 apart. x grows to the right, y downwards.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -161,6 +161,18 @@ def points(rows: int, columns: int, name: Name, *, stars: Iterable[tuple[int, in
     lines += [Line((column, 0), (column, rows - 1)) for column in range(columns)]
     lines += [Line((column - 0.01, row), (column + 0.01, row), width=0.2) for row, column in stars]
     return Layout(sites, tuple(lines), tuple(_labels(rows, columns, name)))
+
+
+def squares_from_below(rows: int, columns: int) -> Layout:
+    """Checkered squares; a1 is at the bottom, as in Chess."""
+    return squares(rows, columns, from_below(rows), is_checkered=True)
+
+
+squares_from_above = functools.partial(squares, name=from_above)
+"""Squares; a1 is at the top, as in Othello."""
+numbered_squares = functools.partial(squares, name=numbered)
+checkered_squares = functools.partial(squares, name=numbered, is_checkered=True)
+numbered_points = functools.partial(points, name=numbered)
 
 
 def _labels(rows: int, columns: int, name: Name) -> Iterable[Label]:

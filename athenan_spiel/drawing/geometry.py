@@ -1,7 +1,6 @@
-"""The view of a game that says itself where its sites are, what stands there and which sites moves name, as Ludii's do.
+"""View of a game that provides its own geometry (`extensions.DrawnGame`), as Ludii's games do.
 
-It is made of plain numbers (`extensions.DrawnGame`): outlines become squares and the like, edges become strips, and
-the nearest two sites lie 1 apart.
+Outlines become polygons, edges become thin rectangles, and the two nearest sites are 1 apart.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
+from athenan_spiel.drawing.layout import Layout, Line, Piece, Point, Site
+from athenan_spiel.drawing.view import View
 from athenan_spiel.games.extensions import DrawnGame, draws_itself, standing, state_move_sites
-from athenan_spiel.games.layout import Layout, Line, Piece, Point, Site
-from athenan_spiel.games.view import View
 
 _STRIP = (0.8, 0.14)
 """Of an edge's length, and half of its width: what is pressed of an edge."""
@@ -26,8 +25,8 @@ _WIDEST = 100.0
 """Sites side by side at most, of a picture that can be looked at."""
 
 
-def own_view(game: pyspiel.Game) -> View | None:
-    """How a game looks that says it itself; None for others, and where two of its sites share a place."""
+def view_from_geometry(game: pyspiel.Game) -> View | None:
+    """Returns the view of a game; None if it provides no geometry, or if two of its sites share a place."""
     if not draws_itself(game):
         return None
     layout = _layout(game)
