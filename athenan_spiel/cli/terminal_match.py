@@ -15,7 +15,7 @@ from agents import AthenanBot, HumanBot
 from agents.human import Command
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.games import given_game
-from athenan_spiel.games.marks import mark_of
+from athenan_spiel.games.facts import mark_of
 from athenan_spiel.games.moves import move_names
 from athenan_spiel.play.match import MatchResult, play_match
 

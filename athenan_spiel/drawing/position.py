@@ -9,7 +9,7 @@ import pyspiel
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.drawing.picture import Picture
 from athenan_spiel.drawing.views import view_of
-from athenan_spiel.games.marks import mark_of
+from athenan_spiel.games.facts import mark_of
 
 SITES = 600
 """A board of more sites is shown as text."""

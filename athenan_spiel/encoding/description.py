@@ -23,7 +23,7 @@ def describe_input(game: pyspiel.Game, encoder: Encoder) -> str:
     observed = encoder.shape[0] - turn
     channels = getattr(game, "channels", None)
     if facts_of(name).observation is not None:
-        said.append(f"{parts} 0 to {observed - 1}: what athenan_spiel.games.facts.{name} shows of the state")
+        said.append(f"{parts} 0 to {observed - 1}: the observation that athenan_spiel.games.facts defines for {name}")
     elif channels is not None and len(channels) == observed:
         said.append("planes: " + ", ".join(f"{i} {channel}" for i, channel in enumerate(channels[:MOST_NAMES])))
     else:

@@ -8,8 +8,8 @@ Speed is the point here: every child that a search looks at is encoded once. Ope
 reused buffer, which is copied into the batch through memoryviews; both together cost 0.3-0.6 µs a state. That
 buffer makes an encoder a tool of one thread at a time.
 
-A game that has no observation tensor, or one that lacks something, has its own in its file in `games.facts`; the
-encoder adds the side to move to that, too.
+A game without an observation tensor, or with an incomplete one, has its own in `games.facts`; the encoder adds the
+side to move to that, too.
 """
 
 from __future__ import annotations

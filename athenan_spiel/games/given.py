@@ -14,9 +14,8 @@ import pyspiel
 
 from athenan_spiel.errors import SearchError, UnsupportedGameError, shown
 from athenan_spiel.games.conditions import require_game, unmet_conditions
-from athenan_spiel.games.faults import parameter_fault
 from athenan_spiel.games.lasting_states import lasting
-from athenan_spiel.games.loading import load_game
+from athenan_spiel.games.loading import load_game, parameter_fault
 from athenan_spiel.games.spec import spec_of
 
 PLAYERS = (0, 1)

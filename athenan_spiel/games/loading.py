@@ -20,7 +20,6 @@ import pyspiel
 from athenan_spiel.errors import UnsupportedGameError, shown
 from athenan_spiel.games.conditions import not_mended, spec_conditions, unmet_conditions
 from athenan_spiel.games.facts import facts_of
-from athenan_spiel.games.faults import history_fault, parameter_fault, process_fault
 from athenan_spiel.games.lasting_states import lasting
 from athenan_spiel.games.spec import Spec, read_spec
 
@@ -28,6 +27,9 @@ LARGEST_OBSERVATION = 2**20
 """Numbers in an observation at most: 4 MB a state, some fifty times the largest board of OpenSpiel."""
 _REFUSALS = (RuntimeError, ValueError, MemoryError, OverflowError)
 """What OpenSpiel raises for parameters it does not like; `pyspiel.SpielError` is a RuntimeError."""
+
+_ACTION = re.compile("[0-9]{1,9}")
+"""An action in the history of `start_at`."""
 
 _silencing = threading.RLock()
 """Two threads that redirected descriptor 2 at once could leave it so. A game may load another in the same thread."""
@@ -77,10 +79,10 @@ def _load(read: Spec, outer: str = "") -> pyspiel.Game:
     """
     inner = [_load(each, read.name) for each in read.inner]
     if inner:
-        _require_sound(read, history_fault(read, inner[0]))
+        _require_sound(read, _history_fault(read, inner[0]))
     game = pyspiel.load_game(read.text)
     _require_none(read, not_mended(outer, unmet_conditions(game)))
-    _require_sound(read, process_fault(game) or _start_fault(game))
+    _require_sound(read, _process_fault(game) or _start_fault(game))
     return lasting(game)
 
 
@@ -93,6 +95,41 @@ def _require_none(read: Spec, unmet: list[str]) -> None:
 def _require_sound(read: Spec, fault: str | None) -> None:
     if fault:
         raise UnsupportedGameError(f"{shown(read.text)} cannot be played: {fault}")
+
+
+def parameter_fault(spec: Spec) -> str | None:
+    """Returns why the game must not be loaded with these parameters, or None; games inside it are checked too."""
+    for inner in spec.inner:
+        if fault := parameter_fault(inner):
+            return fault
+    for name, value in spec.parameters.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{name} must be finite, got {value}"
+    check = facts_of(spec.name).fault
+    return check(spec.parameters) if check else None
+
+
+def _history_fault(spec: Spec, inner: pyspiel.Game) -> str | None:
+    """Returns why `start_at` must not be loaded with its history, or None; OpenSpiel plays illegal actions too.
+
+    Args:
+        spec: any game string.
+        inner: the first game inside it, loaded.
+    """
+    if spec.name != "start_at":
+        return None
+    state = inner.new_initial_state()
+    for number, text in enumerate(filter(None, str(spec.parameters.get("history", "")).split(";")), 1):
+        if not _ACTION.fullmatch(text) or int(text) not in state.legal_actions():
+            return f"action {number} of its history, {shown(text)}, is not legal"
+        state.apply_action(int(text))
+    return None
+
+
+def _process_fault(game: pyspiel.Game) -> str | None:
+    """Returns why `game` cannot be used together with the games already loaded in this process, or None."""
+    check = facts_of(game.get_type().short_name).process_fault
+    return check(game) if check else None
 
 
 def _start_fault(game: pyspiel.Game) -> str | None:

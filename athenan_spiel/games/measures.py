@@ -1,8 +1,8 @@
 """What the rules of a game count, besides who has won: the score of either player, and the pieces of either player.
 
-Each game's file in `facts` says what that is, or why there is none; the heuristics of the article's Sections 6.2.1
-(score) and 6.2.4 (presence) stand on it. Pieces that never leave the board are not counted: their number says who has
-placed more, and nothing of who is better.
+`facts` defines the counts of each game, or why there are none; the heuristics of the article's Sections 6.2.1 (score)
+and 6.2.4 (presence) use them. Pieces that never leave the board are not counted: their number shows who has placed
+more, not who is better.
 """
 
 from __future__ import annotations

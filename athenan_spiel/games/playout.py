@@ -40,8 +40,8 @@ def playout(state: pyspiel.State, choose: Choose) -> pyspiel.State:
 def is_cut(state: pyspiel.State) -> bool:
     """Whether the length limit ended the game, and not its rules: it might have gone on.
 
-    A state's own `was_cut` (`extensions.CutState`) decides, then what `games.facts` says of the game, then whether the
-    game has the greatest length that OpenSpiel allows (`max_game_length()`).
+    A state's own `was_cut` (`extensions.CutState`) decides, then `cut` in `games.facts`, then whether
+    the game has the greatest length that OpenSpiel allows (`max_game_length()`).
 
     Args:
         state: any state; one that is not terminal was not cut.

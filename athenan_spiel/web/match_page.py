@@ -11,7 +11,7 @@ from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.errors import AthenanError
-from athenan_spiel.games.marks import mark_of
+from athenan_spiel.games.facts import mark_of
 from athenan_spiel.web import mind
 from athenan_spiel.web.live import Live, bar_html
 from athenan_spiel.web.live_match import Progress

@@ -9,7 +9,7 @@ import pytest
 
 from athenan_spiel import load_game
 from athenan_spiel.games.facts import FACTS
-from athenan_spiel.games.facts.base import never_cut
+from athenan_spiel.games.facts.lengths import never_cut
 from athenan_spiel.games.playout import is_cut, playout
 
 

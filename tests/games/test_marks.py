@@ -11,8 +11,10 @@ import pyspiel
 import pytest
 
 from athenan_spiel.games import load_game
-from athenan_spiel.games.marks import MARKS, mark_of
+from athenan_spiel.games.facts import FACTS, mark_of
 from ludii_bridge import LudiiGame
+
+MARKS = {name: facts.marks for name, facts in FACTS.items() if facts.marks}
 
 
 def cells(state: pyspiel.State) -> str:

@@ -27,7 +27,7 @@ from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.games import load_game
 from athenan_spiel.games.conditions import supported_games
 from athenan_spiel.games.facts import FACTS
-from athenan_spiel.games.facts.morpion_solitaire import line_points
+from athenan_spiel.games.facts.observations import morpion_line_points
 from athenan_spiel.outcomes import Score, gain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult
@@ -63,7 +63,7 @@ def random_state(game: pyspiel.Game, seed: int, plies: int) -> pyspiel.State:
 
 def test_lines_have_the_points_that_openspiel_says() -> None:
     state = MORPION.new_initial_state()
-    for action, points in enumerate(line_points()):
+    for action, points in enumerate(morpion_line_points()):
         said = state.action_to_string(0, action).split()
         assert [f"[{point // 13},{point % 13}]" for point in sorted(points)] == said
 

@@ -1,0 +1,50 @@
+"""Longest games, where OpenSpiel counts wrong, and whether the length limit ended a game."""
+
+from __future__ import annotations
+
+import re
+
+import pyspiel
+
+NINE_MENS_MORRIS_TURNS = 200
+"""Number of turns after which OpenSpiel ends Nine Men's Morris as a draw; removing a man is no turn."""
+_TURN = re.compile(r"Turn number: (\d+)")
+
+
+def never_cut(state: pyspiel.State) -> bool:
+    """For games that always end by their rules: `max_game_length()` is no limit that cuts one off."""
+    return False
+
+
+def cut_if_undecided(state: pyspiel.State) -> bool:
+    """For games that are a draw at `max_game_length()`: one won by the last action is not cut."""
+    return len(state.history()) >= state.get_game().max_game_length() and not any(state.returns())
+
+
+def chinese_checkers_cut(state: pyspiel.State) -> bool:
+    """The only draw is that by `max_moves`."""
+    return not any(state.returns())
+
+
+def nine_mens_morris_cut(state: pyspiel.State) -> bool:
+    """The limit counts turns."""
+    found = _TURN.search(str(state))
+    assert found is not None, "the text of a state of Nine Men's Morris gives the number of the turn"
+    return int(found[1]) >= NINE_MENS_MORRIS_TURNS
+
+
+def dots_and_boxes_longest(game: pyspiel.Game) -> int:
+    """Number of lines of the board, which OpenSpiel 2.0.2 counts as if it were square."""
+    given = game.get_parameters()
+    rows, columns = given["num_rows"], given["num_cols"]
+    return int(rows * (columns + 1) + columns * (rows + 1))
+
+
+def go_longest(game: pyspiel.Game) -> int:
+    """At least two plies: OpenSpiel 2.0.2 does not end a game after the first one, whatever its limit."""
+    return max(2, int(game.max_game_length()))
+
+
+def hex_longest(game: pyspiel.Game) -> int:
+    """A swap places no stone, and OpenSpiel 2.0.2 does not count it."""
+    return int(game.max_game_length() + game.get_parameters()["swap"])

@@ -1,0 +1,295 @@
+"""Facts about each supported game of OpenSpiel, one row per game.
+
+The reasons of transpositions were read in the C++ source of OpenSpiel 2.0.2.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from athenan_spiel.games.facts import counts, faults, keys, lengths, observations
+from athenan_spiel.games.facts.base import Facts, Measure
+from athenan_spiel.games.facts.keys import CELLS, PLIES, apart, by_fen, merged, merged_by_observation
+from athenan_spiel.games.facts.lengths import cut_if_undecided, never_cut
+
+_BY_CASE = ("Black, in small letters", "White, in capital letters")
+_GO = Facts(
+    transposition=apart(
+        "A pass that answers a pass ends the match, ko forbids a move, and a position that recurs (superko) makes "
+        "a draw. The state shows none of this, and points whose stones were captured may be played again."
+    ),
+    score=Measure("area by Tromp-Taylor, White's with komi", counts.area),
+    pieces=Measure("stones on the board", counts.on_numbered_rows("X", "O")),
+    marks=("X", "O"),
+    fault=faults.go,
+    longest=lengths.go_longest,
+)
+
+FACTS = {
+    "amazons": Facts(
+        transposition=merged(
+            "Between turns the board is all there is. Within a turn of three actions an amazon has left the board, or "
+            "has arrived and is yet to shoot; the phase and the last action say from where.",
+            "str(state), the phase of the turn, and within a turn the last action",
+            keys.amazons_turn,
+        ),
+        score=Measure("squares that the amazons reach in any number of moves (Remark 22)", counts.territory),
+        pieces=Measure("either player has four amazons to the end"),
+        marks=("X", "O"),
+        cut=never_cut,
+    ),
+    "antichess": Facts(
+        transposition=by_fen("As Chess, without castling."),
+        pieces=Measure("chessmen; fewer are better", counts.chessmen),
+        marks=_BY_CASE,
+    ),
+    "breakthrough": Facts(
+        transposition=merged(CELLS),
+        pieces=Measure("pawns", counts.pawns),
+        marks=("b", "w"),
+        cut=never_cut,
+    ),
+    "checkers": Facts(
+        transposition=merged(
+            "Besides the board the rules know the plies since a capture (40 make a draw), which the history shows, and "
+            "the piece that must go on jumping, which the legal actions show right after a capture.",
+            "str(state), the plies since a capture, and right after one the legal actions",
+            keys.checkers_captures,
+        ),
+        pieces=Measure("men and kings alike", counts.on_numbered_rows("o8", "+*")),
+        marks=("o, crowned 8", "+, crowned *"),
+        fault=faults.checkers,
+        cut=cut_if_undecided,
+    ),
+    "chess": Facts(
+        transposition=by_fen(
+            "The FEN has all but the earlier positions, which matter when one recurs. Right after a capture or a "
+            "pawn's move none of them can; at other plies histories stay apart."
+        ),
+        pieces=Measure("chessmen, the king included", counts.chessmen),
+        marks=_BY_CASE,
+    ),
+    "chinese_checkers": Facts(
+        transposition=merged(
+            "Besides the board the rules know the number of turns (`max_moves` make a draw), which is not the ply as "
+            "each hop is an action, and the cells that the hops of this turn came through, which are forbidden.",
+            "str(state), the number of turns, and the actions of an unfinished turn",
+            keys.chinese_checkers_hops,
+        ),
+        marks=("1", "2"),
+        cut=lengths.chinese_checkers_cut,
+    ),
+    "cliff_walking": Facts(
+        transposition=merged(
+            "The text shows where the player stands. A match that goes on has cost one point a ply. " + PLIES,
+            counts_plies=True,
+        ),
+        score=None,
+        pieces=None,
+        note="its observation does not show how many steps are left",
+    ),
+    "clobber": Facts(
+        transposition=merged(CELLS),
+        pieces=Measure("stones", counts.on_numbered_rows("o", "x")),
+        marks=("o", "x"),
+        cut=never_cut,
+    ),
+    "connect_four": Facts(
+        transposition=merged(CELLS),
+        marks=("x", "o"),
+        fault=faults.at_least("x_in_row", 1),  # it plays 0 as it plays 1: the first stone wins
+        cut=never_cut,
+    ),
+    "crazyhouse": Facts(
+        transposition=apart(
+            "A position that occurs three times is a draw. Captured pieces are dropped again, so any earlier position "
+            "may recur, and the state does not show them."
+        ),
+        pieces=Measure("chessmen on the board and in hand, the king included", counts.chessmen),
+        marks=_BY_CASE,
+        # Captured pieces are put into the pocket one by one, `insanity` of them: a loop without end for large values.
+        fault=faults.at_most("insanity", 1000),
+    ),
+    "cursor_go": dataclasses.replace(_GO, transposition=apart("As Go.")),
+    "dots_and_boxes": Facts(
+        transposition=merged_by_observation(
+            "The rules look at the lines, the owners of the boxes and the mover. The printed board leaves out who drew "
+            "a line, and the observation shows it: so the observation is the text."
+        ),
+        score=Measure("boxes closed", counts.boxes),
+        pieces=Measure("lines and boxes stay; boxes are the score"),
+        longest=lengths.dots_and_boxes_longest,
+        cut=never_cut,
+    ),
+    "go": _GO,
+    "gomoku": Facts(
+        transposition=merged_by_observation(
+            "The observation shows every stone and the mover, and the rules know no more. It is faster to read than "
+            "the printed board."
+        ),
+        marks=("b", "w"),
+        fault=faults.gomoku,
+        planes=observations.gomoku_planes,
+        cut=never_cut,
+    ),
+    "havannah": Facts(
+        transposition=merged_by_observation(
+            "The observation shows every stone; groups, edges and corners follow. The last move, which the printed "
+            "board marks, matters only to the swap, and is then the only stone."
+        ),
+        marks=("O", "@"),
+        # Its cells are numbered with 16 bits and its columns named by one character: beyond 90 it crashes.
+        fault=faults.at_most("board_size", 16),
+        cut=never_cut,
+    ),
+    "hex": Facts(
+        transposition=dataclasses.replace(
+            merged(
+                "The text shows every stone; which of them are linked to an edge follows. The swap is possible only "
+                "when one black stone stands alone and White is to move."
+            ),
+            end=keys.observed,  # which shows the last stone of a winning line apart from the others
+        ),
+        marks=("x", "o"),
+        fault=faults.hex_board,
+        longest=lengths.hex_longest,
+        planes=observations.hex_planes,
+        sides=observations.hex_sides,
+        cut=never_cut,
+    ),
+    "hive": Facts(
+        transposition=apart(
+            "The tile moved last may not be moved by a pillbug, and the printed state is the list of moves itself."
+        ),
+        marks=("White, w", "Black, b"),
+        # Beyond 14 the board stays as it is while the observation's declared shape grows.
+        fault=faults.at_most("board_size", 14),
+        cut=cut_if_undecided,
+    ),
+    "lines_of_action": Facts(
+        transposition=merged(
+            "A position that recurs makes a draw. Captured pieces do not come back, so only positions since the last "
+            "capture can recur; the moves since then, taken back from the board, give them. " + PLIES,
+            "str(state) and the actions since the last capture",
+            keys.lines_of_action_captures,
+            counts_plies=True,
+        ),
+        pieces=Measure("pieces", counts.on_numbered_rows("x", "o")),
+        marks=("x", "o"),
+        cut=cut_if_undecided,
+    ),
+    "mancala": Facts(
+        transposition=merged(
+            "The text shows every pit, the mover and the number of the move. " + PLIES, counts_plies=True
+        ),
+        score=Measure("seeds in the store and in the pits of one's side", counts.mancala_seeds),
+        pieces=Measure("seeds belong to no player; they are the score"),
+    ),
+    "mnk": Facts(
+        transposition=merged(CELLS),
+        marks=("x", "o"),
+        fault=faults.at_least("k", 1),  # as Connect Four
+        cut=never_cut,
+    ),
+    "morpion_solitaire": Facts(
+        transposition=merged(
+            "An action is a line. The points are the first ones and those of the lines drawn, which lines can follow "
+            "depends on points and lines, and the score is the number of lines: their order does not matter.",
+            "the actions played, sorted",
+            keys.sorted_history,
+        ),
+        score=None,
+        pieces=None,
+        lasting=True,
+        observation=observations.morpion_observation,
+        cut=never_cut,
+    ),
+    "nim": Facts(
+        transposition=merged("The rules look at the piles and the mover, and the text shows both."),
+        pieces=Measure("what lies in the piles belongs to no player"),
+        fault=faults.nim,
+        cut=never_cut,
+    ),
+    "nine_mens_morris": Facts(
+        transposition=merged(
+            "The text shows the points, the mover, the men to be placed, the number of the turn (200 make a draw) and "
+            "whether a capture is due. There is no rule of repetition."
+        ),
+        pieces=Measure("men on the board and still to be placed", counts.men),
+        marks=("W", "B"),
+        cut=lengths.nine_mens_morris_cut,
+    ),
+    "othello": Facts(
+        transposition=merged(
+            "The rules look at the board and the mover, and the text shows both. A pass leaves no trace."
+        ),
+        score=Measure("discs", counts.discs),
+        pieces=Measure("discs", counts.on_numbered_rows("x", "o")),
+        marks=("x", "o"),
+        any_position="Turning the board by 90° or flipping it exchanges the colours of the first four discs, so the "
+        "initial position is not its own image. The rules look at the discs and the mover alone, wherever they came "
+        "from.",
+        cut=never_cut,
+    ),
+    "oware": Facts(
+        transposition=apart(
+            "A position that recurs ends the match. Those since the last capture count, and neither the state nor the "
+            "actions show when that was."
+        ),
+        score=Measure("seeds captured", counts.oware_seeds),
+        pieces=Measure("seeds belong to no player; they are the score"),
+    ),
+    "pentago": Facts(
+        transposition=merged("The rules look at the board and the mover only. Stone and rotation are one action."),
+        marks=("O", "@"),
+        cut=never_cut,
+    ),
+    "quoridor": Facts(
+        transposition=merged("The text shows pawns, walls and walls in hand. " + PLIES, counts_plies=True),
+        pieces=Measure("either player has one pawn to the end"),
+        marks=("0", "@"),
+        note="OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
+        cut=cut_if_undecided,
+    ),
+    "shogi": Facts(
+        transposition=apart(
+            "A position that occurs four times ends the match, lost for a player who kept giving check. Captured "
+            "pieces are dropped again, so any earlier position may recur, and the state does not show them."
+        ),
+        pieces=Measure("pieces on the board and in hand", counts.shogi_pieces),
+        marks=("Black, in capital letters", "White, in small letters"),
+    ),
+    "tic_tac_toe": Facts(transposition=merged(CELLS), marks=("x", "o"), cut=never_cut),
+    "twixt": Facts(
+        transposition=merged_by_observation(
+            "The observation shows pegs, links and blocked links; all else follows. Which links stand depends on the "
+            "order of the pegs. The swap is possible only when one red peg stands alone."
+        ),
+        marks=("x", "o"),
+        process_fault=faults.twixt_in_process,
+        cut=never_cut,
+    ),
+    "ultimate_tic_tac_toe": Facts(
+        transposition=merged("The text shows the nine boards, the mover and the board to be played in."),
+        marks=("x", "o"),
+        cut=never_cut,
+    ),
+    "xiangqi": Facts(
+        transposition=merged(
+            "OpenSpiel's rules look at the board and the mover, and at no repetition. " + PLIES, counts_plies=True
+        ),
+        pieces=Measure("pieces, the general included", counts.xiangqi_pieces),
+        marks=("Red, in capital letters", "Black, in small letters"),
+        cut=cut_if_undecided,
+    ),
+    "y": Facts(
+        transposition=merged_by_observation(
+            "The observation shows every stone; groups and edges follow. The last move, which the printed board "
+            "marks, does not matter."
+        ),
+        marks=("O", "@"),
+        fault=faults.at_most("board_size", 31),  # as Havannah: beyond 181 it crashes
+        cut=never_cut,
+    ),
+}
+"""Facts by the short names of games: all games of OpenSpiel that are supported."""
