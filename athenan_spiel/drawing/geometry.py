@@ -18,11 +18,11 @@ from athenan_spiel.drawing.view import View
 from athenan_spiel.games.extensions import DrawnGame, draws_itself, standing, state_move_sites
 
 _STRIP = (0.8, 0.14)
-"""Of an edge's length, and half of its width: what is pressed of an edge."""
+"""Clickable part of an edge: share of its length, and half of its width."""
 _DOT = 0.16
-"""The width of a dot where edges end."""
+"""Width of the dots at the ends of edges."""
 _WIDEST = 100.0
-"""Sites side by side at most, of a picture that can be looked at."""
+"""Maximum extent of a board, in sites; a larger one is shown as text."""
 
 
 def view_from_geometry(game: pyspiel.Game) -> View | None:
@@ -56,13 +56,13 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
 
 
 def _strips(game: DrawnGame) -> set[int]:
-    """The sites that are edges: those with two corners."""
+    """Sites that are edges: those with two corners."""
     often = Counter(int(site) for site in game.geometry()["corners"][:, 0])
     return {site for site, count in often.items() if count == 2}
 
 
 def _layout(game: DrawnGame) -> Layout | None:
-    """The board and the hands; None where they cannot be drawn."""
+    """Layout of board and hands; None if they cannot be drawn."""
     geometry, names, strips = game.geometry(), game.site_names(), _strips(game)
     centres = geometry["sites"]
     if not len(centres) or not np.isfinite(centres).all():
@@ -94,7 +94,7 @@ def _layout(game: DrawnGame) -> Layout | None:
 
 
 def _strip(start: Point, end: Point) -> list[Point]:
-    """The corners of a thin rectangle along an edge."""
+    """Corners of a thin rectangle along an edge."""
     (x0, y0), (x1, y1) = start, end
     length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
     along = (x1 - x0) * _STRIP[0] / 2, (y1 - y0) * _STRIP[0] / 2
@@ -105,9 +105,10 @@ def _strip(start: Point, end: Point) -> list[Point]:
 
 
 def _nearest_alike(centres: NDArray[np.float64], corners: NDArray[np.float64]) -> float:
-    """The least distance of two centres of one sort: areas, or points, or, where there are no others, edges.
+    """Minimum distance between two centres of the same kind: areas, points, or, if there are no others, edges.
 
-    Sites of two sorts may share a place, as a cell and the vertex in its middle; two of one sort that do are 0 apart.
+    Sites of different kinds may share a place, such as a cell and the vertex at its centre. If two of the same kind do,
+    the distance is 0.
     """
     often = np.bincount(corners[:, 0].astype(int), minlength=len(centres))
     edges, others = centres[often == 2], [centres[often == 0], centres[often > 2]]
@@ -117,7 +118,7 @@ def _nearest_alike(centres: NDArray[np.float64], corners: NDArray[np.float64]) -
 
 
 def _nearest(centres: NDArray[np.float64]) -> float:
-    """The least distance of two centres; infinite where there is but one."""
+    """Minimum distance between two centres; infinite for a single one."""
     if len(centres) < 2:
         return math.inf
     apart = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1)).round(9)

@@ -15,7 +15,7 @@ from typing import Literal
 
 Point = tuple[float, float]
 Name = Callable[[int, int], str]
-"""(row from the top, column) -> what a site is called."""
+"""(row from the top, column) -> name of the site."""
 
 HEXAGON = 1 / math.sqrt(3)
 """From the centre of a hexagon of width 1 to its corners."""
@@ -25,14 +25,14 @@ ROW = math.sqrt(3) / 2
 
 @dataclass(frozen=True)
 class Site:
-    """A place of the board that a move can name.
+    """A place of the board that moves refer to.
 
     Attributes:
-        name: as the game's moves call it.
-        x, y: its centre.
-        corners: of its outline around the centre; none: a point, on lines of the board.
-        is_dark: of two kinds of squares, the darker.
-        is_drawn: its outline is seen; else it is only where a hand presses, as a line between two dots.
+        name: name in the notation of the game's moves.
+        x, y: centre.
+        corners: corners of its outline, relative to the centre; empty for a point on lines of the board.
+        is_dark: whether it is one of the dark squares.
+        is_drawn: whether its outline is drawn; if not, it is only a place to click, such as the line between two dots.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Line:
     """A straight line from one point to another.
 
     Attributes:
-        side: the player it belongs to; None: part of the board.
-        width: in widths of a site.
+        side: the player it belongs to; None if it is part of the board.
+        width: width of the line, in widths of a site.
     """
 
     start: Point
@@ -60,7 +60,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Label:
-    """A word beside the board: a row's number, or a column's letter."""
+    """A row number or column letter next to the board."""
 
     text: str
     x: float
@@ -69,14 +69,14 @@ class Label:
 
 @dataclass(frozen=True)
 class Piece:
-    """What stands on a site.
+    """A piece on a site.
 
     Attributes:
-        site: its index.
-        side: the player it belongs to; None: nobody.
-        kind: what it is called.
-        sign: what is written for it; empty: a plain stone.
-        form: a stone that the sign is written on, a figure that is its sign, a block that fills the site, or a count.
+        site: index of the site.
+        side: the player it belongs to; None if it belongs to nobody.
+        kind: name of the piece.
+        sign: character or number drawn for it; empty for a plain stone.
+        form: a stone with the sign on it, the sign itself as a figure, a block that fills the site, or a count.
     """
 
     site: int
@@ -91,8 +91,8 @@ class Layout:
     """A board without pieces.
 
     Attributes:
-        sites: in an order that the game's view fixes.
-        lines, labels: what is drawn besides.
+        sites: places, in an order fixed by the game's view.
+        lines, labels: further parts of the drawing.
     """
 
     sites: tuple[Site, ...]
@@ -101,7 +101,7 @@ class Layout:
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """The least rectangle around all of it: left, top, right, bottom."""
+        """Bounding box: left, top, right, bottom."""
         points = [(site.x + x, site.y + y) for site in self.sites for x, y in (*site.corners, (0.0, 0.0))]
         points += [point for line in self.lines for point in (line.start, line.end)]
         points += [(label.x + way * 0.3, label.y + way * 0.3) for label in self.labels for way in (-1, 1)]
@@ -112,13 +112,13 @@ class Layout:
 
 
 def square(width: float = 1.0, height: float = 1.0) -> tuple[Point, ...]:
-    """The corners of a rectangle around its centre."""
+    """Corners of a rectangle, relative to its centre."""
     x, y = width / 2, height / 2
     return (-x, -y), (x, -y), (x, y), (-x, y)
 
 
 def hexagon() -> tuple[Point, ...]:
-    """The corners of a hexagon of width 1 that stands on one of them."""
+    """Corners of a hexagon of width 1 with one corner at the bottom, relative to its centre."""
     angles = [math.pi / 6 + math.pi / 3 * i for i in range(6)]
     return tuple((HEXAGON * math.cos(angle), HEXAGON * math.sin(angle)) for angle in angles)
 
@@ -176,7 +176,7 @@ numbered_points = functools.partial(points, name=numbered)
 
 
 def _labels(rows: int, columns: int, name: Name) -> Iterable[Label]:
-    """What the names of the first column and of the last row end and begin with; none for names of another kind."""
+    """Labels of rows and columns, if sites have names such as a1."""
     if not name(0, 0)[:1].isalpha():
         return
     for row in range(rows):
@@ -186,7 +186,7 @@ def _labels(rows: int, columns: int, name: Name) -> Iterable[Label]:
 
 
 def hexagons(starts: Sequence[float], lengths: Sequence[int], name: Name) -> Layout:
-    """Rows of hexagons, each of a length and with its first centre so far to the right, from the top."""
+    """Rows of hexagons from the top, given the x of the first centre and the length of each row."""
     corners = hexagon()
     sites = tuple(
         Site(name(row, column), start + column, row * ROW, corners)
