@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyspiel
 import pytest
+from clocks import HANG_SECONDS
 from installed import FAIRY_STOCKFISH, needs_fairy_stockfish
 
 import agents
@@ -228,6 +229,7 @@ def test_the_engine_that_has_failed_is_started_anew() -> None:
     made.restart_at(state)
     assert made._engine is old
     os.kill(old._program._process.pid, signal.SIGKILL)
+    old._program._process.wait(HANG_SECONDS)  # the engine ends with its supervisor
     with pytest.raises(ProgramError, match="has ended"):
         made.step(state)
     assert made._engine is None

@@ -118,7 +118,7 @@ def test_opponents_that_cannot_be_met_are_told_before_there_is_a_folder(tmp_path
 def test_they_are_told_at_a_resumption_too(tmp_path: Path) -> None:
     run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
     edit_settings(run.folder, '[evaluation]\nevery_matches = "none"', "[evaluation]\nevery_matches = 3")
-    edit_settings(run.folder, 'opponents = ["mcts:100"]', 'opponents = ["mtcs:5"]')
+    edit_settings(run.folder, '"mcts:100"', '"mtcs:5"')
     with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: .*'mtcs:5'"):
         resume(run.folder, more_matches=3)
 
