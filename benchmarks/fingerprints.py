@@ -135,7 +135,7 @@ def sha256(*parts: bytes) -> str:
 
 
 def arrays_of(file: Path) -> str:
-    """Of the arrays in a safetensors file, by their names."""
+    """Returns the SHA-256 of the arrays in a safetensors file, by their names."""
     arrays = safetensors.numpy.load_file(file)
     return sha256(*(name.encode() + arrays[name].tobytes() for name in sorted(arrays)))
 

@@ -276,7 +276,7 @@ def evaluate(request: EvaluationRequest) -> list[dict[str, Any]]:
     evaluation.play(report)
     lines, measured = report.problems()
     if not measured:
-        raise ConfigError(lines[-1])
+        raise ConfigError("; ".join(lines))
     return [one.to_json() for one in report.results]
 
 

@@ -1,4 +1,4 @@
-"""Plots as PNG: what those of tournaments and experiments share, and the ratings of a tournament."""
+"""Plots as PNG: helpers for tournaments and experiments, and the ratings of a tournament."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-"""Okabe and Ito's, which also those tell apart who see few colours; the order is one of contrast."""
+"""Okabe and Ito's palette for color-blind readers, in order of contrast."""
 MARKERS = "osD^vP*X"
 DOTS_PER_INCH = 130
-MOST_DOTS = 2**15
-"""Of a picture's width or height."""
-LONGEST_LABEL = 40
-"""Characters of an agent's name beside its line."""
+MAX_PIXELS = 2**15
+"""Maximum width and height of a picture, in pixels."""
+MAX_LABEL_CHARACTERS = 40
+"""Maximum length of an agent's name beside its line."""
 
 
 def require_matplotlib() -> None:
     """Check that plots can be drawn.
 
     Raises:
-        ExperimentError: matplotlib is not there.
+        ExperimentError: matplotlib is not installed.
     """
     try:
         import matplotlib  # noqa: F401
@@ -37,23 +37,23 @@ def require_matplotlib() -> None:
 
 
 def png(figure: Figure) -> bytes:
-    """The picture, coarser where it would be too large for the library that draws it."""
+    """Returns the picture, at a lower resolution if it would exceed `MAX_PIXELS`."""
     data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=min(DOTS_PER_INCH, MOST_DOTS / max(figure.get_size_inches())))
+    figure.savefig(data, format="png", dpi=min(DOTS_PER_INCH, MAX_PIXELS / max(figure.get_size_inches())))
     return data.getvalue()
 
 
 def text_of(name: str) -> str:
-    """`name` for matplotlib, which takes dollars for formulas and leaves what begins with _ out of legends."""
+    """Returns `name` as matplotlib shows it: dollars would start a formula, and a leading _ hides it in legends."""
     shown = name.replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
 def plot_files(standings: Standings) -> dict[str, bytes]:
-    """ratings-1.png, ..., one for each game that has ratings, by name; drawn in matplotlib's own style.
+    """Returns the contents of ratings-1.png, ..., one for each game with ratings, in matplotlib's default style.
 
     Raises:
-        ExperimentError: matplotlib is not there.
+        ExperimentError: matplotlib is not installed.
     """
     require_matplotlib()
     from matplotlib import style
@@ -68,7 +68,7 @@ def plot_files(standings: Standings) -> dict[str, bytes]:
 
 
 def ratings_figure(standings: Standings, game: str, results: Sequence[AgentResult]) -> Figure:
-    """A line for each agent, the strongest first, its rating with the interval; the pool in another colour."""
+    """Returns a figure with one row per agent, the strongest first: rating and interval, the pool in another color."""
     from matplotlib.figure import Figure
 
     tournament = standings.tournament
@@ -101,4 +101,4 @@ def ratings_figure(standings: Standings, game: str, results: Sequence[AgentResul
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 12]}...{name[-9:]}"
+    return name if len(name) <= MAX_LABEL_CHARACTERS else f"{name[: MAX_LABEL_CHARACTERS - 12]}...{name[-9:]}"

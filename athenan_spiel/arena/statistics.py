@@ -35,10 +35,10 @@ from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.play.series import Series
 
 NO_SPREAD = 1e-9
-"""Resamples that differ by no more than this differ by rounding alone."""
+"""Maximum difference of resamples that only rounding explains."""
 RESAMPLES = 2_000
-MOST_EXACT = 300
-"""So many differences have their distribution counted out; for more the normal one takes its place."""
+MAX_EXACT_DIFFERENCES = 300
+"""Maximum number of differences whose distribution is counted; for more, the normal distribution approximates it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def share_interval(groups: Iterable[Sequence[float]], confidence: float = 0.95) 
 
 
 def _effective_matches(clusters: Sequence[Sequence[float]], share: float, total: int) -> float:
-    """Of how many independent wins and losses the share would have the variance that the clusters show."""
+    """Returns the number of independent wins and losses whose share has the variance of the clusters."""
     k = len(clusters)
     if k == 1:
         return 1.0
@@ -113,13 +113,13 @@ def _wilson(share: float, size: float, z: float) -> tuple[float, float]:
 
 
 def draws(rng: np.random.Generator, count: int, resamples: int) -> NDArray[np.float64]:
-    """How often each of `count` units was drawn, [1 + B, count]; in the first row once each."""
+    """Returns how often each of `count` units was drawn, [1 + resamples, count]; once each in the first row."""
     drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
     return np.concatenate([np.ones((1, count)), drawn])
 
 
 def percentile_interval(estimate: float, samples: NDArray[np.float64], confidence: float) -> Interval | None:
-    """The percentile interval: `confidence` of the samples lie within, as many above as below; None without spread."""
+    """Returns the percentile interval that contains `confidence` of the samples; None without spread."""
     if np.ptp(samples) <= NO_SPREAD:
         return None
     tail = (1 - confidence) / 2
@@ -183,7 +183,7 @@ def wilcoxon_p(differences: Sequence[float]) -> float:
     doubled = _doubled_ranks(np.abs(values))
     positive = int(doubled[values > 0].sum())
     least = min(positive, int(doubled.sum()) - positive)
-    if len(values) <= MOST_EXACT:
+    if len(values) <= MAX_EXACT_DIFFERENCES:
         return min(1.0, 2.0 * float(_sums(doubled)[: least + 1].sum()))
     # The sum of the ranks that chance makes positive has mean sum / 2 and variance sum of squares / 4.
     z = (least - doubled.sum() / 2) / math.sqrt(float((doubled**2).sum()) / 4)

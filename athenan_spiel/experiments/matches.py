@@ -91,7 +91,7 @@ class PairingGames:
         networks = [one for one in (self.network, self.opponent) if isinstance(one, Network)]
         for network in networks:
             require_network(network.folder, self.pairing.game, network.training)
-        code = tuple(network.training.outcome for network in networks)  # of the experiment's file, and allowed
+        code = tuple(network.training.outcome for network in networks)  # allowed, as the experiment's file names it
         game = loaded_game(self.pairing.game)
         specs = tuple(one.spec if isinstance(one, Network) else one for one in (self.network, self.opponent))
 

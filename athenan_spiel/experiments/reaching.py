@@ -36,11 +36,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Moment:
-    """When the networks of a stage were saved.
+    """Share of the training after which the networks of a stage were saved.
 
     Attributes:
-        planned: the share of the training that was to lie behind.
-        share: that lay behind, mean over repetitions.
+        planned: the planned share.
+        share: the real share, mean over repetitions.
     """
 
     game: str
@@ -51,10 +51,10 @@ class Moment:
 
 
 class Moments:
-    """The shares of their trainings that lay behind the networks of an experiment.
+    """Shares of the trainings after which the networks of an experiment were saved.
 
     Args:
-        found: (game, name of the training, repetition) → the share at each stage; what is missing is as it was planned.
+        found: maps (game, name of the training, repetition) to the share at each stage; by default as planned.
     """
 
     def __init__(self, plan: Plan, found: Mapping[tuple[str, str, int], list[float]] | None = None) -> None:
@@ -62,7 +62,7 @@ class Moments:
         self._found = found or {}
 
     def of(self, game: str, variant: str) -> NDArray[np.float64]:
-        """Of a variant's networks at a game, [repetitions, stages], in (0, 1]."""
+        """Returns the shares of the training before each saved network, [repetitions, stages], in (0, 1]."""
         planned, name = self._plan.experiment.protocol.shares(), self._plan.trained_as(variant)
         repetitions = range(1, self._plan.experiment.repetitions + 1)
         shares = np.array([self._found.get((game, name, r), planned) for r in repetitions])
@@ -70,13 +70,13 @@ class Moments:
         return clipped
 
     def mean(self, game: str, variant: str) -> list[float]:
-        """At each stage the mean over repetitions, and over games where `game` is their mean."""
+        """Returns the mean share at each stage, over repetitions, and over games if `game` is `MEAN`."""
         games = self._plan.variant(variant).games if game == MEAN else [game]
         shares: list[float] = np.mean([self.of(one, variant).mean(axis=0) for one in games], axis=0).tolist()
         return shares
 
     def all(self) -> list[Moment]:
-        """Of each variant at each of its games."""
+        """Returns the moments of each variant at each of its games."""
         experiment = self._plan.experiment
         planned = experiment.protocol.shares()
         return [

@@ -1,8 +1,8 @@
-"""What the rules of a game count, besides who has won: the score of either player, and the pieces of either player.
+"""Counts by the rules of a game: the score and the pieces of each player.
 
 `facts` defines the counts of each game, or why there are none; the heuristics of the article's Sections 6.2.1 (score)
-and 6.2.4 (presence) use them. Pieces that never leave the board are not counted: their number shows who has placed
-more, not who is better.
+and 6.2.4 (presence) use them. Pieces that never leave the board are not counted: their number shows which player has
+placed more, not which is better.
 """
 
 from __future__ import annotations

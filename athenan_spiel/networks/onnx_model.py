@@ -23,7 +23,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks.architectures import ValueNetwork
 
 OPSET = 18
-"""Of 2022: runtimes of today read it."""
+"""ONNX operator set of 2022, which current runtimes read."""
 OBSERVATIONS, VALUES, LOGITS = "observations", "values", "logits"
 _SAMPLE_ROWS = 2
 """Rows of the batch that is traced; the number 1 would be taken for a constant."""

@@ -105,7 +105,7 @@ def _serve(connection: Connection, function: str, arguments: tuple[Any, ...], pa
     try:
         with StopRequests() as stops, stops.droppable():
             result = CallResult(value=pkgutil.resolve_name(function)(*arguments))
-    except AthenanError as error:
+    except (AthenanError, RuntimeError) as error:  # the latter is Ludii's
         result = CallResult(problem=" ".join(str(error).split()))
     except Exception as error:
         result = CallResult(problem=f"{type(error).__name__}: {shown(str(error))}")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from athenan_spiel.arena.statistics import MOST_EXACT, binomial_p, wilcoxon_p
+from athenan_spiel.arena.statistics import MAX_EXACT_DIFFERENCES, binomial_p, wilcoxon_p
 from athenan_spiel.errors import ConfigError
 
 
@@ -62,10 +62,10 @@ def _all_signs(count: int) -> list[tuple[int, ...]]:
 
 def test_many_differences_have_the_normal_distribution() -> None:
     rng = np.random.default_rng(1)
-    differences = rng.choice([-1, -0.5, 0, 0.5, 1], 2 * MOST_EXACT, p=[0.2, 0.2, 0.1, 0.25, 0.25])
+    differences = rng.choice([-1, -0.5, 0, 0.5, 1], 2 * MAX_EXACT_DIFFERENCES, p=[0.2, 0.2, 0.1, 0.25, 0.25])
     expected = stats.wilcoxon(differences, method="approx").pvalue
     assert wilcoxon_p(differences.tolist()) == pytest.approx(expected, rel=1e-9)
-    near = differences[:MOST_EXACT].tolist()
+    near = differences[:MAX_EXACT_DIFFERENCES].tolist()
     assert wilcoxon_p(near) == pytest.approx(stats.wilcoxon(near, method="approx").pvalue, rel=0.05)
 
 

@@ -26,7 +26,7 @@ def run(words):
     libc = ctypes.PyDLL(None)  # which keeps the interpreter's lock, as a game's C++ does
     libc.fdopen.restype = stream = ctypes.c_void_p
     libc.fwrite.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, stream]
-    said = b"native\\n" + bytes(2**24)  # more than a pipe takes, so that it waits, and goes on waiting after a signal
+    said = b"native\\n" + bytes(2**24)  # more than a pipe takes, so it waits, also after a signal
     libc.fwrite(said, 1, len(said), libc.fdopen(1, b"w"))
     return 0
 

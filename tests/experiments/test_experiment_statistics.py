@@ -319,7 +319,7 @@ def test_no_style_of_the_current_folder_changes_a_plot() -> None:
 
 def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(plots, "MOST_DOTS", 300)
+    monkeypatch.setattr(plots, "MAX_PIXELS", 300)
     for picture in plot_files(one_repetition()).values():
         width, height = struct.unpack(">II", picture[16:24])
         assert 290 <= max(width, height) <= 300

@@ -48,6 +48,7 @@ def test_an_error_is_one_line() -> None:
     assert len(problem.splitlines()) == 1
     assert "chess" in problem
     assert "Error" not in problem
+    assert result_of("asyncio:get_running_loop") == CallResult(problem="no running event loop"), "as Ludii's errors"
     assert result_of("operator:truediv", 1, 0) == CallResult(problem="ZeroDivisionError: 'division by zero'")
 
 

@@ -81,7 +81,7 @@ FACTS = {
     ),
     "cliff_walking": Facts(
         transposition=merged(
-            "The text shows where the player stands. A match that goes on has cost one point a ply. " + PLIES,
+            "The text shows where the player stands. An unfinished game has cost one point per ply. " + PLIES,
             counts_plies=True,
         ),
         score=None,
