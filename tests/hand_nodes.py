@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from fake_game import FIRST_ACTION
 
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node, NodeKind
 
 
-def kind(maximises: bool) -> Kind:
+def kind(maximises: bool) -> NodeKind:
     """The kind of a node where player 0 is to move, or of one where player 1 is."""
-    return Kind.MAXIMISER if maximises else Kind.MINIMISER
+    return NodeKind.MAXIMISER if maximises else NodeKind.MINIMISER
 
 
 def node_of(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.evaluators import Evaluation
 from athenan_spiel.search.mcts_tree import MCTSNode
-from athenan_spiel.search.node import Kind
+from athenan_spiel.search.node import NodeKind
 
 Values = Callable[[Sequence[pyspiel.State]], NDArray[np.floating]]
 Priors = Callable[[pyspiel.State], Sequence[float]]
@@ -50,7 +50,7 @@ def hand_node(
     *,
     own: float = 0.0,
     count: int | None = None,
-    kind: Kind = Kind.MAXIMISER,
+    kind: NodeKind = NodeKind.MAXIMISER,
     seed: int = 0,
 ) -> MCTSNode:
     """A node as if simulations had found this.
@@ -63,5 +63,5 @@ def hand_node(
     node = MCTSNode(actions, own, random.Random(seed), kind, priors)
     for i, (n, mean) in (tried or {}).items():
         for _ in range(n):
-            node.take_in(i, mean)
+            node.add_simulation(i, mean)
     return node

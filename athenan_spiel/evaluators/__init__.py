@@ -1,5 +1,6 @@
-"""What answers a search's question: `base` says what that is, `network` joins an encoder and an engine, `simple` needs
-no network.
+"""Evaluators, which return values and priors of states to a search.
+
+`base` defines the protocol, `network` combines an encoder and an engine, `simple` needs no network.
 """
 
 from __future__ import annotations

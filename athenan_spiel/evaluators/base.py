@@ -1,7 +1,7 @@
-"""What a search is given to ask, and what it is answered: an `Evaluator` and an `Evaluation`.
+"""Protocol of an `Evaluator`, and the `Evaluation` that a search receives.
 
-Whoever drives a search asks the evaluator, lets `checked` make an `Evaluation` of what it answers, and sends that to
-the search. Nothing else looks at what an evaluator has said.
+The driver of a search calls the evaluator, converts its answer into an `Evaluation` by `checked`, and sends that to the
+search. No other code reads an evaluator's answer.
 """
 
 from __future__ import annotations
@@ -18,72 +18,70 @@ from athenan_spiel.engines.base import Deferred, Pending
 from athenan_spiel.errors import EvaluatorError, NotFiniteError, shown
 
 SUM_TOLERANCE = 1e-3
-"""By which the probabilities of a state may miss 1; those of a network in bfloat16 do not add up exactly."""
+"""Maximum deviation of a state's prior sum from 1. Priors of a bfloat16 network do not add up exactly."""
 
 
 class Evaluation(NamedTuple):
-    """What is said of n states, in plain lists, as a search goes through them number by number: `values`, and `priors`
-    for searches that look at those.
-    """
+    """Evaluation of n states. It holds plain lists, since a search reads single numbers."""
 
     values: list[float]
-    """n finite numbers: what each state is worth to player 0, in the units of the outcome."""
+    """Value of each state for player 0, n finite numbers in the outcome's unit."""
     priors: list[list[float]] | None = None
-    """For each state the probability of each of its legal actions, in their order; None: nothing is said of actions."""
+    """Probability of each legal action of each state, in order. None without priors."""
 
     def part(self, start: int, stop: int) -> Evaluation:
-        """What is said of the states from index `start` up to, and without, `stop`."""
+        """Returns the evaluation of the states from index `start` up to, and without, `stop`."""
         return Evaluation(self.values[start:stop], None if self.priors is None else self.priors[start:stop])
 
 
 def joined(parts: Sequence[Evaluation]) -> Evaluation:
-    """What is said of the states of all `parts`, of which there is one at least."""
+    """Concatenates evaluations, at least one."""
     values = [value for part in parts for value in part.values]
     priors = [prior for part in parts if part.priors is not None for prior in part.priors]
     return Evaluation(values, priors or None)
 
 
 Answer = Evaluation | NDArray[np.floating]
-"""What an evaluator may answer of n states: an `Evaluation`, or an array of n finite values for player 0."""
+"""Return type of an evaluator: an `Evaluation`, or an array of n finite values for player 0."""
 
 
 class Evaluator(Protocol):
-    """Values states that are not terminal: any callable, a plain function too."""
+    """Callable that evaluates non-terminal states. A plain function is one, too."""
 
     def __call__(self, states: Sequence[pyspiel.State], /) -> Answer:
-        """What is to be said of `states`.
+        """Evaluates states.
 
         Args:
-            states: n of them, none terminal; they must be left as they are.
+            states: n non-terminal states, which must not be changed.
 
         Returns:
-            float [n], finite: what each is worth to player 0, in the units of the outcome; or an `Evaluation`, with the
-            probability of each legal action, for searches that look at those.
+            Values for player 0, finite float [n], in the outcome's unit; or an `Evaluation`, which adds a probability
+                of each legal action for searches that use priors.
         """
 
 
 @runtime_checkable
 class SubmittingEvaluator(Evaluator, Protocol):
-    """One that can also begin to answer and let its caller go on meanwhile."""
+    """Evaluator that can also evaluate asynchronously."""
 
     def submit(self, states: Sequence[pyspiel.State], /) -> Pending[Answer]:
-        """As when called, to be waited for later; `states` may change as soon as this returns."""
+        """Starts an evaluation. `states` may change as soon as this returns."""
 
 
 def submitting(evaluator: Evaluator) -> Callable[[Sequence[pyspiel.State]], Pending[Answer]]:
-    """`submit` of this evaluator; one that has none is called when its answer is waited for."""
+    """Returns the evaluator's `submit`. Without one, the evaluator is called when the result is requested."""
     if isinstance(evaluator, SubmittingEvaluator):
         return evaluator.submit
     return lambda states: Deferred(lambda: evaluator(states))
 
 
 def checked(answer: Answer, states: Sequence[pyspiel.State]) -> Evaluation:
-    """What an evaluator answered of `states`, as a search is sent it.
+    """Validates an evaluator's answer for `states` and converts it to an `Evaluation`.
 
     Raises:
-        EvaluatorError: there is not one value for each state, or one is not a number; or there are priors, and not of
-            each state one probability for each of its legal actions.
-        NotFiniteError: a value or a probability is infinite or NaN.
+        EvaluatorError: the number of values differs from the number of states, a value is not a number, or the priors
+            are not one probability per legal action.
+        NotFiniteError: a value or a prior is infinite or NaN.
     """
     values, priors = answer if isinstance(answer, Evaluation) else (answer, None)
     return Evaluation(_values(values, len(states)), None if priors is None else _priors(priors, states))
@@ -115,7 +113,7 @@ def _priors(given: Sequence[Sequence[float]], states: Sequence[pyspiel.State]) -
 
 
 def _are_priors(given: list[Any], counts: list[int]) -> bool:
-    """Whether all are what `_prior` would answer, looked at together; a prior may also be of another kind."""
+    """Returns whether all priors are valid lists of floats, by one vectorised check. Other valid types return False."""
     if not counts or not all(isinstance(prior, list) for prior in given) or list(map(len, given)) != counts:
         return False
     if not all(type(share) is float for prior in given for share in prior):
@@ -139,7 +137,7 @@ def _prior(given: Sequence[float], expected: int) -> list[float]:
 
 
 def _numbers(expected: str, given: object) -> NDArray[Any]:
-    """`given` as an array of numbers, of whatever shape."""
+    """Converts `given` to an array of numbers of any shape."""
     try:
         numbers = np.asarray(given)
     except (ValueError, TypeError, RuntimeError) as error:  # a list of lists, say, or a tensor with a gradient

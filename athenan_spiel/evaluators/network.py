@@ -1,11 +1,11 @@
-"""An evaluator that asks a network.
+"""Evaluator that runs a network.
 
-Called, it answers at once. Through `submit` it answers later: the states are encoded and the engine started before
-it returns, so that a driver can grow one group of matches while another one's values are computed. It is never asked
-about terminal states: those are worth what the outcome says, and a search does not ask for them. This is not checked.
+A call evaluates the states at once. `submit` evaluates them asynchronously: it encodes the states and starts the
+engine before it returns, so a driver can grow one group of games while another group is evaluated. Terminal states
+must not be passed, which is not checked: their value is the outcome, and a search does not request it.
 
-Of a network with a policy it answers priors, too, if it is to: for each legal action the softmax of its logit among
-those of the legal ones.
+If the network has a policy, the evaluator can return priors: for each legal action the softmax of its logit over the
+legal actions.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from athenan_spiel.evaluators.base import Answer, Evaluation
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
-FEWEST_ROWS = 64
+MIN_BUFFER_ROWS = 64
 """Rows of the smallest buffer."""
 
 
 class NetworkEvaluator:
-    """Values of states for player 0 from an engine, and priors; driven by one thread.
+    """Evaluates states with a network on an engine, for use by one thread.
 
     Args:
-        encoder: of the game.
-        engine: made for `encoder.shape`.
-        priors: answer them, where the network has a policy.
+        encoder: encoder of the game.
+        engine: engine made for `encoder.shape`.
+        priors: returns priors, if the network has a policy.
 
     Attributes:
-        in_turn: what is submitted is valued when it is waited for, by the thread that waits. Where all cores have work
-            anyway that takes less of them than an engine's threads, which overlap with the search.
+        in_turn: evaluates submitted states when the result is requested, in the requesting thread. If all cores are
+            busy this takes less time than an engine's threads, which overlap with the search.
     """
 
     def __init__(self, encoder: Encoder, engine: Engine, *, priors: bool = True) -> None:
@@ -53,11 +53,11 @@ class NetworkEvaluator:
         self._free: list[NDArray[np.float32]] = []
 
     def __call__(self, states: Sequence[pyspiel.State]) -> Answer:
-        """Values float32 [N] of N states that are not terminal, or an `Evaluation` with priors, too.
+        """Evaluates N non-terminal states. Returns values, float32 [N], or an `Evaluation` with priors.
 
         Raises:
             EvaluatorError: no network was loaded.
-            EncodingError, SearchError: they are no states of the game; of a list's, the first is looked at.
+            EncodingError, SearchError: the first of the states does not belong to the game.
         """
         self.encoder.require_states(states[:1] if isinstance(states, list | tuple) else states)
         legal = self._legal(states)
@@ -67,10 +67,10 @@ class NetworkEvaluator:
         return self._answer(answers, legal)
 
     def submit(self, states: Sequence[pyspiel.State]) -> Pending[Answer]:
-        """Encode the states now and value them while the caller goes on; the states may change afterwards.
+        """Encodes the states now and evaluates them asynchronously. The states may change afterwards.
 
         Raises:
-            EvaluatorError: no network was loaded; here or by the result.
+            EvaluatorError: no network was loaded. It is raised here or by the result.
         """
         legal = self._legal(states)
         buffer, batch = self._encode(states)
@@ -84,7 +84,7 @@ class NetworkEvaluator:
         return Deferred(waited_for)
 
     def _legal(self, states: Sequence[pyspiel.State]) -> list[list[int]] | None:
-        """The legal actions of each state, if priors are wanted and there are any."""
+        """Returns the legal actions of each state, or None if no priors are needed."""
         if not self.priors or self._network is None or self._network.policy is None:
             return None
         return [state.legal_actions() for state in states]
@@ -97,10 +97,10 @@ class NetworkEvaluator:
         return Evaluation(answers[:, 0].tolist(), softmax(answers[:, 1:], legal))
 
     def load(self, network: ValueNetwork) -> None:
-        """Compute with a copy of this network's weights from now on.
+        """Uses a copy of this network's weights from now on.
 
         Raises:
-            ConfigError: the network is for encoded states of another shape.
+            ConfigError: the network expects encoded states of another shape.
         """
         self.engine.load(network)
         self._network = network
@@ -108,25 +108,25 @@ class NetworkEvaluator:
     def __reduce__(
         self,
     ) -> tuple[Callable[..., NetworkEvaluator], tuple[Encoder, EngineConfig, ValueNetwork | None, bool]]:
-        """For `pickle`: the network that was loaded, and what an engine like this one is made of."""
+        """Returns the parts for `pickle`: the loaded network and the engine's configuration."""
         return _evaluator_of, (self.encoder, self.engine.config, self._network, self.priors)
 
     def _encode(self, states: Sequence[pyspiel.State]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Encode into a buffer that is not used elsewhere until it is back in `_free`: (buffer, batch in it)."""
+        """Encodes states into a free buffer, which the caller puts back into `_free`. Returns (buffer, batch)."""
         count = len(states)
         buffer = self._free.pop() if self._free else None
         if buffer is None or len(buffer) < count:
-            rows = max(FEWEST_ROWS, 1 << (count - 1).bit_length())
+            rows = max(MIN_BUFFER_ROWS, 1 << (count - 1).bit_length())
             buffer = np.empty((rows, *self.encoder.shape), np.float32)
         return buffer, self.encoder.encode(states, buffer[:count])
 
 
 def softmax(logits: NDArray[np.float32], legal: Sequence[Sequence[int]]) -> list[list[float]]:
-    """For each of N states the probabilities of its legal actions, in their order.
+    """Returns the probabilities of the legal actions of N states, in order.
 
     Args:
-        logits: [N, A]; those of illegal actions have no part in it.
-        legal: the legal actions of each state, one at least.
+        logits: logits of all A actions, [N, A]; those of illegal actions are ignored.
+        legal: legal actions of each state, at least one.
     """
     counts = np.fromiter(map(len, legal), np.int64, len(legal))
     if not len(counts):

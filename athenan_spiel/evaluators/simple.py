@@ -1,4 +1,4 @@
-"""Evaluators without a network: for tests, for measuring a search alone, and as opponents that know nothing."""
+"""Evaluators without a network, for tests, for measuring a search alone, and as opponents without knowledge."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from athenan_spiel.games.playout import playout
 
 
 class ZeroEvaluator:
-    """Values every state 0: only what the search proves or sees at a match's end counts."""
+    """Returns 0 for every state. Only proofs and terminal values guide the search."""
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
-        """Zeros, float64 [N]."""
+        """Returns zeros, float64 [N]."""
         return np.zeros(len(states))
 
 
 class RolloutEvaluator:
-    """Values a state by the outcome of one random match from it, which its history and `seed` alone decide.
+    """Returns the outcome of one random game from each state. History and `seed` determine the game.
 
     Args:
-        outcome: worth of a terminal state for player 0.
-        seed: in [0, 2^64).
+        outcome: terminal value for player 0.
+        seed: random seed, in [0, 2^64).
     """
 
     def __init__(self, outcome: Callable[[pyspiel.State], float], seed: int) -> None:
@@ -35,7 +35,7 @@ class RolloutEvaluator:
         self._key = struct.pack("<Q", seed)
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
-        """Values float64 [N]."""
+        """Returns values, float64 [N]."""
         return np.array([self._value(state.clone()) for state in states], np.float64)
 
     def _value(self, state: pyspiel.State) -> float:
@@ -44,17 +44,17 @@ class RolloutEvaluator:
 
 
 class UniformRandomEvaluator:
-    """Values a state by a number from [-1, 1) that its history and `seed` alone decide, in any process.
+    """Returns a number from [-1, 1) for each state. History and `seed` determine it, in any process.
 
     Args:
-        seed: in [0, 2^64).
+        seed: random seed, in [0, 2^64).
     """
 
     def __init__(self, seed: int) -> None:
         self._key = struct.pack("<Q", seed)
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
-        """Values float64 [N]."""
+        """Returns values, float64 [N]."""
         return np.array([self._value(state.history()) for state in states])
 
     def _value(self, history: list[int]) -> float:
@@ -62,6 +62,6 @@ class UniformRandomEvaluator:
 
 
 def _hash(history: Sequence[int], key: bytes) -> int:
-    """64 bits from the history, the same in any process."""
+    """Returns a 64-bit hash of the history, the same in any process."""
     packed = struct.pack(f"<{len(history)}q", *history)
     return int.from_bytes(blake2b(packed, digest_size=8, key=key).digest(), "little")

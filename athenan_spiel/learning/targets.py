@@ -110,7 +110,7 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     Raises:
         LearningError: the tree stores no observations, or some without a state that they belong to.
     """
-    store, past = tree.store, tree.past
+    store, pruned = tree.store, tree.pruned
     if not isinstance(store, ObservationStore):
         raise LearningError(
             f"expected a tree that keeps observations, got store={store!r}: give it an ObservationStore"
@@ -118,18 +118,18 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     ends = store if isinstance(store, PlayoutEndsStore) else None
     nodes, leaves, terminals = tree.nodes, tree.leaves.values(), [] if ends else tree.terminals
     indices = [n.observation for n in nodes] + [i for i, _ in terminals] + [leaf.observation for leaf in leaves]
-    found = len(indices) + len(past.values)
+    found = len(indices) + len(pruned.values)
     if found != len(store):
         raise LearningError(f"expected a state for each of {len(store)!r} observations, got {found!r}")
     values = np.empty(len(store), np.float32)
     values[indices] = [n.value for n in nodes] + [worth for _, worth in terminals] + [leaf.value for leaf in leaves]
-    gone = np.array(past.observations, np.int64)
-    values[gone] = past.values
+    gone = np.array(pruned.observations, np.int64)
+    values[gone] = pruned.values
     weights = None
     if coefficients:
         weights = np.ones(len(store), np.float32)
         weights[indices[: len(nodes)]] = [coefficient(sum(node.visits.values())) for node in nodes]
-        weights[gone] = list(map(coefficient, past.updates))
+        weights[gone] = list(map(coefficient, pruned.updates))
     targets = Targets(store.chunks(), Labels(values, weights))
     return targets if ends is None else _with_ends(targets, ends)
 

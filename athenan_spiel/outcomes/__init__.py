@@ -1,9 +1,9 @@
-"""What a finished match is worth: the gain, and the reinforcement heuristics (the article, Section 6).
+"""Terminal values: the gain, and the reinforcement heuristics (the article, Section 6).
 
-An outcome maps a terminal state to a number from the first player's view. It is a reinforcement heuristic if it
-keeps the order of the gain (Definition 21): a won match is worth more than a drawn one, a drawn one more than
-a lost one. Everything here keeps it strictly, whatever the constants, so an estimate can never turn a win into
-a loss; an outcome of one's own is held to it on random matches. docs/heuristics.md lists them by game.
+An outcome maps a terminal state to a number for player 0. It is a reinforcement heuristic if it keeps the order of the
+gain (Definition 21): a win has a larger value than a draw, and a draw a larger value than a loss. All outcomes of this
+package keep it strictly, whatever their constants, so an estimate never turns a win into a loss. Custom outcomes are
+tested for it on random games. docs/heuristics.md lists the outcomes by game.
 """
 
 from athenan_spiel.outcomes.base import Outcome

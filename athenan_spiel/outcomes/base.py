@@ -1,4 +1,4 @@
-"""What an outcome is: a map from terminal states to their worth for player 0, with the size of its large values."""
+"""Base class of outcomes, which map terminal states to values for player 0."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ import pyspiel
 from athenan_spiel.outcomes.sample import Sample
 
 SETTING = "outcome"
-"""The path of the setting that names an outcome, with which messages about one begin."""
+"""Path of the setting that names an outcome. Error messages about outcomes start with it."""
 Parameter = float | int | bool | str
-"""What a constant of an outcome may be, as a checkpoint keeps it in JSON."""
+"""Type of an outcome's constant, as a checkpoint stores it in JSON."""
 
 
 @dataclass(frozen=True)
 class Outcome(ABC):
-    """Worth of a terminal state for player 0. Subclasses are frozen dataclasses of their constants, if they have any.
+    """Terminal value for player 0. A subclass is a frozen dataclass of its constants, if it has any.
 
     Attributes:
-        name: how settings call it; one of your own is called by its module and name, and needs none.
-        path_dependent: the worth depends on how the state was reached, beyond the number of actions. A search then
-            keeps all histories apart (see `transpositions.history_key`).
-        scale: the size of its large values, above zero; where `make_outcome` makes it, that of the largest in random
-            matches, so other matches may be worth more. It changes no worth and bounds none: networks learn
-            value / scale.
+        name: name in settings. A custom outcome is named by its module and name, and needs none.
+        path_dependent: whether the value depends on how the state was reached, beyond the number of actions. A search
+            then shares no node between histories (see `transpositions.history_key`).
+        scale: size of large values, above zero. `make_outcome` sets it to the largest absolute value in random games,
+            so other games may exceed it. It neither changes nor bounds a value: networks learn value / scale.
     """
 
     name: ClassVar[str] = ""
@@ -35,34 +34,37 @@ class Outcome(ABC):
 
     @abstractmethod
     def __call__(self, state: pyspiel.State) -> float:
-        """The worth of `state`, which is terminal."""
+        """Returns the value of `state`, which is terminal."""
 
     @classmethod
     def why_none(cls, game: pyspiel.Game) -> str | None:
-        """Why the game has no such worth, where that is known before a match is played; it begins with the name."""
+        """Returns why the game does not support this outcome, if known without a random game. The text starts with the
+        name."""
         return None
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
-        """The outcome for `game`, of which `sample` shows some matches; here: without constants but the scale.
+        """Returns the outcome for `game`, with constants estimated from `sample`. The base class sets only the scale.
 
         Raises:
-            ConfigError: the game has no such worth.
+            ConfigError: the game does not support this outcome.
         """
         return cls().scaled(sample)
 
     def scaled(self, sample: Sample) -> Self:
-        """The same outcome, whose scale is the largest worth in the sample without its sign; 1 where that is 0, or not
-        known."""
+        """Returns the same outcome with the largest absolute value in the sample as its scale.
+
+        The scale is 1 if that value is 0 or unknown.
+        """
         return replace(self, scale=max((abs(float(self(end))) for end in sample.ends), default=0.0) or 1.0)
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """Its constants, from which `outcome_from_parameters` makes it again."""
+        """Constants of the outcome, from which `outcome_from_parameters` rebuilds it."""
         names = sorted(parameter_names(type(self)), key=lambda name: name == "scale")
         return {name: getattr(self, name) for name in names}
 
 
 def parameter_names(kind: type[Outcome]) -> list[str]:
-    """The names of the constants of a kind of outcome."""
+    """Returns the names of the constants of an outcome class."""
     return [field.name for field in fields(kind) if field.init]

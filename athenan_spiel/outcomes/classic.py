@@ -1,4 +1,4 @@
-"""The gain, b_t of the papers: who has won, and nothing else."""
+"""The gain, b_t of the papers: win, draw or loss."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from athenan_spiel.outcomes.base import Outcome
 
 
 def gain(state: pyspiel.State) -> int:
-    """b_t(s) of the papers: 1 if player 0 has won the finished match, -1 if player 1 has, 0 for a draw.
+    """Returns the gain b_t(s): 1 if player 0 has won, -1 if player 1 has won, 0 for a draw.
 
-    A match of one player is neither won nor lost, so its gain is 0: completion then proves no win, and resolves a
-    state once all its children are (Remark 30).
+    A game for one player is neither won nor lost, so its gain is 0. Completion then proves no win, and resolves a state
+    once all its children are resolved (Remark 30).
 
     Args:
-        state: terminal.
+        state: terminal state.
 
     Raises:
-        SearchError: `state` is no state.
+        SearchError: `state` is not a state.
     """
     try:
         if state.num_players() == 1:
@@ -36,22 +36,22 @@ def gain(state: pyspiel.State) -> int:
 
 @dataclass(frozen=True)
 class Gain(Outcome):
-    """The classical terminal evaluation, 1, 0 or -1."""
+    """Classical terminal evaluation: the gain."""
 
     name: ClassVar[str] = "gain"
 
     def __call__(self, state: pyspiel.State) -> float:
-        """1, 0 or -1."""
+        """Returns 1, 0 or -1."""
         return float(gain(state))
 
 
 @dataclass(frozen=True)
 class ScaledGain(Outcome):
-    """The gain times the scale of an outcome that is not at hand, whose large values are of that size.
+    """Gain times the scale of an outcome whose code is not available.
 
-    A network was trained on values of that size, so ends and estimates stay comparable.
+    A network trained with that outcome estimates values of this size, so terminal values and estimates stay comparable.
     """
 
     def __call__(self, state: pyspiel.State) -> float:
-        """The scale, 0 or minus the scale."""
+        """Returns the scale, 0 or minus the scale."""
         return self.scale * gain(state)

@@ -1,9 +1,9 @@
-"""Cumulative mobility (the article, Section 6.2.3): who had more actions to choose from during the match.
+"""Cumulative mobility (the article, Section 6.2.3): which player had more actions to choose from during the game.
 
-The worth depends on every position of the match, and not on the last alone. Two histories that meet in one position
-will end with different worths though they go on alike, so that position has no value of its own: `path_dependent` makes
-a search keep all histories apart (there are no transpositions), where a shared node would give one history the
-mobility of the other. A network sees positions only, and learns the mean over the histories that led to one.
+The value depends on every position of the game, not on the last alone. Two histories that meet in one position end with
+different values although they continue in the same way, so the position has no value of its own. `path_dependent`
+therefore makes a search keep all histories apart (no transpositions): a shared node would give one history the mobility
+of the other. A network sees only positions, and learns the mean over the histories that led to each.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from athenan_spiel.outcomes.base import Outcome
 from athenan_spiel.outcomes.classic import gain
 
 _Turns = tuple[tuple[int, int], ...]
-"""For each action played: who played it, and how many there were to choose from."""
+"""Player and number of legal actions of each action played."""
 
 
 class TurnCounter:
-    """Looks up how many actions there were at each turn of a match, by playing it again from its first position.
+    """Counts the legal actions at each turn of a game by replaying it from its first position.
 
-    The last match is remembered: the next one, which as a rule is its neighbour in a tree, is counted only from where
-    they part. This changes nothing but the time it takes.
+    The counter caches the last game. The next game, usually its neighbour in a tree, is replayed only from where the
+    two differ. The cache affects only the time.
     """
 
     def __init__(self) -> None:
         self._last: tuple[str, list[int], _Turns] = ("", [], ())
 
     def turns(self, state: pyspiel.State) -> _Turns:
-        """For each action of the match that led to `state`: who played it, and how many were legal.
+        """Returns the player and the number of legal actions of each turn of the game that led to `state`.
 
         Raises:
-            SearchError: the match began in a position that OpenSpiel does not keep.
+            SearchError: the game started from a position that OpenSpiel does not store.
         """
         history = state.history()
         start = _start(state, len(history))
@@ -50,11 +50,11 @@ class TurnCounter:
 
 @dataclass(frozen=True)
 class Mobility(Outcome):
-    """M_1 / M_2 if player 0 has won, -M_2 / M_1 if player 1 has, 0 for a draw.
+    """Mobility ratio of the winner: M_1 / M_2 if player 0 has won, -M_2 / M_1 if player 1 has won, 0 for a draw.
 
-    M_i is the mean number of legal actions that player i had to choose from, over all actions of player i. An action
-    is one of OpenSpiel's: each of the three parts of a turn in Amazons is one, and so is a forced pass. A player who
-    never moved has M_i = 1, the least that one who moves can have.
+    M_i is the mean number of legal actions of player i, over all actions of player i. An action is one of OpenSpiel's:
+    each of the three parts of a turn in Amazons is one, and so is a forced pass. A player who never moved has M_i = 1,
+    the minimum of a player who moves.
     """
 
     name: ClassVar[str] = "mobility"
@@ -62,11 +62,7 @@ class Mobility(Outcome):
     _counter: TurnCounter = field(default_factory=TurnCounter, init=False, repr=False, compare=False)
 
     def __call__(self, state: pyspiel.State) -> float:
-        """The quotient of the winner's mobility and the loser's, with the winner's sign.
-
-        Raises:
-            SearchError: the match began in a position that OpenSpiel does not keep.
-        """
+        """Returns the winner's mobility divided by the loser's, with the winner's sign."""
         won = gain(state)
         if not won:
             return 0.0
@@ -75,7 +71,7 @@ class Mobility(Outcome):
 
 
 def mean_mobility(turns: _Turns) -> tuple[float, float]:
-    """M_1 and M_2."""
+    """Returns M_1 and M_2."""
     total, moved = [0, 0], [0, 0]
     for player, actions in turns:
         total[player] += actions
@@ -85,9 +81,9 @@ def mean_mobility(turns: _Turns) -> tuple[float, float]:
 
 
 def _start(state: pyspiel.State, actions: int) -> str:
-    """What OpenSpiel writes to a file of a position that was set up; empty where a match began as all do.
+    """Returns OpenSpiel's serialisation of a custom initial position; empty for the game's own.
 
-    Games that are written in Python have no such positions, and write other things.
+    Games written in Python have no custom initial positions, and serialise other data.
     """
     if type(state).__module__.partition(".")[0] != "pyspiel":
         return ""
@@ -96,7 +92,7 @@ def _start(state: pyspiel.State, actions: int) -> str:
 
 
 def _count(state: pyspiel.State, start: str, history: list[int], known: int) -> _Turns:
-    """The turns of a match after the first `known` ones."""
+    """Returns the turns of a game after the first `known` ones."""
     game = state.get_game()
     again = game.deserialize_state(start) if start.strip() else game.new_initial_state()
     turns = []
@@ -116,7 +112,7 @@ def _count(state: pyspiel.State, start: str, history: list[int], known: int) -> 
 
 
 def _shared(one: list[int], other: list[int]) -> int:
-    """How many actions two matches have in common before they part."""
+    """Returns the length of the common prefix of two games."""
     shared = 0
     for a, b in zip(one, other, strict=False):
         if a != b:

@@ -1,10 +1,10 @@
-"""The user's own outcomes: found by the path "module:name", wrapped where they are plain functions, and tested.
+"""Custom outcomes: imported by the path "module:name", wrapped if they are plain functions, and tested.
 
 A function from terminal states to numbers is enough:
 
     def material(state: pyspiel.State) -> float: ...
 
-A subclass of `Outcome` may also have constants, take them from random matches (`for_game`), or be `path_dependent`.
+A subclass of `Outcome` may also have constants, estimate them from random games (`for_game`), or be `path_dependent`.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ from athenan_spiel.outcomes.sample import Sample
 
 Function = Callable[[pyspiel.State], float]
 Kind = type[Outcome] | Function
-"""What an outcome is made of: a class, or the function that it will be."""
+"""Class or function that defines an outcome."""
 
 _RESULTS = {1: "a match that player 0 has won", 0: "a draw", -1: "a match that player 1 has won"}
 _MOST_ACTIONS = 12
-"""Of a match that an error shows."""
+"""Maximum number of a game's actions in an error message."""
 
 
 @dataclass(frozen=True)
-class OwnFunction(Outcome):
-    """A plain function as an outcome. It must look at the position alone, not at how it was reached."""
+class FunctionOutcome(Outcome):
+    """Outcome of a plain function. The function must depend on the position alone, not on how it was reached."""
 
     function: Function
 
     def __call__(self, state: pyspiel.State) -> float:
-        """What the function says.
+        """Returns the function's value.
 
         Raises:
-            ConfigError: it is not a finite number.
+            ConfigError: the value is not a finite number.
         """
         return checked(self.function(state), state)
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """The scale alone: the function is found again by its name."""
+        """The scale alone: the function is imported again by its name."""
         return {"scale": self.scale}
 
 
 def checked(worth: object, state: pyspiel.State) -> float:
-    """`worth` as a float.
+    """Returns `worth` as a float.
 
     Raises:
-        ConfigError: it is not a finite number.
+        ConfigError: `worth` is not a finite number.
     """
     try:
         number = float(cast(float, worth))
@@ -67,10 +67,10 @@ def checked(worth: object, state: pyspiel.State) -> float:
 
 
 def found_by_path(path: str) -> Kind:
-    """The class or function at "module:name".
+    """Imports the class or function at "module:name".
 
     Raises:
-        ConfigError: there is no such module or name, or the module fails, or it is no outcome.
+        ConfigError: the module or name does not exist, the module fails, or the object defines no outcome.
     """
     module_name, _, name = path.partition(":")
     try:
@@ -85,7 +85,7 @@ def found_by_path(path: str) -> Kind:
 
 
 def checked_kind(name: str, kind: Any) -> Kind:
-    """`kind`, if an outcome can be made of it.
+    """Returns `kind` if it defines an outcome.
 
     Raises:
         ConfigError: it is neither a subclass of `Outcome` nor a function.
@@ -97,16 +97,16 @@ def checked_kind(name: str, kind: Any) -> Kind:
 
 
 def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
-    """The outcome for `game`, after the test on the sample's matches.
+    """Creates a custom outcome for `game` and tests it on the sample's games.
 
     Raises:
-        ConfigError: it fails on one of them, gives something that is not a finite number, or breaks Definition 21.
+        ConfigError: it fails on one of them, returns a value that is not a finite number, or breaks Definition 21.
     """
     try:
         if isinstance(kind, type):
             outcome: Outcome = cast(type[Outcome], kind).for_game(game, sample)
         else:
-            outcome = OwnFunction(kind).scaled(sample)
+            outcome = FunctionOutcome(kind).scaled(sample)
         worths = [checked(outcome(end), end) for end in sample.ends]
         for constant, value in outcome.parameters.items():
             if not isinstance(value, Parameter):
@@ -121,7 +121,7 @@ def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
 
 
 def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
-    """Raise `ConfigError` unless the worths keep the order of the gain (Definition 21)."""
+    """Raises `ConfigError` unless the values keep the order of the gain (Definition 21)."""
     by_gain = {g: [(worth, end) for worth, end in ends if gain(end) == g] for g in _RESULTS}
     for more, less in ((1, 0), (1, -1), (0, -1)):
         if not by_gain[more] or not by_gain[less]:

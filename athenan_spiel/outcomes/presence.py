@@ -1,4 +1,4 @@
-"""The presence heuristic (the article, Section 6.2.4): how many pieces more than the loser the winner has."""
+"""Presence heuristic (the article, Section 6.2.4): the winner's surplus of pieces."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from athenan_spiel.outcomes.classic import gain
 
 @dataclass(frozen=True)
 class Presence(Outcome):
-    """max(n_1 - n_2, 1) if player 0 has won, min(n_1 - n_2, -1) if player 1 has, 0 for a draw.
+    """Surplus of pieces: max(n_1 - n_2, 1) if player 0 has won, min(n_1 - n_2, -1) if player 1 has won, 0 for a draw.
 
-    n_1 and n_2 are the numbers of pieces of player 0 and of player 1, as `games.piece_counts` gives them.
+    n_1 and n_2 are the numbers of pieces of player 0 and player 1, as `games.piece_counts` returns them.
     """
 
     name: ClassVar[str] = "presence"
 
     def __call__(self, state: pyspiel.State) -> float:
-        """How many pieces more the winner has, at least one."""
+        """Returns the winner's surplus of pieces, at least 1, with the winner's sign."""
         won = gain(state)
         if not won:
             return 0.0
@@ -31,7 +31,7 @@ class Presence(Outcome):
 
     @classmethod
     def why_none(cls, game: pyspiel.Game) -> str | None:
-        """Pieces must come and go."""
+        """Returns a reason unless the number of pieces changes in the game."""
         if measured("pieces", game):
             return None
         return (

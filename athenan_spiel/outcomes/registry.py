@@ -1,7 +1,7 @@
-"""Outcomes by name: made for a game, and made again from what a checkpoint kept.
+"""Registry of outcomes: creates an outcome for a game by name, and rebuilds it from a checkpoint's parameters.
 
-A name of the form "module:name" is code of one's own. It is imported in one place, `kind_called`, and only where the
-user has named it in this very call: a name that stands in a file is not reason enough (`allowed_kind`).
+A name "module:name" is custom code. Only `kind_called` imports it, and only if the user has named it in the same call:
+a name in a file is not sufficient (`allowed_kind`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from athenan_spiel.outcomes.base import SETTING, Outcome, Parameter, parameter_n
 from athenan_spiel.outcomes.classic import Gain, ScaledGain
 from athenan_spiel.outcomes.depth import AdditiveDepth, MultiplicativeDepth
 from athenan_spiel.outcomes.mobility import Mobility
-from athenan_spiel.outcomes.own import Kind, OwnFunction, checked_kind, found_by_path, made
+from athenan_spiel.outcomes.own import FunctionOutcome, Kind, checked_kind, found_by_path, made
 from athenan_spiel.outcomes.presence import Presence
 from athenan_spiel.outcomes.sample import sample_matches
 from athenan_spiel.outcomes.score import Score
@@ -29,22 +29,22 @@ BUILT_IN: Mapping[str, type[Outcome]] = {
 }
 _REGISTERED: dict[str, Kind] = {}
 Given = str | tuple[str, ...] | Kind | None
-"""What a caller may say of an outcome that a file names; see `allowed_kind`."""
+"""Permission of a caller for the outcome that a file names; see `allowed_kind`."""
 
 
 def make_outcome(name: str, game: pyspiel.Game, rng: random.Random, kind: Kind | None = None) -> Outcome:
-    """The outcome called `name` for `game`; constants that the rules do not give are estimated from random matches.
+    """Creates the outcome `name` for `game`. Constants that the rules do not give are estimated from random games.
 
     Args:
-        name: of an outcome of this package, of a registered one, or the path "module:name" of one of your own, which is
-            imported: a name that comes from a file has to be allowed before (`allowed_kind`).
-        game: the game.
-        rng: chooses the actions of the random matches.
-        kind: what it is made of; by default what `name` says.
+        name: name of a built-in or registered outcome, or the path "module:name" of a custom one, which is imported. A
+            name from a file has to be allowed before (`allowed_kind`).
+        game: game of the outcome.
+        rng: selects the actions of the random games.
+        kind: class or function of the outcome; by default the one that `name` refers to.
 
     Raises:
-        ConfigError: the name is unknown, or the game has no such worth; one of your own cannot be imported, gives
-            something that is not a finite number, or breaks Definition 21 on random matches.
+        ConfigError: the name is unknown, or the game does not support the outcome. A custom outcome cannot be imported,
+            returns a value that is not a finite number, or breaks Definition 21 on random games.
     """
     kind = suited_kind(name, game, kind)
     if kind is Gain:
@@ -56,10 +56,11 @@ def make_outcome(name: str, game: pyspiel.Game, rng: random.Random, kind: Kind |
 
 
 def suited_kind(name: str, game: pyspiel.Game, kind: Kind | None = None) -> Kind:
-    """What the outcome called `name` is made of, if `game` may have it, as far as that is known without a match of it.
+    """Returns the class or function of the outcome `name`, if `game` supports it as far as is known without a random
+    game.
 
     Raises:
-        ConfigError: the name is unknown, or cannot be imported, or the game has no such worth.
+        ConfigError: the name is unknown or cannot be imported, or the game does not support the outcome.
     """
     kind = kind or kind_called(name)
     if game.num_players() == 1 and name in BUILT_IN and name != Score.name:
@@ -71,20 +72,22 @@ def suited_kind(name: str, game: pyspiel.Game, kind: Kind | None = None) -> Kind
 
 
 def outcome_from_parameters(name: str, parameters: Mapping[str, Parameter], kind: Kind | None = None) -> Outcome:
-    """Rebuild an outcome from what `Outcome.parameters` said, without estimating anything again, or importing anything.
+    """Rebuilds an outcome from `Outcome.parameters`, without estimating constants or importing code.
 
     Args:
-        kind: what an outcome of your own is made of, as `allowed_kind` gives it.
+        name: name of the outcome.
+        parameters: constants, as `Outcome.parameters` returned them.
+        kind: class or function of a custom outcome, as `allowed_kind` returns it.
 
     Raises:
-        ConfigError: the name or the parameters are not those of an outcome, or it is code and `kind` is not given.
+        ConfigError: the name or the parameters are invalid, or the outcome is custom code and `kind` is missing.
     """
     if kind is None and is_code(name):
         raise not_allowed(name)
     found = kind or kind_called(name)
     made_of: type[Outcome]
     constants: dict[str, Any]
-    made_of, constants = (found, {}) if isinstance(found, type) else (OwnFunction, {"function": found})
+    made_of, constants = (found, {}) if isinstance(found, type) else (FunctionOutcome, {"function": found})
     hints = get_type_hints(made_of)
     if (
         not isinstance(parameters, Mapping)
@@ -98,16 +101,16 @@ def outcome_from_parameters(name: str, parameters: Mapping[str, Parameter], kind
 
 
 def outcome_to_play_by(name: str, parameters: Mapping[str, Parameter], kind: Kind | None = None) -> Outcome | None:
-    """The outcome that an agent's search values the ends of matches by.
+    """Returns the outcome that an agent's search uses for terminal states.
 
-    Of one that is code, the scale is enough for two players: the gain times that stands in its place. Who wins is then
-    as good as ever, and which of two won matches is better is not known.
+    For custom code that is not allowed, two players need only the scale: `ScaledGain` replaces the outcome. It ranks
+    wins above losses as before, but cannot rank two wins.
 
     Returns:
-        None where it is code, or registered nowhere here, and `parameters` have no scale.
+        The outcome. None if it is custom code or not registered here, and `parameters` have no scale.
 
     Raises:
-        ConfigError: as `outcome_from_parameters`, but for code that is not given.
+        ConfigError: as `outcome_from_parameters`, except for missing custom code.
     """
     if kind is None and name not in BUILT_IN and name not in _REGISTERED:
         scale = parameters.get("scale") if isinstance(parameters, Mapping) else None
@@ -118,20 +121,20 @@ def outcome_to_play_by(name: str, parameters: Mapping[str, Parameter], kind: Kin
 
 
 def is_code(name: str) -> bool:
-    """Whether an outcome of this name has to be imported."""
+    """Returns whether an outcome of this name has to be imported."""
     return ":" in name
 
 
 def allowed_kind(name: str, given: Given) -> Kind | None:
-    """What the outcome `name`, which a file names, is made of, if the caller has said so in this very call.
+    """Returns the class or function of the outcome that a file names, if the caller has allowed it in the same call.
 
     Args:
-        given: the same name, which is then imported, or names that are allowed, of which it may be one, or the function
-            or class itself; None: nothing is imported.
+        name: name of the outcome in the file.
+        given: the same name, which is then imported; a tuple of allowed names; or the function or class itself. None
+            imports nothing.
 
     Raises:
-        ConfigError: another name is given, or the outcome is one of this package and needs nothing; it cannot be
-            imported.
+        ConfigError: `given` is another name, or code for a built-in outcome; or the outcome cannot be imported.
     """
     if given is None:
         return None
@@ -147,7 +150,7 @@ def allowed_kind(name: str, given: Given) -> Kind | None:
 
 
 def not_allowed(name: str) -> ConfigError:
-    """The error for code that a file names and the user does not."""
+    """Returns the error for custom code that a file names and the user has not allowed."""
     return ConfigError.at(
         SETTING,
         f"{shown(name)} is code that a file names, and that alone imports nothing: if you trust it, "
@@ -156,12 +159,12 @@ def not_allowed(name: str) -> ConfigError:
 
 
 def register_outcome(name: str, kind: Kind) -> None:
-    """Let settings call an outcome of your own by `name`, in this process.
+    """Registers a custom outcome under `name`, in this process.
 
-    Whoever resumes its runs or loads their agents registers it again first; "module:name" needs no such step.
+    Processes that resume its runs or load their agents have to register it first. "module:name" needs no registration.
 
     Args:
-        name: without a colon, and not the name of another outcome.
+        name: name without a colon, not used by another outcome.
         kind: a subclass of `Outcome`, or a function from terminal states to finite numbers.
 
     Raises:
@@ -173,15 +176,15 @@ def register_outcome(name: str, kind: Kind) -> None:
 
 
 def outcomes_for(game: str, players: int = 2) -> list[str]:
-    """The names of this package's outcomes that the game with this short name has.
+    """Returns the names of the built-in outcomes that a game supports, by its short name.
 
-    Score is left out where it would come from `returns()` alone, unless there is one player, who has no other.
+    Score is left out if it would come from `returns()` alone, except in games for one player, which have no other.
     """
     return offered(players, scored=has_measure("score", game), pieces=has_measure("pieces", game))
 
 
 def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
-    """The names of this package's outcomes for a game with this number of players, and with points or pieces or not."""
+    """Returns the names of the built-in outcomes for a number of players, with or without a score and pieces."""
     if players == 1:
         return [Score.name]
     has = {Score.name: scored, Presence.name: pieces}
@@ -189,7 +192,7 @@ def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
 
 
 def suggested(players: int, *, scored: bool) -> tuple[str, str]:
-    """The outcome to begin with where nothing more is known of a game, and why."""
+    """Returns the default outcome of a game and the reason for it."""
     if players == 1:
         return Score.name, "a game for one player has no other"
     if scored:
@@ -198,10 +201,10 @@ def suggested(players: int, *, scored: bool) -> tuple[str, str]:
 
 
 def kind_called(name: str) -> Kind:
-    """What the outcome called `name` is made of; "module:name" is imported.
+    """Returns the class or function of the outcome `name`. "module:name" is imported.
 
     Raises:
-        ConfigError: there is no such outcome, or it cannot be imported.
+        ConfigError: the outcome does not exist, or cannot be imported.
     """
     if is_code(name):
         return found_by_path(name)
@@ -216,7 +219,7 @@ def kind_called(name: str) -> Kind:
 
 
 def _are_numbers(parameters: Mapping[str, Parameter]) -> bool:
-    """Whether all numbers are finite, and the scale is more than zero."""
+    """Returns whether all numbers are finite and the scale is above zero."""
     numbers = {name: x for name, x in parameters.items() if isinstance(x, int | float)}
     scale = numbers.get("scale", 1.0)
     try:

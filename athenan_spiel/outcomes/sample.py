@@ -1,4 +1,4 @@
-"""Playouts from the initial state, from which the constants of outcomes are estimated."""
+"""Random games from the initial state, from which the constants of outcomes are estimated."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ import pyspiel
 from athenan_spiel.games.playout import random_moves
 
 SAMPLE_MATCHES = 32
-"""Random matches from which lengths are estimated: enough for a mean within some 10 %, a second's work
-in nearly all games."""
+"""Number of random games. The mean length is accurate to about 10 %; nearly all games take a second."""
 SAMPLE_SECONDS = 5.0
-"""Time of this thread that they are given. In a large game of Ludii's a single match may take longer."""
+"""Time limit of the random games, in seconds of this thread. In a large Ludii game a single game may take longer."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a number of uniformly random matches showed of a game: their terminal states; none where no match ended."""
+    """Terminal states of uniformly random games; empty if no game ended."""
 
     ends: tuple[pyspiel.State, ...]
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The number of actions of each match."""
+        """Number of actions of each game."""
         return tuple(end.move_number() for end in self.ends)
 
     @property
     def returns(self) -> tuple[float, ...]:
-        """What `returns()` gave player 0 at the end of each match."""
+        """Return of player 0 at the end of each game."""
         return tuple(end.player_return(0) for end in self.ends)
 
 
@@ -43,9 +42,9 @@ def sample_matches(
     seconds: float = SAMPLE_SECONDS,
     clock: Callable[[], float] = time.thread_time,
 ) -> Sample:
-    """Play `matches` uniformly random matches, or those that end within `seconds` by `clock`.
+    """Plays `matches` uniformly random games, or those that end within `seconds` by `clock`.
 
-    That is time of this thread, so what else the machine does changes nothing.
+    The clock counts the time of this thread, so other work on the machine has no effect.
     """
     ends: list[pyspiel.State] = []
     end = clock() + seconds

@@ -1,4 +1,4 @@
-"""The score heuristic (the article, Section 6.2.1): by how much a match was won."""
+"""Score heuristic (the article, Section 6.2.1): the margin of a win."""
 
 from __future__ import annotations
 
@@ -14,46 +14,49 @@ from athenan_spiel.outcomes.base import SETTING, Outcome
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
 
-LEAST_MARGIN = 0.5
-"""Of a won match: half a point, the least by which Go is won. Some matches are won without being ahead: in Amazons by
-the last move on the last square."""
+MIN_MARGIN_POINTS = 0.5
+"""Minimum margin of a win, in points: the smallest winning margin in Go.
+
+Some games are won without a lead: Amazons by the last move on the last square.
+"""
 
 
 @dataclass(frozen=True)
 class Score(Outcome):
-    """The score of the match (Section 6.2.1).
+    """Score of a game (Section 6.2.1).
 
-    Where the rules' count is known (`counted`), the margin s_1 - s_2, but at least 1/2 if player 0 has won, at most
-    -1/2 if player 1 has, and 0 for a draw, so Definition 21 holds also where points do not decide: Go on a position
-    that recurs is a draw whatever the area. Else what `returns()` gives player 0, which for one player is the sum of
-    the rewards.
+    If the rules' count is known (`counted`), the value is the margin s_1 - s_2, but at least 1/2 if player 0 has won,
+    at most -1/2 if player 1 has won, and 0 for a draw. Definition 21 therefore holds also if points do not decide: a Go
+    game that ends by a repeated position is a draw whatever the area. Otherwise the value is the return of player 0,
+    which for one player is the sum of the rewards.
     """
 
     name: ClassVar[str] = "score"
     counted: bool = False
 
     def __call__(self, state: pyspiel.State) -> float:
-        """The margin, or the return of player 0."""
+        """Returns the margin, or the return of player 0."""
         if not self.counted:
             return float(state.player_return(0))
         won = gain(state)
         if not won:
             return 0.0
         first, second = score(state)
-        return won * max(LEAST_MARGIN, won * (first - second))
+        return won * max(MIN_MARGIN_POINTS, won * (first - second))
 
     @classmethod
     def why_none(cls, game: pyspiel.Game) -> str | None:
-        """There must be a count by the rules, or returns that may carry one.
+        """Returns a reason unless there is a count by the rules, or returns that may carry a score.
 
-        A game for two players that brings its own measures would bring that of a score.
+        A game for two players with its own measures would include that of a score.
         """
         told = measured("score", game) or game.num_players() == 1 or not measures_itself(game)
         return None if told else _no_score(game)
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
-        """The score by the rules' count if it is known, else by the returns if those of the sample carry one."""
+        """Returns the score by the rules' count if it is known, else by the returns if those of the sample carry a
+        score."""
         counted = measured("score", game)
         carried = (
             game.num_players() == 1 or not sample.ends or any(abs(worth) not in (0.0, 1.0) for worth in sample.returns)

@@ -1,6 +1,6 @@
-"""The searches, and how one is driven under a budget.
+"""Game tree searches and the driver that runs them under a budget.
 
-Descent, UBFM, alpha-beta, MCTS, and what AlphaZero, Gumbel AlphaZero and ExIt make of it.
+The searches are Descent, UBFM, alpha-beta, MCTS, AlphaZero's MCTS, Gumbel AlphaZero's MCTS and ExIt's MCTS.
 """
 
 from athenan_spiel.search.algorithms import make_search

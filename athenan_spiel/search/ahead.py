@@ -1,16 +1,16 @@
-"""Children that are decided by one more action: proofs that a search need not walk to.
+"""Proofs of children that the next action decides, found without a search.
 
-Where a side threatens to win, nearly every reply loses at once, and each of those that do would cost a walk from the
-root, a node, and the values of all its children, none of which is needed. In Hex 5 x 5 they are five of six states
-of a proof. Looked at from their parent, they cost a few children each, and no value. What holds:
+If a side threatens to win, nearly every reply loses at once. A search would spend a walk from the root, a node and the
+values of all children on each of these replies. In Hex 5 x 5 they are five of six states of a proof. Looking ahead from
+their parent costs a few children each, and no evaluation. It satisfies:
 
-1. What it says is a proof: the mover of the state has an action that ends the match, won.
-2. It looks only at states that one action may end, by all that was seen of the game: none before the earliest ply at
-   which a search has met the end of a match. So it costs nothing in the wide beginning of a long game.
-3. It gives up after `PATIENCE` states without a find: a threat that is there already is met by few replies. So where
-   none is, it costs the children of a few states.
-4. It knows no draws, and says nothing of a state whose mover cannot win by one action.
-5. What it says depends on the tree that it belongs to alone.
+1. What it returns is a proof: the mover of the state has an action that ends the game with a win.
+2. It inspects only states that one action may end, by what the search has seen of the game: none before the earliest
+   ply at which a search has met the end of a game. It therefore costs nothing early in a long game.
+3. It stops after `MAX_STATES_WITHOUT_WIN` states without a win, because few replies meet an existing threat. Without a
+   threat it therefore costs the children of a few states.
+4. It proves no draws, and returns nothing for a state whose mover cannot win by one action.
+5. Its results depend only on the tree that it belongs to.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from athenan_spiel.games.children import ends_of
 from athenan_spiel.outcomes import gain
 from athenan_spiel.search.proven_states import ProvenValue
 
-PATIENCE = 4
-"""States looked at in vain before the others are left to the search. Of two replies one does not meet a threat."""
+MAX_STATES_WITHOUT_WIN = 4
+"""Maximum number of states inspected before the first win. One of two replies does not meet a threat."""
 
 
 class WinsAhead:
-    """Looks one action beyond the children that a search values in a tree.
+    """Looks one action beyond the children that a search evaluates in a tree.
 
     Args:
-        outcome: of the search; a proven state is worth the end that was found.
+        outcome: outcome of the search. The value of a proven state is the outcome of the end that was found.
     """
 
     def __init__(self, outcome: Callable[[pyspiel.State], float]) -> None:
@@ -41,11 +41,11 @@ class WinsAhead:
         self._won_before = -1
 
     def wins(self, states: Sequence[pyspiel.State], ended: Sequence[bool]) -> dict[int, ProvenValue]:
-        """The proofs of those of `states` that their mover wins by one action, by index; none after `PATIENCE`.
+        """Returns the proofs of the states that their mover wins by one action, by index.
 
         Args:
-            states: at least one, all after equally many actions, as the children of a state are.
-            ended: for each whether it is terminal; those are not looked at.
+            states: at least one state, all at the same ply, as the children of a state are.
+            ended: whether each state is terminal. Terminal states are skipped.
         """
         ply = states[0].move_number()
         if ply < self._earliest and any(ended):
@@ -61,12 +61,13 @@ class WinsAhead:
                 found[i] = gain(end), self._outcome(end)
             elif not found:
                 in_vain += 1
-                if in_vain == PATIENCE:
+                if in_vain == MAX_STATES_WITHOUT_WIN:
                     break
         return found
 
     def _won_end(self, state: pyspiel.State) -> pyspiel.State | None:
-        """A terminal child of `state` that its mover has won; what won a sibling is tried first."""
+        """Returns a terminal child of `state` that its mover has won, or None. The action that won a sibling is tried
+        first."""
         mover = state.current_player()
         actions = state.legal_actions()
         if self._won_before in actions:

@@ -1,21 +1,19 @@
-"""The searches by name: for each its class, its settings, the decision that goes with it, and what a word may add.
+"""Registry of searches: the class, settings, decision and optional number of each name.
 
-| name | search | decision |
-|---|---|---|
-| `ubfm_s`, `ubfm_s(1.4)` | UBFM with completion, with UCT's term by this constant | the safest (Algorithms 12, 13) |
-| `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over 16 lines at most, or over so many | the safest |
-| `ubfm`, `ubfm(1.4)` | the same | the best action by value (Algorithm 11) |
-| `descent` | Descent with completion | the best action by value |
-| `alphabeta`, `alphabeta(3)` | alpha-beta with completion, to a depth of 3 | the best action by value |
-| `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | the most visited action, then by value |
-| `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with this c_init, over a network with a policy | as of `mcts` |
-| `gumbel` | Gumbel AlphaZero's MCTS, over a network with a policy | of the most visited the best by priors and values |
-| `exit`, `exit(0.05)` | ExIt's MCTS with playouts, with this exploration constant, likewise | as of `mcts` |
-| `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | the best action by value |
+| name | search | decision | |---|---|---| | `ubfm_s`, `ubfm_s(1.4)` | UBFM with completion, optionally with UCT's term
+and this constant | `safest` (Algorithms 12, 13) | | `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over at most 16 lines
+or the given number | `safest` | | `ubfm`, `ubfm(1.4)` | UBFM with completion, as `ubfm_s` | best action by value
+(Algorithm 11) | | `descent` | Descent with completion | best action by value | | `alphabeta`, `alphabeta(3)` |
+alpha-beta with completion, optionally to depth 3 | best action by value | | `mcts`, `mcts(0.5)` | MCTS by UCT, with
+this exploration constant | most visited action, then by value | | `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with
+this c_init; needs a policy | as `mcts` | | `gumbel` | Gumbel AlphaZero's MCTS; needs a policy | among the most visited,
+best by priors and values | | `exit`, `exit(0.05)` | ExIt's MCTS with playouts, with this exploration constant; needs a
+policy | as `mcts` | | `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | best action
+by value |
 
-Training names one by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, an agent's word, `load_agent` and
-`evaluation.search` by a word, `solve` by `algorithm`. The names that settings and the command line take are typed in
-`config.search`; a test holds that they are the ones here.
+Training selects a search by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, `solve` by `algorithm`.
+Agent specs, `load_agent` and `evaluation.search` use search specs such as `mcts(0.5)`. The names that settings and the
+command line accept are typed in `config.search`; a test checks that they are the names here.
 """
 
 from __future__ import annotations
@@ -52,26 +50,26 @@ from athenan_spiel.search.puct import AlphaZeroMCTS
 from athenan_spiel.search.ubfm import UBFM
 
 DEFAULT = "ubfm_k"
-"""The word of who says nothing."""
-USUAL_LINES = 16
-"""Of `ubfm_k`, at most: there are fewer where a state has more than six actions."""
+"""Search spec used by default."""
+DEFAULT_LINES = 16
+"""Default maximum number of lines of `ubfm_k`. States with more than six actions have fewer lines."""
 
 DECISIONS: Mapping[str, Decision] = MappingProxyType({"best": best, "safest": safest, "securest": securest})
-"""The decisions by the names of `config.search.DecisionName`; `search` is that of the `Algorithm`."""
+"""Decisions by the names of `config.search.DecisionName`. `search` stands for the decision of the `Algorithm`."""
 
 ARGUMENTS: Mapping[str, str] = MappingProxyType({"longest_descent": "longest", "resolved_hours": "known"})
-"""What searches call those settings that they call otherwise."""
+"""Parameter names of searches that differ from the setting's name."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """What stands in brackets behind a name.
+    """Optional number in brackets after the name of a search.
 
     Attributes:
-        setting: of `SearchConfig`.
-        pattern: how it is written.
-        meaning: what it is, for messages.
-        example: of one.
+        setting: field of `SearchConfig` that the number sets.
+        pattern: regular expression of the number.
+        meaning: description for messages.
+        example: example for messages.
     """
 
     setting: str
@@ -82,13 +80,13 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """A search by name.
+    """Entry of the registry of searches.
 
     Attributes:
-        search: its class, called with the game, the outcome, and an argument for each of its `OWN_SETTINGS`.
-        decision: which action is played.
-        settings: of `SearchConfig`, what the name says.
-        number: what a word may add; none: nothing.
+        search: class of the search, called with the game, the outcome, and an argument for each of its `OWN_SETTINGS`.
+        decision: selects the action to play.
+        settings: fields of `SearchConfig` that the name sets.
+        number: number that a spec may add; None if it takes none.
     """
 
     search: Callable[..., Search]
@@ -111,7 +109,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
         "ubfm_s": Algorithm(search=UBFM, decision=safest, settings={"algorithm": "ubfm"}, number=EXPLORATION),
         "ubfm_k": Algorithm(
-            search=UBFM, decision=safest, settings={"algorithm": "ubfm", "lines": USUAL_LINES}, number=LINES
+            search=UBFM, decision=safest, settings={"algorithm": "ubfm", "lines": DEFAULT_LINES}, number=LINES
         ),
         "ubfm": Algorithm(search=UBFM, decision=best, settings={"algorithm": "ubfm"}, number=EXPLORATION),
         "descent": Algorithm(search=Descent, decision=best, settings={"algorithm": "descent"}),
@@ -135,17 +133,18 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         ),
     }
 )
-WORDS = tuple(name for name, algorithm in ALGORITHMS.items() if "iterations" not in algorithm.settings)
-"""What a word may name: of these alone the limits are not said by the name."""
+SEARCH_NAMES = tuple(name for name, algorithm in ALGORITHMS.items() if "iterations" not in algorithm.settings)
+"""Names that a search spec may use: those that set no limit of the search."""
 
 
 @dataclass(frozen=True)
-class SearchWord:
-    """What a word such as `mcts(0.5)` says of how moves are found.
+class SearchSpec:
+    """Parsed search spec, such as `mcts(0.5)`.
 
     Attributes:
-        text: the word.
-        config: the settings of the search; its limits mean nothing.
+        text: the spec.
+        algorithm: entry of the registry.
+        config: settings of the search. Its limits are unused.
     """
 
     text: str
@@ -153,33 +152,34 @@ class SearchWord:
     config: SearchConfig
 
     def make(self, game: pyspiel.Game, outcome: Callable[[pyspiel.State], float]) -> Search:
-        """The search over `game` with this outcome.
+        """Returns the search over `game` with this outcome.
 
         Raises:
-            SearchError: the search does not take this outcome.
+            SearchError: the search does not support this outcome.
         """
         return make_search(game, self.config, outcome)
 
 
-def parse_search(text: str) -> SearchWord:
-    """What `text` says.
+def parse_search(text: str) -> SearchSpec:
+    """Parses a search spec.
 
     Raises:
-        AgentError: it names no search, or its number does not suit it.
+        AgentError: the spec names no search, or its number is out of range.
     """
     if not isinstance(text, str):
-        raise AgentError(f"expected a search, one of {', '.join(WORDS)}; got {shown(text)}")
+        raise AgentError(f"expected a search, one of {', '.join(SEARCH_NAMES)}; got {shown(text)}")
     match = re.fullmatch(r"(?P<name>[^()]*)(?:\((?P<number>[^()]*)\))?", text)
-    if match is None or match["name"] not in WORDS:
+    if match is None or match["name"] not in SEARCH_NAMES:
         raise AgentError(
-            f"expected a search, one of {', '.join(WORDS)}; got {shown(text)}{nearest(text.partition('(')[0], WORDS)}"
+            f"expected a search, one of {', '.join(SEARCH_NAMES)}; got {shown(text)}"
+            f"{nearest(text.partition('(')[0], SEARCH_NAMES)}"
         )
     algorithm = ALGORITHMS[match["name"]]
     if match["number"] is None:
-        return SearchWord(text, algorithm, SearchConfig(**algorithm.settings))
+        return SearchSpec(text, algorithm, SearchConfig(**algorithm.settings))
     if algorithm.number is None:
         raise AgentError(f"{match['name']} takes no number; got {shown(text)}: write {match['name']!r}")
-    return SearchWord(text, algorithm, _with_number(match["name"], algorithm.number, match["number"], text))
+    return SearchSpec(text, algorithm, _with_number(match["name"], algorithm.number, match["number"], text))
 
 
 def _with_number(name: str, number: Number, digits: str, text: str) -> SearchConfig:
@@ -194,12 +194,12 @@ def _with_number(name: str, number: Number, digits: str, text: str) -> SearchCon
 
 
 def decision_of(algorithm: PlayName, name: DecisionName) -> Decision:
-    """The decision of this name after a search of that one."""
+    """Returns the decision `name` for a search by `algorithm`."""
     return ALGORITHMS[algorithm].decision if name == "search" else DECISIONS[name]
 
 
 def budget_of(config: SearchConfig) -> Budget:
-    """The limits of a move's search."""
+    """Returns the budget of a move from the limits in `config`."""
     return Budget(**{name: getattr(config, name) for name in LIMITS})
 
 
@@ -210,15 +210,15 @@ def make_search(
     known: Known | None = None,
     most_states: int | None = None,
 ) -> Search:
-    """The search over `game` that `config` describes; its limits are for the driver.
+    """Returns the search over `game` that `config` describes. The driver applies its limits.
 
     Args:
-        outcome: f_t, the worth of a terminal state.
-        known: states proven in earlier matches, for Descent and UBFM with completion.
-        most_states: that a tree holds; none: no bound.
+        outcome: f_t, the terminal value for player 0.
+        known: states proven in earlier games, for Descent and UBFM with completion.
+        most_states: maximum number of states per tree; None for no limit.
 
     Raises:
-        SearchError: `known` is given to a search that does not look into it, or the search does not take this outcome.
+        SearchError: `known` is given to a search that does not use it, or the search does not support this outcome.
     """
     own = OWN_SETTINGS[config.algorithm]
     if known is not None and "resolved_hours" not in own:

@@ -1,24 +1,24 @@
 """Iterative-deepening alpha-beta with move ordering (the article, Section 2.1; *Minimax Strikes Back*, 3.1 and 3.3).
 
 An iteration is one alpha-beta search of the whole tree to a depth, in actions from the root: 1 in the first iteration
-from a root, then 2, and so on. Its promises:
+from a root, then 2, and so on. The search satisfies:
 
 1. States are compared by pairs (c, v) in lexicographic order: a terminal state is (gain, f_t), one at the horizon
    (0, f). Without completion c is always 0. After an iteration to depth d the root's pair is the minimax pair of the
-   tree cut at depth d, and every action of the root's best value has exactly that pair. The others' values are bounds,
-   which are worse than the best, so that no choice by value mistakes a bound for a best move.
-2. What is final is not searched again and counts at any depth: a proven win or loss, whose v is that of the line that
-   proved it, and a pair that rests on terminal states alone. With completion what is final is resolved: r(s) = 1 where
-   bounds prove c(s), too, so it does not wait for every r(s, a) as clause 4 of `tree` has it.
-3. v(s) of a state below the root is what its last search to its greatest depth returned (fail-soft). That is the
-   minimax value where it lay inside the window; where the state was cut off it is a bound, the best that the search
-   saw. Tree learning learns it as it is. v(s, a) of actions that were cut off are older.
-4. n(s, a) is the depth of the last search of s if a came out best, and 0 for all other actions.
-5. All children of a state are valued in one question, when a search first enters the state; those values are kept, for
-   the horizon and for the order of moves. So a search to depth 1 asks one question.
-6. The best action of the last search comes first, the others by (c, v); what past searches of a state found for a
-   depth is kept for the match, and used again for the same depth alone.
-7. An iteration that is given up leaves the root as it was; what it learned below stays, and is sound.
+   tree cut at depth d, and every action of the root's best value has exactly that pair. The values of the others are
+   bounds worse than the best, so no selection by value mistakes a bound for a best move.
+2. A final state is not searched again and counts at any depth. It is a proven win or loss, whose v is that of the line
+   that proved it, or a pair that rests on terminal states alone. With completion a final state is resolved: r(s) = 1
+   also if bounds prove c(s), so it does not wait for every r(s, a) as law 4 of `node` requires.
+3. v(s) of a state below the root is the result of its last search to its greatest depth (fail-soft). Inside the window
+   it is the minimax value. After a cutoff it is a bound, the best value that the search found. Tree learning uses it
+   unchanged. v(s, a) of actions that were cut off are older.
+4. n(s, a) is the depth of the last search of s if a was its best action, and 0 for all other actions.
+5. All children of a state are evaluated in one request, when a search first enters the state. The values are kept for
+   the horizon and for move ordering, so a search to depth 1 makes one request.
+6. The best action of the last search is tried first, then the others by (c, v). Results of past searches of a state are
+   kept for the whole game, and reused for the same depth only.
+7. An abandoned iteration leaves the root unchanged. What it found below stays, and is sound.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from athenan_spiel.errors import SearchError
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Questions, expand
 
 
 class AlphaBeta(MinimaxSearch):
-    """Iterative-deepening alpha-beta; the file's docstring numbers what it promises.
+    """Iterative-deepening alpha-beta. The module's docstring lists its laws.
 
     Args:
         game, outcome, completion, key: as for every search.
-        depth: the greatest depth, in actions from the root; `depth=1` is the depth-1 minimax of the papers' common
-            protocol (Section 3.3). None: as deep as the budget lets it.
+        depth: maximum depth, in actions from the root. `depth=1` is the depth-1 minimax of the papers' common protocol
+            (Section 3.3). None sets no limit but the budget.
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: `depth` is no whole number in [1, DEEPEST]; another argument is not of its kind.
+        SearchError: `depth` is not a whole number in [1, DEEPEST]; or another argument has the wrong type.
     """
 
     tree_type = AlphaBetaTree
@@ -71,18 +71,18 @@ class AlphaBeta(MinimaxSearch):
         self.depth = DEEPEST if depth is None else depth
 
     def finished(self, root: Node) -> bool:
-        """No deeper search could change what a search from here has found, or none is allowed."""
+        """Returns whether a deeper search would change nothing, or exceeds the maximum depth."""
         node = cast(AlphaBetaNode, root)
         if node.iterated:
             return node.settled or node.iterated >= self.depth
         return node.completion != 0 or (node.resolved and node.unresolved == 0)
 
     def depth_of(self, root: Node) -> int:
-        """As `Search.depth_of`: the depth of the search that the values of `root` come from."""
+        """Returns the depth of the search that produced the values of `root`."""
         return cast(AlphaBetaNode, root).depth
 
     def to_depth(self, depth: int) -> Self:
-        """As `Search.to_depth`."""
+        """Returns this search with another maximum depth."""
         other = copy.copy(self)
         other.depth = depth
         return other
@@ -95,10 +95,10 @@ class AlphaBeta(MinimaxSearch):
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
-        """One search to a depth that is one greater than that of the last iteration from `state`.
+        """Runs one search, one action deeper than the last iteration from `state`.
 
-        Where the pair of `state` is final from searches of earlier states, the first depth is that which showed it: at
-        a lesser one the actions' values would not tell which of them has that pair.
+        If searches of earlier states made the pair of `state` final, the first depth is the one that proved it. At a
+        smaller depth the actions' values would not show which of them has that pair.
         """
         grown = cast(AlphaBetaTree, tree)
         if root is None and root_actions is not None:
@@ -114,19 +114,20 @@ class AlphaBeta(MinimaxSearch):
 
 
 class _DepthSearch:
-    """One iteration: an alpha-beta search to one depth."""
+    """Alpha-beta search to one depth, which is one iteration."""
 
     def __init__(self, tree: AlphaBetaTree, root: AlphaBetaNode) -> None:
         self._tree = tree
         self._root = root
 
     def search_root(self, state: pyspiel.State, depth: int, rng: random.Random) -> Questions[None]:
-        """Search the root; its labels change at the end alone (promise 7).
+        """Searches the root. Its labels change only at the end (law 7).
 
-        The window's end stays below the best pair, by the least that floats can tell, so an equal one is no bound.
+        The window is wider than the best pair by the smallest float step, so a pair equal to the best is exact, not a
+        bound.
         """
         root = self._root
-        won, maximises = root.kind.won, root.kind is Kind.MAXIMISER
+        won, maximises = root.kind.won, root.kind is NodeKind.MAXIMISER
         alpha, beta = LEAST, GREATEST
         claims: dict[int, Claim] = {}
         for i in root.order():
@@ -159,7 +160,7 @@ class _DepthSearch:
     def _action(
         self, node: AlphaBetaNode, i: int, state: pyspiel.State, depth: int, alpha: Pair, beta: Pair
     ) -> Questions[Claim]:
-        """The i-th action of `node`, whose state is `state`, searched to `depth` plies from there."""
+        """Searches the i-th action of `node` to `depth` plies from `state`, the state of `node`."""
         if node.final[i]:
             return (node.completions[i], node.values[i]), True
         if depth == 1:
@@ -180,13 +181,12 @@ class _DepthSearch:
     def _search(
         self, node: AlphaBetaNode, state: pyspiel.State, depth: int, alpha: Pair, beta: Pair
     ) -> Questions[Claim]:
-        """Fail-soft alpha-beta to `depth` ≥ 2, in the window (`alpha`, `beta`).
+        """Runs fail-soft alpha-beta to `depth` ≥ 2, in the window (`alpha`, `beta`).
 
-        The pair returned is exact if it lies inside the window, an upper bound if not above `alpha`, a lower bound if
-        not below `beta`. A win or a loss is always exact in c: the window never lies beyond one, as nothing is
-        searched on beside it.
+        The returned pair is exact inside the window, an upper bound if not above `alpha`, and a lower bound if not
+        below `beta`. A win or a loss is always exact in c: the search stops at one, so the window never lies beyond it.
         """
-        maximises, won = node.kind is Kind.MAXIMISER, node.kind.won
+        maximises, won = node.kind is NodeKind.MAXIMISER, node.kind.won
         low, high = alpha, beta
         best = LEAST if maximises else GREATEST
         chosen, all_closed = -1, True

@@ -1,6 +1,6 @@
-"""What alpha-beta keeps of a state: its static estimates, and the bounds that searches to each depth have found.
+"""Tree of alpha-beta: static estimates of a state, and the bounds found by searches to each depth.
 
-Pairs (c, v) are player 0's and compare in lexicographic order, as promise 1 of `alphabeta` has it.
+Pairs (c, v) are player 0's and compare in lexicographic order, as law 1 of `alphabeta` defines.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from typing import Self, cast
 import pyspiel
 
 from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.proven_states import ProvenValue
 
 Pair = tuple[int, float]
-"""(c, v), compared in this order."""
+"""Pair (c, v), compared in this order."""
 Claim = tuple[Pair, bool]
-"""What a search of a state returned, and whether it rests on terminal states alone, and so holds at any depth."""
+"""Result of a search of a state, and whether it rests on terminal states alone and so holds at any depth."""
 
 LEAST: Pair = (-2, -math.inf)
 GREATEST: Pair = (2, math.inf)
 
 
 class AlphaBetaNode(Node):
-    """A node with what searches of its state have found.
+    """A node with the results of searches of its state.
 
     Attributes:
-        estimates: f(a(s)) of each action as first valued; terminal actions have f_t.
+        estimates: f(a(s)) of each action at its first evaluation; terminal actions have f_t.
         final: 1 for each action whose pair is final.
-        floor, ceiling: the final pair lies between them.
+        floor, ceiling: lower and upper bound of the final pair.
         bounds: (lower, upper) bound of the pair for each depth searched.
-        best: index of the best action of the last search, which is tried first; -1 before it.
-        depth: of the search that value and values come from.
-        iterated: the depth of the last iteration that began here.
-        settled: that iteration met no horizon, so a deeper one would find the same.
+        best: index of the last search's best action, which is tried first; -1 before it.
+        depth: depth of the search that produced `value` and `values`.
+        iterated: depth of the last iteration from this root.
+        settled: whether that iteration met no horizon, so a deeper one would find the same.
     """
 
     __slots__ = ("best", "bounds", "ceiling", "depth", "estimates", "final", "floor", "iterated", "settled")
 
-    def __init__(self, actions: Sequence[int], values: list[float], kind: Kind) -> None:
+    def __init__(self, actions: Sequence[int], values: list[float], kind: NodeKind) -> None:
         super().__init__(actions, values, kind)
         self.estimates = array("d", values)
         self.final = bytearray(len(values))
@@ -54,7 +54,7 @@ class AlphaBetaNode(Node):
         self.settled = False
 
     def copy(self) -> Self:
-        """As `Node.copy`."""
+        """Copies the node as `Node.copy` does."""
         twin = super().copy()
         twin.final = self.final[:]
         twin.bounds = self.bounds.copy()
@@ -62,15 +62,15 @@ class AlphaBetaNode(Node):
 
     @property
     def is_final(self) -> bool:
-        """The pair is known for every depth."""
+        """Whether the pair is known for every depth."""
         return self.floor == self.ceiling
 
     def order(self) -> list[int]:
-        """The actions as they are to be tried: the last search's best, then by (c, v)."""
+        """Returns the actions in search order: the last search's best first, then by (c, v)."""
         ranked = sorted(
             range(len(self.values)),
             key=lambda i: (self.completions[i], self.values[i]),
-            reverse=self.kind is Kind.MAXIMISER,
+            reverse=self.kind is NodeKind.MAXIMISER,
         )
         if self.best >= 0:
             ranked.remove(self.best)
@@ -78,7 +78,7 @@ class AlphaBetaNode(Node):
         return ranked
 
     def known(self, depth: int, alpha: Pair, beta: Pair) -> Claim | None:
-        """What a search to `depth` in this window would return, if it is known without one."""
+        """Returns the known result of a search to `depth` in this window, or None."""
         floor, ceiling = self.floor, self.ceiling
         if floor >= beta or floor == ceiling:
             return floor, True
@@ -94,23 +94,23 @@ class AlphaBetaNode(Node):
         return None
 
     def _horizon(self) -> Claim:
-        """A search to depth 1: no window is needed, as all is there."""
+        """Returns the result of a search to depth 1. It needs no window, since all values are known."""
         pairs = [self.shallow(i) for i in range(len(self.estimates))]
         return self.kind.best(pairs), all(self.final)
 
     def shallow(self, i: int) -> Pair:
-        """The pair of the i-th action at the horizon."""
+        """Returns the pair of the i-th action at the horizon."""
         return (self.completions[i], self.values[i]) if self.final[i] else (0, self.estimates[i])
 
     def settle(self, i: int, child: AlphaBetaNode) -> None:
-        """Note that the pair of the i-th action, which leads to `child`, is final."""
+        """Records that the pair of the i-th action, which leads to `child`, is final."""
         self.final[i] = 1
         self.values[i] = child.floor[1]
         if child.resolved:
             self.resolve(i, child.completion)
 
     def narrow(self, depth: int, pair: Pair, alpha: Pair, beta: Pair, *, closed: bool) -> None:
-        """Take in what a search to `depth` in this window returned."""
+        """Narrows the bounds by the result of a search to `depth` in this window."""
         at_least = LEAST if pair <= alpha else pair
         at_most = GREATEST if pair >= beta else pair
         if pair[0] != 0:
@@ -136,7 +136,7 @@ class AlphaBetaTree(MinimaxTree):
         estimates: list[float],
         proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> AlphaBetaNode:
-        """As `MinimaxTree.make`; what is terminal is final."""
+        """Creates a node as `MinimaxTree.make` does. Terminal actions are final."""
         node = cast(AlphaBetaNode, super().make(state, actions, children, ended, estimates, proofs))
         if len(estimates) < len(children):
             node.final = bytearray(ended)

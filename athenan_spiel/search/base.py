@@ -1,4 +1,4 @@
-"""What every search is to those who drive it: a maker of trees and a generator of iterations."""
+"""Base class of all searches: a factory of trees and a generator of iterations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from athenan_spiel.games import given_game, load_game
 from athenan_spiel.games.transpositions import Key, history_key, key_function
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
-from athenan_spiel.outcomes.own import OwnFunction
+from athenan_spiel.outcomes.own import FunctionOutcome
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.walk import Questions
 
 
 class SearchOptions(TypedDict, total=False):
-    """What every search may be given beside the game."""
+    """Keyword arguments common to all searches, except the game."""
 
     outcome: Callable[[pyspiel.State], float] | None
     key: Key | None
@@ -33,35 +33,34 @@ class SearchOptions(TypedDict, total=False):
 
 
 class Search(ABC):
-    """A search that grows a tree iteration by iteration, each one starting at the root.
+    """A search that grows a tree iteration by iteration, each starting at the root.
 
-    It holds no tree, no evaluator and no clock: those who drive it pass the tree, answer its questions and decide
-    when it has done enough. One search object can serve many matches at once.
+    A search holds no tree, no evaluator and no clock. Its driver passes the tree, answers the requests for evaluations,
+    and decides when to stop. One search object can serve many games at once.
 
     Args:
-        game: the game whose states it will be given, or its string.
-        outcome: f_t, the worth of a terminal state for player 0; the gain by default. A plain function is held to
-            finite numbers.
-        key: states with equal keys share a node; by default what `transpositions` knows to be sound, and the history
-            where the outcome is `path_dependent`.
-        batched: the states of a question are asked about together. False: each by itself (*Minimax Strikes Back*, first
-            version, Section 7.1).
-        most_states: that each of its trees holds; in one that is full the search for a move ends (`drive`). None: there
-            is no bound.
+        game: game whose states are searched, or its string.
+        outcome: f_t, the terminal value for player 0; the gain by default. A plain function must return finite numbers.
+        key: maps a state to a key; states with equal keys share a node. The default is a key that `transpositions`
+            knows to be sound, or the history if the outcome is `path_dependent`.
+        batched: requests the values of all states of a batch in one call. False requests one state per call (*Minimax
+            Strikes Back*, first version, Section 7.1).
+        most_states: maximum number of states per tree. The search for a move ends when its tree is full (`drive`). None
+            sets no limit.
 
     Attributes:
-        tree_type: the trees that it grows.
-        completion: it proves states, and never goes into what is proven (Section 5).
-        interruptible: an iteration may be long, and may be given up after any answer once a first one has ended: the
-            root is then as the last whole iteration left it.
-        curtails: an iteration may ask many questions, and ends at once if `Enough` is thrown into it in place of an
-            answer: what it has found is carried back.
-        tells_policy: it answers the `policy` of a node.
-        needs_priors: the evaluator must have priors.
+        tree_type: class of the trees that the search grows.
+        completion: the search proves states, and never descends into a proven one (Section 5).
+        interruptible: an iteration may be long. It may be abandoned after any answer once a first iteration has ended;
+            the root then keeps the labels of the last whole iteration.
+        curtails: an iteration may make many requests. It ends at once if `SearchInterrupted` is thrown into it in place
+            of an answer, and backs up what it has found.
+        tells_policy: the search implements `policy`.
+        needs_priors: the evaluator must return priors.
 
     Raises:
-        UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        SearchError: another argument is not of its kind.
+        UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
+        SearchError: another argument has the wrong type.
     """
 
     tree_type: ClassVar[type[Tree]]
@@ -85,7 +84,7 @@ class Search(ABC):
         require_kind("batched", batched, bool, SearchError)
         require_argument("the states of a tree", most_states, Count, SearchError, or_none=True)
         self.game = game = given_game(game)
-        self.outcome = OwnFunction(outcome) if inspect.isfunction(outcome) else outcome or Gain()
+        self.outcome = FunctionOutcome(outcome) if inspect.isfunction(outcome) else outcome or Gain()
         self._has_own_key = key is not None
         self.key = key or self._default_key()
         self.batched = batched
@@ -96,7 +95,7 @@ class Search(ABC):
         return history_key(self.game) if separate else key_function(self.game)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle`: the game by its string, and no key function that is made anew from it."""
+        """Returns the state for `pickle`: the game as its string, without a default key function."""
         state = {**vars(self), "game": str(self.game)}
         if not self._has_own_key:
             del state["key"]
@@ -108,7 +107,10 @@ class Search(ABC):
             self.key = self._default_key()
 
     def new_tree(self, store: Store | None = None) -> Tree:
-        """An empty tree for one match, which leaves the observations of its states in `store`, if any.
+        """Returns an empty tree for one game.
+
+        Args:
+            store: receives the observation of each state of the tree. None stores no observations.
 
         Raises:
             LearningError: there is a store, and the outcome is infinite (Remark 18).
@@ -123,10 +125,10 @@ class Search(ABC):
 
     @abstractmethod
     def _new_tree(self, store: Store | None) -> Tree:
-        """An empty tree of `tree_type`."""
+        """Returns an empty tree of type `tree_type`."""
 
     def require_own(self, tree: Tree) -> None:
-        """Raise `SearchError` unless this search may grow `tree`: its own `new_tree` gives such a one."""
+        """Raises `SearchError` unless this search can grow `tree`. Trees from its `new_tree` are accepted."""
         require_kind("tree", tree, Tree, SearchError)
         ours = (self.tree_type, self.outcome, self.completion)
         theirs = (type(tree), tree.outcome, tree.completion)
@@ -138,13 +140,13 @@ class Search(ABC):
             )
 
     def finished(self, root: Node) -> bool:
-        """Whether no further iteration from `root`, a node of its tree, could change anything there."""
+        """Returns whether no further iteration from `root` can change its labels."""
         return root.resolved
 
     def policy(self, node: Node) -> list[float] | None:
-        """The probability of each action of `node`, in their order, as a policy network is to learn it; sums to 1.
+        """Returns the probability of each action of `node`, in order, as the training target of a policy network.
 
-        None if the search tells none (`tells_policy`).
+        The probabilities sum to 1. Returns None if the search has no policy (`tells_policy`).
         """
         return None
 
@@ -171,11 +173,13 @@ class Search(ABC):
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
-        """One iteration from `state`: yields batches of states to be valued, returns the node of `state`.
+        """Runs one iteration from `state`.
+
+        The generator yields batches of states to evaluate and returns the node of `state`.
 
         Args:
-            root: the node that the last iteration returned. None in the first iteration: the node is then looked up in
-                the tree, or made.
-            root_actions: some of the legal actions, in their order, to which the root is restricted. A first iteration
-                makes a restricted root, which `Tree` describes; later iterations go by `root`.
+            root: node returned by the last iteration. None in the first iteration: the node is then looked up in the
+                tree, or created.
+            root_actions: legal actions, in order, to which the root is restricted. The first iteration creates the
+                restricted root, as described in `tree`; later iterations use `root`.
         """

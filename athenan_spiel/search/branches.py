@@ -1,8 +1,8 @@
-"""The tree below a node as branches that can be drawn, within bounds; another thread may grow it meanwhile.
+"""The tree below a node as branches to draw, within limits. Another thread may grow the tree meanwhile.
 
-Of each node that is looked at its lists and tables are copied first, each at one stroke. So no copy is torn; those of
-one node may be an iteration apart, which shows for a moment as a value that its proof does not bear out yet. A node
-that several actions lead to (a transposition) is drawn below each of them.
+The lists and tables of each inspected node are copied first, each in one atomic step, so no copy is torn. The copies of
+one node may be an iteration apart. A value may then briefly disagree with its proof. A node that several actions lead
+to (a transposition) is drawn below each of them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import pyspiel
 from athenan_spiel.drawing.tree import Branch
 from athenan_spiel.search.node import Node
 
-DEPTH = 12
-"""Levels below the root at most."""
-WIDTH = 8
-"""Children of a state at most."""
-MOST = 300
-"""Branches in all, about: as many states are unfolded, the most visited first, as there is room for their actions."""
+MAX_LEVELS = 12
+"""Maximum number of levels below the root."""
+MAX_CHILDREN = 8
+"""Maximum number of children per state."""
+MAX_BRANCHES = 300
+"""Approximate maximum number of branches. The most visited states are expanded first, while their actions fit."""
 
 Order = Literal["value", "visits", "proof"]
 
@@ -30,23 +30,23 @@ def branch_of(
     node: Node,
     state: pyspiel.State,
     *,
-    depth: int = DEPTH,
-    width: int = WIDTH,
-    most: int = MOST,
+    depth: int = MAX_LEVELS,
+    width: int = MAX_CHILDREN,
+    most: int = MAX_BRANCHES,
     by: Order = "value",
     name: str = "now",
 ) -> Branch:
-    """The node as a branch, with what lies below it.
+    """Returns the node as a branch, with the branches below it.
 
     Args:
-        node: of the state, such as `SearchResult.node`.
-        state: says the names of the actions; nobody else may change it meanwhile.
-        depth: levels below the root at most.
-        width: children of a branch at most.
-        most: branches in all, about.
-        by: how children are ordered: after what is proven as Algorithm 11 has it, by value, then by visits, or as
-            Algorithm 13 has it, the other way round; or with "proof" all that are proven first, lost ones too.
-        name: of the root.
+        node: node of the state, such as `SearchResult.node`.
+        state: state that names the actions. No other thread may change it meanwhile.
+        depth: maximum number of levels below the root.
+        width: maximum number of children per branch.
+        most: approximate maximum number of branches.
+        by: order of children. "value" sorts by completion, value and visits, as Algorithm 11; "visits" by completion,
+            visits and value, as Algorithm 13; "proof" puts all proven children first, also lost ones.
+        name: name of the root.
     """
     root = _Sprout(name, node.value, sum(node.visits.copy().values()), _proof(node), node, state)
     waiting, made = [(0, 0, root)], 1
@@ -61,7 +61,7 @@ def branch_of(
 
 @dataclass(eq=False)
 class _Sprout:
-    """A branch in the making."""
+    """A branch under construction."""
 
     name: str
     value: float
@@ -75,7 +75,7 @@ class _Sprout:
     more: int = 0
 
     def grow(self, width: int, by: Order) -> list[_Sprout]:
-        """Its children, the best first."""
+        """Creates and returns the children, the best first."""
         node, state = self.node, self._own_state()
         assert node is not None
         actions, kind = node.actions, node.kind
@@ -84,10 +84,10 @@ class _Sprout:
         sign = kind.won
 
         def interest(i: int) -> tuple[float, ...]:
-            count, worth, proof = float(visits.get(i, 0)), sign * values[i], sign * completions[i]
+            count, value, proof = float(visits.get(i, 0)), sign * values[i], sign * completions[i]
             if by == "proof":
-                return bool(resolutions[i]), proof, worth, count
-            return proof, *((worth, count) if by == "value" else (count, worth))
+                return bool(resolutions[i]), proof, value, count
+            return proof, *((value, count) if by == "value" else (count, value))
 
         best = heapq.nlargest(width, range(len(actions)), interest)
         self.more = len(actions) - len(best)
@@ -108,12 +108,12 @@ class _Sprout:
         return self.children
 
     def branch(self) -> Branch:
-        """What it has become."""
+        """Returns the finished branch."""
         below = tuple(child.branch() for child in self.children)
         return Branch(self.name, self.value, self.visits, self.completion, below, self.more)
 
     def _own_state(self) -> pyspiel.State:
-        """The state it leads to: `state` is where its action is played."""
+        """Returns the state of the branch. `state` is the state in which its action is played."""
         return self.state if self.action is None else self.state.child(self.action)
 
 

@@ -1,12 +1,12 @@
-"""Which action is taken of a node: by a walk through the tree, and once a search has ended.
+"""Action selection at a node: while a search descends the tree, and once it has ended.
 
-The orders of choice of Algorithms 11 and 13 come first. Each narrows the candidates by one key after another, and draws
-among those left.
+The selection orders of Algorithms 11 and 13 come first. Each narrows the candidates by one key after another, and draws
+at random among those left.
 
-A decision takes the root's node and an `rng`, and answers the index of an action. A rule does the same among
-given candidates only, by their values v(s, a) alone. Two functions make a decision of a rule: `completed` (Section 5.2
-of the article) plays what is proven won, does not play what is proven lost, and lets the rule choose among the rest;
-`uncompleted` lets it choose among all, blind to proofs.
+A decision takes the root's node and an `rng`, and returns the index of an action. A rule selects among given candidates
+only, by their values v(s, a) alone. Two functions turn a rule into a decision. `completed` (Section 5.2 of the article)
+plays an action proven won, avoids actions proven lost, and applies the rule to the others. `uncompleted` applies the
+rule to all actions and ignores proofs.
 
 The rules of Sections 2.3 and 7 share one exploitation parameter ε': 0 is uniform play, 1 plays the best action.
 """
@@ -19,15 +19,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node, NodeKind
 
 Decision = Callable[[Node, random.Random], int]
 Rule = Callable[[Node, Sequence[int], random.Random], int]
 Exploitation = Callable[[random.Random], float]
-"""Answers the parameter ε' in [0, 1]; asked before each choice."""
+"""Returns the parameter ε' in [0, 1]. It is called before each choice."""
 
 TEMPERATURE = 0.1
-"""τ of softmax at ε' = 1/2, as a share of the outcome's scale, where none is given."""
+"""Default τ of softmax at ε' = 1/2, as a fraction of the outcome's scale."""
 
 
 def _narrow(
@@ -51,7 +51,7 @@ def argmax(scores: Mapping[int, float], rng: random.Random) -> int:
 
 
 def best_action(node: Node, rng: random.Random) -> int:
-    """Algorithms 1 and 9, without completion: the mover's best by v(s, a), then at random (Remark 11)."""
+    """Selects the mover's best action by v(s, a), then at random (Algorithms 1 and 9, Remark 11)."""
     best = node.kind.best
     return draw(_narrow(range(len(node.values)), node.values.__getitem__, best), rng)
 
@@ -65,14 +65,14 @@ def best_candidates(node: Node) -> Sequence[int]:
 
 
 def completed_best_action(node: Node, rng: random.Random) -> int:
-    """Algorithm 11: the mover's best by (c(s, a), v(s, a)), then the most visited, then at random."""
+    """Selects the mover's best action by (c(s, a), v(s, a)), then the most visited, then at random (Algorithm 11)."""
     return draw(best_candidates(node), rng)
 
 
 def completed_best_action_dual(node: Node, rng: random.Random) -> int:
-    """Algorithm 11 over the unresolved actions: the mover's best by v(s, a), then the least visited, then at random.
+    """Selects the mover's best unresolved action by v(s, a), then the least visited, then at random (Algorithm 11).
 
-    Completions of unresolved actions are all 0 (clause 2), so the order (c, v, -n) begins with v here.
+    Completions of unresolved actions are all 0 (law 2 of `node`), so the order (c, v, -n) starts with v here.
     """
     values = node.values
     is_open = node.unresolved == len(values)
@@ -89,7 +89,7 @@ def _most_visited_candidates(node: Node, candidates: Sequence[int]) -> Sequence[
 
 
 def most_visited(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
-    """The rule of the most visited, then the mover's best by v(s, a), then at random."""
+    """Selects the most visited candidate, then the mover's best by v(s, a), then at random."""
     return draw(_most_visited_candidates(node, candidates), rng)
 
 
@@ -100,61 +100,64 @@ def safest_candidates(node: Node) -> Sequence[int]:
 
 
 def safest_action(node: Node, rng: random.Random) -> int:
-    """Algorithm 13: the mover's best by c(s, a), then the most visited, then by v(s, a), then at random."""
+    """Selects the mover's best action by c(s, a), then by visits, v(s, a) and at random (Algorithm 13)."""
     return draw(safest_candidates(node), rng)
 
 
 def draw_preferring(selected: int, candidates: Sequence[int], rng: random.Random) -> int:
     """Returns `selected` if it is a candidate, else a random candidate.
 
-    A second rule that ties between the action already selected and others so reports the same action.
+    A second rule whose ties include the selected action therefore reports that action.
     """
     return selected if selected in candidates else draw(candidates, rng)
 
 
 def securest_action(node: Node, rng: random.Random) -> int:
-    """Remark 16: as Algorithm 13, but among actions of equal c(s, a) one that is resolved comes first.
+    """Selects as Algorithm 13, but prefers a resolved action among actions of equal c(s, a) (Remark 16).
 
-    With nothing won, a proven draw is thus played before what is still open: the order is (c, r, n, v) for player 0,
-    and the smallest (c, -r, -n, v) for player 1.
+    If no action wins, a proven draw is therefore played before an unresolved action. The order is (c, r, n, v) for
+    player 0 and the smallest (c, -r, -n, v) for player 1.
     """
     candidates = _narrow(range(len(node.values)), node.completions.__getitem__, node.kind.best)
     return most_visited(node, _narrow(candidates, node.resolutions.__getitem__, max), rng)
 
 
 best: Decision = completed_best_action
-"""By (c(s, a), v(s, a), n(s, a)): Algorithm 11."""
+"""Decision by (c(s, a), v(s, a), n(s, a)), Algorithm 11."""
 
 safest: Decision = safest_action
-"""By (c(s, a), n(s, a), v(s, a)): Algorithm 13, the decision of UBFM_s."""
+"""Decision by (c(s, a), n(s, a), v(s, a)), Algorithm 13. UBFM_s uses it."""
 
 securest: Decision = securest_action
-"""By (c(s, a), r(s, a), n(s, a), v(s, a)): prefers to secure a draw (Remark 16)."""
+"""Decision by (c(s, a), r(s, a), n(s, a), v(s, a)). It prefers to secure a draw (Remark 16)."""
 
 
 def safest_alone(node: Node, rng: random.Random) -> int:
-    """UBFM_s's decision in a game for one player: `safest`, but in a resolved state `best`.
+    """Selects as UBFM_s in a game for one player: `safest`, but `best` in a resolved state.
 
-    Nobody can win there, so c(s, a) is always 0; where all values are exact, visits would speak against the best.
+    In such a game c(s, a) is always 0. Once all values are exact, visits could contradict the best one.
     """
     return (best if node.resolved else safest)(node, rng)
 
 
-def _by_worth(node: Node, candidates: Sequence[int], rng: random.Random) -> list[int]:
-    """The candidates from the mover's best value to its worst, equal ones in random order."""
+def _by_value(node: Node, candidates: Sequence[int], rng: random.Random) -> list[int]:
+    """Returns the candidates from the mover's best value to its worst, with equal ones in random order."""
     shuffled = list(candidates)
     rng.shuffle(shuffled)
-    shuffled.sort(key=node.values.__getitem__, reverse=node.kind is Kind.MAXIMISER)
+    shuffled.sort(key=node.values.__getitem__, reverse=node.kind is NodeKind.MAXIMISER)
     return shuffled
 
 
 def greedy(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
-    """The rule of no exploration: the mover's best by v(s, a), then at random."""
-    return _by_worth(node, candidates, rng)[0]
+    """Selects the mover's best candidate by v(s, a), then at random. It does not explore."""
+    return _by_value(node, candidates, rng)[0]
 
 
 def epsilon_greedy(exploitation: Exploitation) -> Rule:
-    """The ε-greedy distribution (Algorithm 2): the best action with probability ε', else any, all equally likely."""
+    """Returns the ε-greedy rule (Algorithm 2).
+
+    The rule plays the best action with probability ε', else a uniformly random one.
+    """
 
     def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
         parameter = exploitation(rng)
@@ -166,11 +169,11 @@ def epsilon_greedy(exploitation: Exploitation) -> Rule:
 
 
 def softmax(exploitation: Exploitation, temperature: float) -> Rule:
-    """The softmax distribution (Section 2.3): P(a) is proportional to exp(v(s, a) / τ), of the mover's own values.
+    """Returns the softmax rule (Section 2.3): P(a) is proportional to exp(v(s, a) / τ), with v from the mover's view.
 
     τ = temperature · (1 - ε') / ε', from uniform play (τ = ∞) to the best action (τ = 0). Only differences to the best
-    value are raised to a power, so nothing overflows, and infinite values have their limits: they are taken alone, or
-    never but at ε' = 0.
+    value are exponentiated, so nothing overflows. Infinite values follow their limits: a winning one takes all
+    probability, a losing one has probability only at ε' = 0.
 
     Args:
         temperature: τ at ε' = 1/2, above zero, in the unit of the values.
@@ -191,21 +194,21 @@ def softmax(exploitation: Exploitation, temperature: float) -> Rule:
 
 
 def _boltzmann(gap: float, tau: float) -> float:
-    """exp(-gap / τ), also for the limits of both: no gap weighs 1, whatever τ."""
+    """Returns exp(-gap / τ) and its limits. A gap of zero has weight 1 at every τ."""
     if gap == 0.0 or tau == math.inf:
         return 1.0
     return math.exp(-gap / tau) if tau > 0.0 else 0.0
 
 
 def ordinal(exploitation: Exploitation) -> Rule:
-    """The ordinal distribution (Section 7, Algorithm 14).
+    """Returns the ordinal rule (Section 7, Algorithm 14).
 
-    The best action is played with probability p, else the second best with about the same probability, and so on.
+    The rule plays the best action with probability p, else the second best with about the same probability, and so on.
     """
 
     def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
         parameter = exploitation(rng)
-        ranked = _by_worth(node, candidates, rng)
+        ranked = _by_value(node, candidates, rng)
         n = len(ranked)
         for i, action in enumerate(ranked[:-1]):
             if rng.random() <= (parameter * (n - i - 1) + 1) / (n - i):
@@ -216,10 +219,12 @@ def ordinal(exploitation: Exploitation) -> Rule:
 
 
 def visits(temperature: float) -> Rule:
-    """P(a) is proportional to n(s, a)^(1 / temperature) (AlphaZero); where nothing was visited, all are alike.
+    """Returns AlphaZero's rule: P(a) is proportional to n(s, a)^(1 / temperature).
+
+    If no candidate was visited, all are equally likely.
 
     Args:
-        temperature: above zero; near 0 the most visited action is played, and at 1 each as often as it was visited.
+        temperature: above zero. Near 0 the most visited action is played; at 1 P(a) is proportional to the visits.
     """
 
     def rule(node: Node, candidates: Sequence[int], rng: random.Random) -> int:
@@ -232,17 +237,17 @@ def visits(temperature: float) -> Rule:
 
 
 def in_first(plies: int, rule: Rule, later: Rule) -> Rule:
-    """`rule` for the first `plies` actions of a match, and `later` for the others."""
+    """Returns a rule that applies `rule` to the first `plies` actions of a game, and `later` afterwards."""
     return lambda node, candidates, rng: (rule if node.ply < plies else later)(node, candidates, rng)
 
 
 def uniform_exploitation(rng: random.Random) -> float:
-    """A parameter drawn from [0, 1] for each move (Section 8.4.3)."""
+    """Returns a parameter drawn uniformly from [0, 1] for each move (Section 8.4.3)."""
     return rng.random()
 
 
 def constant_exploitation(value: float) -> Exploitation:
-    """The same parameter for each move.
+    """Returns an exploitation parameter that is the same for every move.
 
     Raises:
         ConfigError: `value` is outside [0, 1].
@@ -253,46 +258,50 @@ def constant_exploitation(value: float) -> Exploitation:
 
 
 def completed(rule: Rule) -> Decision:
-    """Completed action selection (Section 5.2, point 3) around `rule`.
+    """Returns the decision that adds completed action selection (Section 5.2, point 3) to `rule`.
 
-    The best of the actions proven won, if there are any; else the rule's choice among those not proven lost; else,
-    all being lost, the one of best value.
+    The decision plays the best of the actions proven won. Without one it applies the rule to the actions not proven
+    lost. If all actions are proven lost, it plays the one of best value.
     """
 
     def decision(node: Node, rng: random.Random) -> int:
         winning = [i for i, c in enumerate(node.completions) if c == node.kind.won]
         if winning:
-            return _by_worth(node, winning, rng)[0]
+            return _by_value(node, winning, rng)[0]
         open_ = [i for i, c in enumerate(node.completions) if c == 0]
         if open_:
             return rule(node, open_, rng)
-        return _by_worth(node, range(len(node.values)), rng)[0]
+        return _by_value(node, range(len(node.values)), rng)[0]
 
     return decision
 
 
 def uncompleted(rule: Rule) -> Decision:
-    """The rule's choice among all actions, whatever is proven of them."""
+    """Returns the decision that applies `rule` to all actions and ignores proofs."""
     return lambda node, rng: rule(node, range(len(node.values)), rng)
 
 
 def scheduled_exploitation(config: ExplorationConfig, progress: float) -> Exploitation:
-    """ε' by the schedule when `progress` of the run, in [0, 1], lies behind (Sections 2.3 and 8.4.3)."""
+    """Returns the schedule's ε' (Sections 2.3 and 8.4.3).
+
+    Args:
+        progress: fraction of the run completed, in [0, 1].
+    """
     if config.schedule == "uniform":
         return uniform_exploitation
     return constant_exploitation(progress if config.exploitation is None else config.exploitation)
 
 
 def make_decision(config: ExplorationConfig, progress: float, scale: float, own: Decision = safest) -> Decision:
-    """The decision of a training match: a distribution, its schedule, completed or not.
+    """Returns the decision of a training game: a distribution and its schedule, with or without completion.
 
     Args:
-        progress: how much of the run lies behind, in [0, 1], for the `annealed` schedule.
-        scale: of the outcome, the unit of softmax's temperature.
-        own: what the search decides itself, for the distribution `search`.
+        progress: fraction of the run completed, in [0, 1], for the `annealed` schedule.
+        scale: scale of the outcome, the unit of softmax's temperature.
+        own: decision of the search, for the distribution `search`.
 
     Raises:
-        ConfigError: `progress` is outside [0, 1] and the schedule asks for it.
+        ConfigError: `progress` is outside [0, 1] and the schedule uses it.
     """
     if config.distribution == "search":
         return own

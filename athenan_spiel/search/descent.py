@@ -1,12 +1,11 @@
-"""Descent (the article, Algorithm 10; Algorithm 9 without completion).
+"""Descent minimax (the article, Algorithm 10; Algorithm 9 without completion).
 
-Like UBFM it follows the best unresolved actions from the root; where UBFM stops at the first state it has to
-expand, Descent goes on through it, always to the best child, until the match ends or what it stands on is
-proven. So every iteration brings a real outcome back, and learning sees the ends of matches from the start.
+Descent follows the best unresolved actions from the root, like UBFM. UBFM stops at the first state it expands; Descent
+continues through it, always to the best child, until the game ends or the state reached is proven. Every iteration
+therefore backs up a real outcome, and learning uses the ends of games from the start.
 
-Where matches are long, such an iteration takes thousands of evaluations. With a bound on it Descent stops sooner and
-carries back what the last state is estimated to be worth; as that state is in the tree now, the next iteration along
-the same line goes on from there.
+In long games such an iteration takes thousands of evaluations. With a limit Descent stops sooner and backs up the
+estimate of the last state. That state is then in the tree, so the next iteration along the same line continues there.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Enough, Questions, Walk, expand
+from athenan_spiel.search.walk import Questions, SearchInterrupted, Walk, expand
 
 
 class Descent(MinimaxSearch):
@@ -32,11 +31,10 @@ class Descent(MinimaxSearch):
 
     Args:
         game, outcome, completion, key, known: as for every `MinimaxSearch`.
-        longest: states that an iteration expands at most; none: it goes on to a terminal or resolved one.
+        longest: maximum number of states expanded per iteration. None continues to a terminal or resolved state.
 
     Raises:
-        SearchError: `longest` is no whole number of at least 1, or as for every
-            `MinimaxSearch`.
+        SearchError: `longest` is not a whole number of at least 1, or as for every `MinimaxSearch`.
     """
 
     curtails = True
@@ -60,7 +58,7 @@ class Descent(MinimaxSearch):
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
-        """One `descent_iteration`: expand state after state along the best line, until a terminal or resolved one."""
+        """Runs one `descent_iteration`: expands states along the best line to a terminal or resolved one."""
         grown, expanded = cast(MinimaxTree, tree), 0
         if root is None and root_actions is not None:
             root, expanded = (yield from expand(grown, None, state, root_actions)), 1
@@ -70,6 +68,6 @@ class Descent(MinimaxSearch):
                 break
             try:
                 walk.node = yield from walk.expand()
-            except Enough:  # as where `longest` ends it: the last state is worth what it was estimated
+            except SearchInterrupted:  # the limit `longest` ends an iteration in the same way
                 break
         return walk.backup()

@@ -1,13 +1,14 @@
-"""Thinking about one state for a while: the budget, the drive of a search under it, and what comes out.
+"""Driver of a search: runs iterations under a budget and returns the result.
 
-The clock is here and nowhere below. A budget is looked at between iterations, so a result always rests on whole
-iterations, and at least on one; with iterations or evaluations alone it is reproducible to the bit. Of a search whose
-iterations may be long (`Search.interruptible`) it is also looked at after each answer: the iteration is then given up,
-and the result rests on those before it. Who plays by the clock may have the iterations of other searches ended there as
-well (`Search.curtails`).
+Only the driver reads the clock. The budget is checked between iterations, so a result always rests on whole iterations,
+and on at least one. With iterations or evaluations alone it is bit-identical when repeated. For a search with long
+iterations (`Search.interruptible`) the budget is also checked after each answer: the iteration is then abandoned, and
+the result rests on those before it. A caller with a clock may also end the iterations of other searches early
+(`Search.curtails`).
 
-A search ends sooner where its tree is full (`Tree.is_full`): after the iteration that filled it, and in a tree that was
-full when it began, with all let go that cannot be reached any more, after one. `Tree.curtailed` counts such searches.
+A search ends sooner if its tree is full (`Tree.is_full`): after the iteration that filled it. If the tree was full at
+the start, unreachable states are pruned first; if it is still full, the search ends after one iteration.
+`Tree.curtailed` counts such searches.
 """
 
 from __future__ import annotations
@@ -31,27 +32,27 @@ from athenan_spiel.search.choice import Decision, best
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.result import SearchResult, Used, make_result
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Enough, Questions, T, one_by_one
+from athenan_spiel.search.walk import Questions, SearchInterrupted, T, one_by_one
 
 Clock = Callable[[], float]
-"""Seconds from some moment on, such as a match's own."""
+"""Clock that returns seconds since a fixed moment, such as the start of a game."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """How long to think about a state: until the first of these is reached, or the state is proven.
+    """Limits of a search: it ends when the first limit is reached, or when the state is proven.
 
     Attributes:
-        seconds: time in all.
-        iterations: of the search; docs/using.md says what one is in each.
-        evaluations: states valued. In a tree without completion an iteration that asks for none counts as one, as
-            thinking would not end where every line has.
-        network_seconds: time in which values are waited for (*Minimax Strikes Back*, first version, Section 7.2); of an
-            iteration that asks for none its own time counts, too.
+        seconds: total time, in seconds.
+        iterations: number of iterations; docs/using.md defines one for each search.
+        evaluations: number of states evaluated. In a tree without completion an iteration that requests none counts as
+            one, since the search would not end once every line has ended.
+        network_seconds: time spent waiting for evaluations, in seconds (*Minimax Strikes Back*, first version, Section
+            7.2). An iteration that requests none adds its own time.
 
     Raises:
-        BudgetError: no limit is given, or one is not a number greater than zero, or larger than any use of it: a
-            hundred years, a billion iterations or evaluations, which are whole numbers.
+        BudgetError: no limit is given; a limit is not a positive number; or it exceeds a hundred years, a billion
+            iterations or a billion evaluations. Iterations and evaluations must be whole numbers.
     """
 
     seconds: float | None = None
@@ -69,11 +70,11 @@ class Budget:
 
     @property
     def timed(self) -> bool:
-        """A clock is needed to see when it is spent."""
+        """Whether a limit needs a clock."""
         return self.seconds is not None or self.network_seconds is not None
 
     def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
-        """True once what has been used (`seconds`, `iterations`, `evaluations`, `network_seconds`) reaches a limit."""
+        """Returns whether the used `seconds`, `iterations`, `evaluations` or `network_seconds` reach a limit."""
         return (
             (self.iterations is not None and iterations >= self.iterations)
             or (self.evaluations is not None and evaluations >= self.evaluations)
@@ -83,11 +84,11 @@ class Budget:
 
 
 class Limits(Protocol):
-    """A budget, or what stands for one that may become smaller while a search is in progress."""
+    """Protocol of a budget whose limits may shrink during a search."""
 
     @property
     def timed(self) -> bool:
-        """A clock is needed to see when it is spent."""
+        """Whether a limit needs a clock."""
 
     @property
     def iterations(self) -> int | None:
@@ -95,10 +96,10 @@ class Limits(Protocol):
 
     @property
     def network_seconds(self) -> float | None:
-        """Time in which values are waited for."""
+        """Maximum time spent waiting for evaluations, in seconds."""
 
     def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
-        """True once what has been used reaches a limit."""
+        """Returns whether the resources used reach a limit."""
 
 
 def search_under(
@@ -112,16 +113,16 @@ def search_under(
     punctual: bool = False,
     root_actions: Sequence[int] | None = None,
 ) -> Questions[tuple[Node, Used]]:
-    """Iterate from `state` until the budget is spent or nothing can change: (node, what was used).
+    """Runs iterations from `state` until the budget is spent or nothing can change. Returns (node, resources used).
 
-    Under a limit in time each iteration that asked for nothing is followed by an empty question: a state whose best
-    line has ended would else be searched to the end of its seconds, and other matches could not go on meanwhile.
+    Under a time limit an empty batch follows each iteration that made no request. Otherwise a state whose best line has
+    ended would be searched to the end of its time while other games wait.
 
     Args:
-        clock: by which the seconds count; the machine's by default.
-        punctual: a limit in time is looked at after each answer, too, where the search can end an iteration there
-            (`Search.curtails`), the first one as well. Whoever learns from the tree leaves iterations whole.
-        root_actions: legal actions, in their order, to which the root is restricted; `Tree` says what its node is.
+        clock: clock for the time limits; the machine's by default.
+        punctual: also checks the time limits after each answer, from the first iteration on, if the search can end an
+            iteration there (`Search.curtails`). Searches whose trees are learned from keep iterations whole.
+        root_actions: legal actions, in order, to which the root is restricted; `tree` describes the restricted root.
     """
     clock = clock or time.perf_counter
     punctual = punctual and budget.timed and search.curtails
@@ -132,7 +133,7 @@ def search_under(
     tree.planned = budget.iterations
     root = tree.table.get(tree.key(state))
     if bounded and tree.is_full:
-        tree.let_go(root, rng)
+        tree.prune(root, rng)
     iterate = search.iteration
     if root_actions is not None:
         root, iterate = None, partial(search.iteration, root_actions=root_actions)
@@ -163,11 +164,11 @@ def search_under(
                     iteration.close()
                     break
                 if punctual and budget.spent(clock() - start, 0, 0, waited):
-                    question = iteration.throw(Enough)
+                    question = iteration.throw(SearchInterrupted)
         except StopIteration as finished:
             root = tree.search_root = finished.value
             iterations += 1
-        except Enough:  # the tree is full
+        except SearchInterrupted:  # the tree is full
             root = tree.search_root = root or tree.table[tree.key(state)]
         unasked += evaluations == before and not tree.completion
         if of_network and evaluations == before:
@@ -195,7 +196,7 @@ def thought(
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
 ) -> Questions[SearchResult]:
-    """`search_under`, and what it has found: `think`, for a driver that answers the questions itself."""
+    """Runs `search_under` and returns its result. It is `think` for a driver that answers the requests itself."""
     clock = clock or time.perf_counter
     start = clock()
     allowed = None if root_actions is None else require_root_actions(state, root_actions)
@@ -209,7 +210,7 @@ def require_root_actions(state: pyspiel.State, root_actions: Sequence[int]) -> l
     """Returns the given actions without duplicates, in the order of the legal actions.
 
     Raises:
-        SearchError: there are none, or one is not legal in `state`.
+        SearchError: there are no actions, or one is not legal in `state`.
     """
     legal = state.legal_actions()
     try:
@@ -234,29 +235,29 @@ def think(
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
 ) -> SearchResult:
-    """Search from `state` with `evaluator` until `budget` is spent or the state is proven.
+    """Searches from `state` until `budget` is spent or the state is proven.
 
     Args:
-        search: such as `Descent(game)`.
-        state: of the search's game, not terminal; it is left as it is.
-        budget: how long to think.
-        evaluator: values n states for player 0, as float [n]; what it raises comes through as it is.
-        tree: grown further if given (`search.new_tree()`), so that one match's thoughts build on each other.
+        search: search to run, such as `Descent(game)`.
+        state: state of the search's game, not terminal; it is not changed.
+        budget: limits of the search.
+        evaluator: returns the values of n states for player 0, float [n]. Its exceptions are passed on unchanged.
+        tree: tree to grow (`search.new_tree()`). Pass the same tree for all moves of a game to reuse what was found.
         rng: breaks ties; `random.Random(0)` by default.
-        decision: selects `action` of the result, with which its principal variation begins. By default Algorithm 11.
-        root_actions: legal actions to which the search is restricted: no other action of `state` is searched or
-            evaluated. None searches all. A tree that is given keeps what was found below, and nothing about `state`.
+        decision: selects the result's `action`, with which its principal variation starts; Algorithm 11 by default.
+        root_actions: legal actions to which the search is restricted. No other action of `state` is searched or
+            evaluated. None searches all. A given tree keeps what was found below the root, and nothing about `state`.
 
     Returns:
-        What is known of the state and of each of its n legal actions, or of each of the n actions in `root_actions`.
+        Result for the state and its n legal actions, or the n actions in `root_actions`.
 
     Raises:
-        SearchError: `state` is none of the search's game, or no single player is to move in it; the tree is another
-            search's; `search` or `rng` is none; `decision` is not callable; `root_actions` is empty or has an action
-            that is not legal.
-        BudgetError, EvaluatorError: there is no budget or no evaluator.
-        EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; or with
-            priors that are no probabilities.
+        SearchError: `state` does not belong to the search's game, or no single player is to move in it; the tree
+            belongs to another search; `search` or `rng` has the wrong type; `decision` is not callable; `root_actions`
+            is empty or has an illegal action.
+        BudgetError: the budget is missing.
+        EvaluatorError: the evaluator is missing, returned the wrong number of values, a value that is not finite, or
+            priors that are not probabilities.
     """
     require_kind("search", search, Search, SearchError)
     require_open_state(search.game, state)
@@ -272,7 +273,7 @@ def think(
 
 
 def answered(questions: Questions[T], evaluator: Evaluator) -> T:
-    """What the generator returns when `evaluator` answers all it asks."""
+    """Runs a generator to its end with `evaluator` answering its requests. Returns the generator's result."""
     try:
         question = next(questions)
         while True:

@@ -1,4 +1,4 @@
-"""The expert of ExIt (expert iteration): MCTS with playouts, which a network's policy and values guide.
+"""Expert of ExIt (expert iteration): MCTS with playouts, guided by a network's policy and values.
 
 Sources: Anthony, Tian and Barber, *Thinking Fast and Slow with Deep Learning and Tree Search* (2017); the article,
 Sections 8.1 and 8.4.2.
@@ -31,22 +31,22 @@ VALUE_WEIGHT = 0.75
 
 @dataclass(frozen=True)
 class ExItUCT:
-    """The action that maximises ExIt's UCT, of the policy π and the mean Q̂ of the network's values after the action:
+    """ExIt's UCT, with the policy π and the mean Q̂ of the network's values after the action, which maximises
 
         UCT(s, a) + w_a · π(a|s) / (n(s, a) + 1) + w_v · Q̂(s, a)
 
-    UCT's mean Q is that of the results of playouts. Each simulation finds one result z and one value v, so with nodes
-    that hold the means of (z + w_v v) / (1 + w_v), as `ExItMCTS` makes them, Q + w_v Q̂ is 1 + w_v times that mean.
-    Each untried action comes first, as by UCT, that of the greatest π before the others. A virtual loss counts as a
-    simulation that found the worst. A node without priors has even ones.
+    The mean Q of UCT is that of the playouts' results. Each simulation finds one result z and one value v. The nodes of
+    `ExItMCTS` hold the means of (z + w_v v) / (1 + w_v), so Q + w_v Q̂ is 1 + w_v times that mean. Untried actions come
+    first, as in UCT, the one of the largest π before the others. A virtual loss counts as a simulation that found the
+    worst value. A node without priors has equal ones.
 
     Args:
-        exploration_constant, first_play_urgency: as of `UCT`; where an untried action counts as worth what its state
-            is, it has the term of π, too.
+        exploration_constant: as for `UCT`.
         prior_weight, value_weight: w_a and w_v, zero or more.
+        first_play_urgency: as for `UCT`. The value of an untried action includes the term of π.
 
     Raises:
-        SearchError: an argument is no finite number, out of range, or not of its kind.
+        SearchError: an argument is not a finite number, out of range, or has the wrong type.
     """
 
     exploration_constant: float = EXPLORATION_CONSTANT
@@ -62,7 +62,7 @@ class ExItUCT:
             require_argument(f"{name} of ExIt", value, Factor, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
-        """As `Selection`."""
+        """Selects an action as `Selection` describes."""
         priors = node.priors_or_even()
         first = node.likeliest(losses)
         if first is not None and not self.first_play_urgency:
@@ -88,18 +88,18 @@ class ExItUCT:
 
 
 class ExItMCTS(MCTS):
-    """The expert of ExIt: MCTS by `ExItUCT`, for evaluators with priors. Its decision is `choice.safest`.
+    """Expert of ExIt: MCTS by `ExItUCT`, for evaluators with priors. Its decision is `choice.safest`.
 
-    A leaf is worth (z + w_v v) / (1 + w_v), of the result z of one playout from there and the network's value v; a
-    terminal state what the outcome says. So w_v = 0 leaves the network's values out, as before they are learned.
+    The value of a leaf is (z + w_v v) / (1 + w_v), with the result z of one playout and the network's value v. The
+    value of a terminal state is its outcome. w_v = 0 ignores the network's values, as before they are learned.
 
     Args:
         game, outcome, key, virtual_loss_batch: as for `MCTS`.
-        exploration_constant, prior_weight, value_weight, first_play_urgency: of `ExItUCT`.
+        exploration_constant, prior_weight, value_weight, first_play_urgency: as for `ExItUCT`.
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: an argument is out of range, or not of its kind.
+        SearchError: an argument is out of range, or has the wrong type.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class ExItMCTS(MCTS):
         self._value_weight = value_weight
 
     def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
-        """As of MCTS: asked for, and found by a playout from each as well."""
+        """Values states by the evaluator and by one playout from each."""
         found = yield from self._asked(states)
         results = yield from self._played_out(states, rng)
         weight = self._value_weight

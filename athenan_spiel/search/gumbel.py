@@ -1,19 +1,19 @@
-"""Gumbel AlphaZero's search: MCTS whose root shares out its simulations by sequential halving.
+"""Gumbel AlphaZero's search: MCTS that divides the root's simulations by sequential halving.
 
 Source: Danihelka, Guez, Schrittwieser, Silver, *Policy improvement by planning with Gumbel* (ICLR 2022), Sections 3 to
-5 and Appendix D. In its symbols, of a node's priors π, with logits = ln π:
+5 and Appendix D. In its symbols, with the priors π of a node and logits = ln π:
 
-1. q(a) is the mean of the simulations through a, as the mover sees it, as a share of the points: (1 + v / scale) / 2,
-   so in about [0, 1]. An action without one has v_mix in its place, the state's own value mixed with the mean of the
-   q(a) there are, weighted by their priors.
-2. σ(q) = (c_visit + the most visits of an action) · c_scale · q, and the improved policy π' is softmax(logits + σ(q)).
+1. q(a) is the mean of the simulations through a from the mover's view, mapped to about [0, 1]: (1 + v / scale) / 2. An
+   action without a simulation has v_mix, which mixes the state's own value with the prior-weighted mean of the known
+   q(a).
+2. σ(q) = (c_visit + the most visits of an action) · c_scale · q. The improved policy π' is softmax(logits + σ(q)).
 3. Inside the tree an action maximises π'(a) - n(a) / (1 + Σ n), so visits follow π'.
-4. At the root, with g(a) drawn from the Gumbel distribution for self-play and 0 else, the m actions of best
-   g + logits + σ(q) are considered, and fewer and fewer of them simulated more and more often: sequential halving over
-   the iterations that the budget has, counted from when the state became the root. Where it has none, but seconds
-   say, or they are used up, the root goes by rule 3 with g + logits in place of the logits.
+4. At the root, g(a) is drawn from the Gumbel distribution in self-play, and is 0 otherwise. The m actions of best
+   g + logits + σ(q) are considered. Sequential halving simulates fewer and fewer of them more and more often, over the
+   budget's iterations since the state became the root. Without an iteration limit, or once it is used up, the root
+   follows rule 3 with g + logits in place of the logits.
 5. The action of best g + logits + σ(q) among those simulated most often as a root is played.
-6. A virtual loss counts as a simulation that found the worst.
+6. A virtual loss counts as a simulation that found the worst value.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree, with_losses
 from athenan_spiel.search.node import Node
 
-CONSIDERED = 16
-"""m of the paper."""
-LEAST_PRIOR = 2.0**-126
-"""In place of a prior of zero, which has no logarithm: the least of float32."""
-LEAST_SPAN = 1e-8
-"""Values closer together than this are not stretched as far as to [0, 1]."""
+CONSIDERED_ACTIONS = 16
+"""Default m of the paper, the number of considered actions."""
+MIN_PRIOR = 2.0**-126
+"""Replacement for a prior of zero, which has no logarithm: the least normal float32."""
+MIN_VALUE_SPAN = 1e-8
+"""Minimum range of a node's values for rescaling to [0, 1]."""
 
 
 @dataclass(frozen=True)
 class GumbelSelection:
-    """The rule of Gumbel AlphaZero, inside the tree and at the root; the file's docstring numbers it.
+    """Selection rule of Gumbel AlphaZero, inside the tree and at the root. The module's docstring numbers its parts.
 
     Args:
-        c_visit, c_scale: of σ, zero or more. The paper's for board games: 50 and 1. Here c_scale is 0.1, which won more
-            matches than 1, and than mctx's way, where leaves were valued by a few playouts: values that err are
-            not followed blindly.
-        rescaled: a node's q(a) are stretched to [0, 1] before σ, so its best action has all of (c_visit + max n) ·
-            c_scale over its worst. `GumbelSelection(c_scale=0.1, rescaled=True)` is what the library mctx does.
+        c_visit, c_scale: constants of σ, zero or more. The paper uses 50 and 1 for board games. The default c_scale is
+            0.1, which won more games than 1 and than mctx's variant when leaves were valued by a few playouts: it
+            relies less on values with errors.
+        rescaled: rescales a node's q(a) to [0, 1] before σ, so its best action exceeds its worst by (c_visit + max n) ·
+            c_scale. `GumbelSelection(c_scale=0.1, rescaled=True)` is the rule of the library mctx.
 
     Raises:
-        SearchError: an argument is not of its kind, or out of range.
+        SearchError: an argument has the wrong type, or is out of range.
     """
 
     c_visit: float = 50.0
@@ -70,7 +70,7 @@ class GumbelSelection:
         require_kind("rescaled", self.rescaled, bool, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
-        """As `Selection`."""
+        """Selects an action as `Selection` describes."""
         visits, totals = with_losses(node, losses, scale)
         tried, other = self._sigma(node, visits, totals, scale)
         priors = node.priors_or_even()
@@ -83,19 +83,19 @@ class GumbelSelection:
         return self._inside(node, priors, visits, tried, other, rng)
 
     def policy(self, node: MCTSNode, scale: float) -> list[float]:
-        """π': softmax(logits + σ(q)), for each action."""
+        """Returns π' of each action, softmax(logits + σ(q))."""
         tried, other = self._sigma(node, node.visits, node.totals, scale)
         return _softmax([_logit(prior) + tried.get(i, other) for i, prior in enumerate(node.priors_or_even())])
 
     def sigma(self, node: MCTSNode, scale: float) -> list[float]:
-        """σ(q) of each action, those without a simulation completed."""
+        """Returns σ(q) of each action, with v_mix for actions without a simulation."""
         tried, other = self._sigma(node, node.visits, node.totals, scale)
         return [tried.get(i, other) for i in range(len(node.actions))]
 
     def _sigma(
         self, node: MCTSNode, visits: Mapping[int, int], totals: Sequence[float], scale: float
     ) -> tuple[dict[int, float], float]:
-        """σ(q) of the actions with a simulation, and that of all others."""
+        """Returns σ(q) of the actions with a simulation, and the common σ(q) of all others."""
         half = node.kind.won / scale / 2
         own = 0.5 + half * node.own
         q = {i: 0.5 + half * totals[i] / n for i, n in visits.items()}
@@ -104,7 +104,7 @@ class GumbelSelection:
             priors = node.priors_or_even()
             share = weighted = 0.0
             for i, value in q.items():
-                prior = priors[i] or LEAST_PRIOR
+                prior = priors[i] or MIN_PRIOR
                 share += prior
                 weighted += prior * value
             simulations = sum(visits.values())
@@ -115,7 +115,7 @@ class GumbelSelection:
         if self.rescaled:
             values = [*q.values(), mixed] if len(q) < len(node.actions) else list(q.values())
             low = min(values)
-            factor /= max(max(values) - low, LEAST_SPAN)
+            factor /= max(max(values) - low, MIN_VALUE_SPAN)
         return {i: factor * (value - low) for i, value in q.items()}, factor * (mixed - low)
 
     def _inside(
@@ -127,17 +127,17 @@ class GumbelSelection:
         other: float,
         rng: random.Random,
     ) -> int:
-        """Rule 3. Of the actions without a simulation that of the largest prior is the best: no other is looked at."""
+        """Selects by rule 3. Among actions without a simulation only the one of the largest prior can be the best."""
         untried = node.untried if visits is node.visits else [i for i in node.untried if i not in visits]
         high = max([*tried.values(), other] if untried else tried.values())
-        weights = {i: (priors[i] or LEAST_PRIOR) * math.exp(sigma - high) for i, sigma in tried.items()}
+        weights = {i: (priors[i] or MIN_PRIOR) * math.exp(sigma - high) for i, sigma in tried.items()}
         total = sum(weights.values())
         best, candidates = -math.inf, []
         if untried:
             first = max(untried, key=priors.__getitem__)
             each = math.exp(other - high)
-            total += each * (sum(map(priors.__getitem__, untried)) or LEAST_PRIOR)
-            best, candidates = each * (priors[first] or LEAST_PRIOR) / total, [first]
+            total += each * (sum(map(priors.__getitem__, untried)) or MIN_PRIOR)
+            best, candidates = each * (priors[first] or MIN_PRIOR) / total, [first]
         simulations = 1 + sum(visits.values())
         for i, weight in weights.items():
             score = weight / total - visits[i] / simulations
@@ -150,13 +150,14 @@ class GumbelSelection:
 
 @dataclass(frozen=True, eq=False)
 class RootPlan:
-    """How the simulations of a root are shared out.
+    """Plan that divides the simulations of a root among its actions.
 
     Attributes:
-        rule, scale: what its decision needs.
-        simulations: that it is to have; none: rule 3 shares them out.
-        most: m.
-        earlier: n(s, a) when it became the root, which are not counted; empty where `simulations` is none.
+        rule: selection rule.
+        scale: scale of the outcome.
+        simulations: number of simulations of the root. None applies rule 3 instead of the plan.
+        most: m, the maximum number of considered actions.
+        earlier: n(s, a) when the state became the root, which are not counted. Empty if `simulations` is None.
     """
 
     rule: GumbelSelection
@@ -166,7 +167,8 @@ class RootPlan:
     earlier: Mapping[int, int]
 
     def considered(self, visits: Mapping[int, int], count: int) -> list[int]:
-        """The actions of which the next simulation takes the best, of `count`; none where nothing is planned."""
+        """Returns the candidates of the next simulation, out of `count` actions. An empty list means that no plan
+        applies."""
         done = sum(visits.values()) - sum(self.earlier.values())
         if self.simulations is None or done >= self.simulations:
             return []
@@ -174,21 +176,21 @@ class RootPlan:
         return [i for i in range(count) if visits.get(i, 0) - self.earlier.get(i, 0) == visit]
 
     def score(self, node: MCTSNode, i: int, sigma: float) -> float:
-        """g + logits + σ(q) of the i-th action."""
+        """Returns g + logits + σ(q) of the i-th action."""
         noise = node.noise[i] if node.noise else 0.0
         return noise + _logit(node.priors_or_even()[i]) + sigma
 
     def with_noise(self, node: MCTSNode) -> list[float]:
-        """softmax(g + logits)."""
+        """Returns softmax(g + logits)."""
         return _softmax([self.score(node, i, 0.0) for i in range(len(node.actions))])
 
 
 def considered_visit(considered: int, simulations: int, index: int) -> int:
-    """n(s, a) of the actions among which the simulation of this index takes one, by sequential halving.
+    """Returns n(s, a) of the candidates of the simulation with this index, by sequential halving.
 
     Args:
-        considered: m, the number of actions that are considered.
-        simulations: n, of the whole search; more than `index`.
+        considered: m, the number of considered actions.
+        simulations: n, the number of simulations of the search; more than `index`.
     """
     if considered <= 1:
         return index
@@ -204,7 +206,7 @@ def considered_visit(considered: int, simulations: int, index: int) -> int:
 
 
 def gumbel_choice(node: Node, rng: random.Random) -> int:
-    """The decision of `GumbelMCTS` (rule 5); of a node that is no root of it, `safest`."""
+    """Selects an action by rule 5, the decision of `GumbelMCTS`. At any other node it selects as `safest`."""
     plan = node.plan if isinstance(node, MCTSNode) else None
     if not isinstance(plan, RootPlan):
         return safest(node, rng)
@@ -216,7 +218,7 @@ def gumbel_choice(node: Node, rng: random.Random) -> int:
 
 
 def _logit(prior: float) -> float:
-    return math.log(prior or LEAST_PRIOR)
+    return math.log(prior or MIN_PRIOR)
 
 
 def _softmax(logits: Sequence[float]) -> list[float]:
@@ -227,26 +229,26 @@ def _softmax(logits: Sequence[float]) -> list[float]:
 
 
 class GumbelMCTS(MCTS):
-    """The search of Gumbel AlphaZero, for evaluators with priors; the file's docstring numbers its rules.
+    """Gumbel AlphaZero's search, for evaluators with priors. The module's docstring numbers its rules.
 
-    Its decision is `gumbel_choice`. `policy` of a node is its improved policy π'.
+    Its decision is `gumbel_choice`. `policy` returns the improved policy π' of a node.
 
     Args:
         game, outcome, key, virtual_loss_batch: as for `MCTS`.
-        considered_actions: m, at most so many are considered at the root.
-        root_noise: what g is multiplied by, in [0, 1]; the paper: 1 in self-play. None or 0: g is 0.
-        selection: the rule, with the constants of σ.
+        considered_actions: m, the maximum number of actions considered at the root.
+        root_noise: factor of g, in [0, 1]; 1 in the paper's self-play. None or 0 sets g to 0.
+        selection: selection rule, with the constants of σ.
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: an argument is out of range, or not of its kind.
+        SearchError: an argument is out of range, or has the wrong type.
     """
 
     def __init__(
         self,
         game: pyspiel.Game | str,
         *,
-        considered_actions: int = CONSIDERED,
+        considered_actions: int = CONSIDERED_ACTIONS,
         root_noise: float | None = None,
         selection: GumbelSelection | None = None,
         virtual_loss_batch: int = 1,
@@ -269,10 +271,10 @@ class GumbelMCTS(MCTS):
             node.noise = [self.root_noise * gumbel(rng) for _ in node.actions]
 
     def policy(self, node: Node) -> list[float]:
-        """As `Search.policy`; π'."""
+        """Returns the improved policy π' of `node`."""
         return self._rule.policy(cast(MCTSNode, node), self.scale)
 
 
 def gumbel(rng: random.Random) -> float:
-    """A number from the standard Gumbel distribution: -ln(-ln u) of a uniform u."""
-    return -math.log(rng.expovariate(1.0) or LEAST_PRIOR)
+    """Draws from the standard Gumbel distribution: -ln(-ln u) of a uniform u."""
+    return -math.log(rng.expovariate(1.0) or MIN_PRIOR)

@@ -1,8 +1,8 @@
-"""Several lines of a tree at once: the best one, then the one that would be best if that were lost, and so on.
+"""Iteration over several lines of a tree: the best one, then the best one if that were lost, and so on.
 
-The end of a line is looked upon as lost to whoever moves last on it, until all lines are found; the line after it is
-the best one by what follows from that. So each state where a line leaves the tree is a leaf that the best line would
-come to, were its values only a little worse. The children of all these leaves are valued in one call.
+While lines are searched for, the end of each line found is treated as lost for the player who moves last on it. The
+next line is then the best one. Each state where a line leaves the tree is a leaf that the best line would reach if its
+values were slightly worse. The children of all these leaves are evaluated in one call.
 """
 
 from __future__ import annotations
@@ -16,27 +16,31 @@ from athenan_spiel.games.children import Joined
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.walk import Enough, Questions, Walk
+from athenan_spiel.search.walk import Questions, SearchInterrupted, Walk
 
-ENOUGH_STATES = 96
-"""No line is added to those whose leaves have about so many children, each as many as its parent: a network is hardly
-faster by larger batches, and where there are many actions so many lines are too wide."""
+BATCH_STATES = 96
+"""Target number of children per iteration: no further line is added once the leaves have this many.
+
+Each leaf counts as many children as its parent has. A network gains little speed from larger batches, and in games with
+many actions more lines would make the search too wide.
+"""
 
 
 def iteration_over_lines(
     tree: MinimaxTree, select: Decision, state: pyspiel.State, rng: random.Random, root: Node, most: int
 ) -> Questions[Node]:
-    """Find at most so many lines, expand all their leaves, carry all values back; answers the root's node.
+    """Finds lines, expands their leaves and backs up all values. Returns the root's node.
 
     Args:
-        select, state, rng, root: as of a `Walk`.
+        select, state, rng, root: as for a `Walk`.
+        most: maximum number of lines.
     """
     walks, leaves = _lines(tree, select, state, rng, root, most)
     try:
         yield from _expanded(leaves)
-    except Enough:
+    except SearchInterrupted:
         for walk in walks:
-            walk.take_back()
+            walk.undo_visits()
         raise
     _back_up(walks)
     return root
@@ -45,7 +49,7 @@ def iteration_over_lines(
 def _lines(
     tree: MinimaxTree, select: Decision, state: pyspiel.State, rng: random.Random, root: Node, most: int
 ) -> tuple[list[Walk], list[Walk]]:
-    """The lines, and those of them that stand on a leaf."""
+    """Returns all lines, and those that end at a leaf."""
     walks: list[Walk] = []
     leaves: dict[Hashable, Walk] = {}
     lost = _Lost()
@@ -56,12 +60,12 @@ def _lines(
             walks.append(walk)  # its line has ended: what is carried back may change which are best
             break
         if walk.key in leaves:
-            walk.take_back()  # another way to that leaf
+            walk.undo_visits()  # another way to that leaf
         else:
             walks.append(walk)
             leaves[walk.key] = walk
             states += len(walk.path[-1][0].values) if walk.path else 0
-        if len(walks) >= most or states >= ENOUGH_STATES:
+        if len(walks) >= most or states >= BATCH_STATES:
             break
         lost.add(walk)
         if lost.is_all:
@@ -71,13 +75,13 @@ def _lines(
 
 
 class _Lost:
-    """Lines that are looked upon as lost to whoever moves last on them, until `restore`.
+    """Lines treated as lost for the player who moves last on them, until `restore`.
 
-    Where all unresolved actions of a node are so, the action that led there counts as lost to who chose it, too: the
-    node has no line to offer any more.
+    If all unresolved actions of a node are treated as lost, the action that leads to the node is lost for its player,
+    too: the node has no line left.
 
     Attributes:
-        is_all: no line is left at the root.
+        is_all: the root has no line left.
     """
 
     def __init__(self) -> None:
@@ -85,7 +89,7 @@ class _Lost:
         self._before: list[tuple[Node, float, int, float]] = []
 
     def add(self, walk: Walk) -> None:
-        """Look upon the line of this walk as lost."""
+        """Treats the line of this walk as lost."""
         is_lost, value = True, 0.0
         for node, i in reversed(walk.path):
             values, kind = node.values, node.kind
@@ -102,13 +106,13 @@ class _Lost:
         self.is_all = is_lost
 
     def restore(self) -> None:
-        """Give all nodes and actions the values back that they had."""
+        """Restores the values of all nodes and actions."""
         for node, value, i, of_action in reversed(self._before):
             node.value, node.values[i] = value, of_action
 
 
 def _has_no_line(node: Node) -> bool:
-    """Whether all unresolved actions of the node are looked upon as lost."""
+    """Returns whether all unresolved actions of the node are treated as lost."""
     lost = node.kind.lost
     if node.unresolved == len(node.values):
         return node.value == lost
@@ -116,7 +120,7 @@ def _has_no_line(node: Node) -> bool:
 
 
 def _expanded(walks: list[Walk]) -> Questions[None]:
-    """Expand the leaves that these walks stand on, and ask for the values of all their children at once."""
+    """Expands the leaves of these walks, and requests the values of all their children in one batch."""
     asking, question = [], Joined()
     for walk in walks:
         questions = walk.expand()
@@ -138,7 +142,7 @@ def _expanded(walks: list[Walk]) -> Questions[None]:
 
 
 def _back_up(walks: list[Walk]) -> None:
-    """Carry all values up to the root; a node that several walks came by first takes the values of all."""
+    """Backs up all values to the root. A node on several walks is first updated from all of them."""
     for depth in range(max(len(walk.path) for walk in walks) - 1, -1, -1):
         changed = {}
         for walk in walks:

@@ -1,33 +1,33 @@
-"""MCTS: means of what simulations find, by a value network or by playouts, which are random matches.
+"""MCTS: mean values of simulations, whose leaves are valued by a value network or by random playouts.
 
 Sources: the article, Section 3.3 and Remark 6; *Minimax Strikes Back*, first version, Sections 3.4 and 3.5.
 
-A simulation goes from the root to a leaf, each step by a rule of selection, UCT (`uct`) if no other is given. A rule
-may look at n(s, a), the number of simulations through the action, N(s), that of those through the state, and Q(s, a),
-the mean of what they found, as the mover of s sees it, divided by the outcome's scale: so a constant in a rule means
-the same with every outcome, whose values come to lie in about [-1, 1]. Its promises:
+A simulation descends from the root to a leaf. A selection rule chooses each step, by default UCT (`uct`). A rule may
+use n(s, a), the number of simulations through the action; N(s), the number through the state; and Q(s, a), the mean of
+their values from the mover's view, divided by the outcome's scale. Values divided by the scale lie in about [-1, 1], so
+a constant of a rule means the same with every outcome. The search satisfies:
 
-1. By UCT each untried action of a state comes first, in random order. With first-play urgency it counts instead as
-   worth what the state itself was valued, without a term for exploration, and the formula applies from the start.
-2. A leaf is a state that a simulation reaches by an untried action and that is not in the tree: it is valued by the
-   evaluator, or by the outcome of one playout from there; a terminal state by its outcome. A state enters the tree when
-   a second simulation comes to it, so the tree holds no leaves; what it was valued first is one more simulation of it,
-   which N(s) and v(s) count. The root is valued when it enters the tree without having been a leaf. In a tree that is
-   full a leaf stays one, and is valued by each simulation that comes to it.
-3. v(s, a) is the mean over the simulations through a, and v(s) over all through s, from the first player's view in the
-   outcome's unit. Nothing is averaged with the values of other children: it is no minimax value.
-4. v(s, a) of an untried action is that of the tried one that is worst for the mover, or v(s) if none was tried: it is
+1. UCT selects each untried action of a state first, in random order. With first-play urgency an untried action has the
+   value of the state itself, without an exploration term, and the formula applies from the start.
+2. A leaf is a state outside the tree that a simulation reaches by an untried action. It is valued by the evaluator, or
+   by the outcome of one playout; a terminal state by its outcome. A state enters the tree when a second simulation
+   reaches it, so the tree holds no leaves. Its first value counts as one more simulation in N(s) and v(s). The root is
+   valued when it enters the tree without having been a leaf. In a full tree a leaf stays a leaf, and each simulation
+   that reaches it values it anew.
+3. v(s, a) is the mean over the simulations through a, and v(s) over all simulations through s, for player 0 and in the
+   outcome's unit. It is not averaged with the values of other children and is not a minimax value.
+4. v(s, a) of an untried action is that of the tried action worst for the mover, or v(s) if none was tried. It is
    finite, and no decision by value and visits prefers it.
-5. Histories of one state share its node, and so the totals on its actions; the totals on the actions that lead to it
-   are apart, each the mean of the simulations that went there (UCT1 of Childs, Brodeur and Kocsis 2008). Each leaf's
-   value thus counts once on each edge of the path that found it.
-6. In a batch of b simulations each counts as a lost one (virtual loss, of constant 1) to those chosen after it; then
-   all leaves are valued in one question. Two that come to the same leaf get the same answer. Losses are kept apart from
-   the tree, so a batch that is given up leaves no trace but nodes without simulations.
+5. Histories of one state share its node, and so the totals on its actions. The totals on the actions that lead to it
+   are separate: each is the mean of its own simulations (UCT1 of Childs, Brodeur and Kocsis 2008). The value of a leaf
+   therefore counts once on each edge of the path that found it.
+6. In a batch of b simulations each counts as a loss for those selected after it (virtual loss of constant 1). Then all
+   leaves are evaluated in one request. Two simulations at the same leaf get the same value. Virtual losses are stored
+   outside the tree, so an abandoned batch leaves only nodes without simulations.
 7. Nothing is proven: there is no completion.
-8. Where the evaluator has priors, a node has those of its actions, for rules that look at them; UCT does not. A rule
-   that cannot do without says so by `needs_priors`, and the first answer without priors is then an error.
-9. The policy of a node is the share of its simulations that each action has had; of a node without any, its priors.
+8. If the evaluator returns priors, a node stores those of its actions, for rules that use them; UCT does not. A rule
+   that requires priors sets `needs_priors`; the first answer without priors is then an error.
+9. The policy of a node is the fraction of its simulations through each action. Without simulations it is the priors.
 """
 
 from __future__ import annotations
@@ -54,30 +54,31 @@ from athenan_spiel.search.uct import EXPLORATION_CONSTANT, UCT, Selection
 from athenan_spiel.search.walk import Questions
 
 VIRTUAL_LOSS = 1
-"""Lost simulations that one in the same batch counts as (*Minimax Strikes Back*, first version, Section 3.5)."""
+"""Number of lost simulations that a simulation of the same batch counts as (*Minimax Strikes Back*, first version,
+Section 3.5)."""
 
-BREATH = 100
-"""Moves of a playout after which its caller may look at the clock: a second's worth in a large game of Ludii."""
+PLAYOUT_MOVES_PER_YIELD = 100
+"""Moves of a playout between two checks of the clock. They take about a second in a large Ludii game."""
 
 NO_LOSSES: Mapping[int, int] = MappingProxyType({})
 
 
 class MCTS(Search):
-    """Monte-Carlo tree search; the file's docstring numbers what it promises.
+    """Monte-Carlo tree search. The module's docstring lists its laws.
 
-    An iteration is a simulation, or a batch of them.
+    An iteration is a simulation, or a batch of simulations.
 
     Args:
         game, outcome, key: as for every search.
         exploration_constant, first_play_urgency: as for `UCT`.
-        selection: another rule of selection in place of UCT.
-        rollouts: a leaf is valued by a playout; nothing is asked then.
-        virtual_loss_batch: b, simulations whose leaves are valued together.
+        selection: selection rule that replaces UCT.
+        rollouts: values leaves by playouts, without an evaluator.
+        virtual_loss_batch: b, the number of simulations whose leaves are evaluated together.
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: c is negative or not finite, b is less than 1 or no whole number, or the outcome is infinite; a
-            rule is given beside what UCT takes; another argument is not of its kind.
+        SearchError: c is negative or not finite; b is not a whole number of at least 1; the outcome is infinite; a rule
+            is given together with arguments of UCT; or another argument has the wrong type.
     """
 
     tree_type = MCTSTree
@@ -124,7 +125,7 @@ class MCTS(Search):
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
-        """Choose leaves, have them valued together, and carry their values back to the root."""
+        """Selects leaves, requests their evaluations in one batch, and backs them up to the root."""
         grown = cast(MCTSTree, tree)
         if root is None and root_actions is None:
             root = tree.table.get(tree.key(state))
@@ -141,37 +142,37 @@ class MCTS(Search):
         batch = _Batch(self, grown, rng)
         for _ in range(self.virtual_loss_batch):
             batch.play(node, state.clone())
-        batch.take_in((yield from self._valued(batch.leaves, rng)))
+        batch.backup((yield from self._valued(batch.leaves, rng)))
         return node
 
     def _move_root(self, tree: MCTSTree, node: MCTSNode, rng: random.Random) -> None:
-        """From now on simulations begin at `node`."""
+        """Makes `node` the root of further simulations."""
         if tree.root is not None:
             tree.root.noise = tree.root.plan = None
         tree.root = node
 
     def policy(self, node: Node) -> list[float]:
-        """As `Search.policy`; promise 9."""
+        """Returns the policy of `Search.policy`, as law 9 defines it."""
         total = sum(node.visits.values())
         if total:
             return [node.count(i) / total for i in range(len(node.actions))]
         return list(cast(MCTSNode, node).priors_or_even())
 
     def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
-        """The values of states that are not terminal: asked for, or found by a playout from each."""
+        """Values non-terminal states by the evaluator, or by one playout from each."""
         if self.rollouts:
             return Evaluation((yield from self._played_out(states, rng)))
         return (yield from self._asked(states))
 
     def _played_out(self, states: list[pyspiel.State], rng: random.Random) -> Questions[list[float]]:
-        """What one playout from each state is worth."""
-        worths = []
+        """Returns the outcome of one playout from each state."""
+        results = []
         for state in states:
-            worths.append(float(self.outcome((yield from random_end(state, rng)))))
-        return worths
+            results.append(float(self.outcome((yield from random_end(state, rng)))))
+        return results
 
     def _asked(self, states: list[pyspiel.State]) -> Questions[Evaluation]:
-        """What the evaluator says of states that are not terminal."""
+        """Requests the evaluation of non-terminal states."""
         if not states:
             return Evaluation([])
         found = yield states
@@ -184,24 +185,27 @@ class MCTS(Search):
 
 
 def random_end(state: pyspiel.State, rng: random.Random) -> Questions[pyspiel.State]:
-    """Where a playout from `state` ends; every `BREATH` moves it asks for nothing, and may be left."""
+    """Plays random moves from `state` and returns the terminal state.
+
+    Every `PLAYOUT_MOVES_PER_YIELD` moves it yields an empty batch, at which the driver may abandon it.
+    """
     state = state.clone()
     for moves, _ in enumerate(random_moves(state, rng.choice)):
-        if moves and moves % BREATH == 0:
+        if moves and moves % PLAYOUT_MOVES_PER_YIELD == 0:
             yield []
     return state
 
 
 class _Simulation(NamedTuple):
-    """A path to a leaf, and the leaf's worth if it is terminal, else its number among those to be valued."""
+    """Path to a leaf, with the leaf's terminal value if it is terminal, else its index in the batch of leaves."""
 
     path: list[tuple[MCTSNode, int]]
-    worth: float | None
+    value: float | None
     leaf: int
 
 
 class _Batch:
-    """The simulations of one iteration; `leaves` are those whose values are to be asked for."""
+    """Simulations of one iteration. `leaves` are the states to evaluate."""
 
     def __init__(self, search: MCTS, tree: MCTSTree, rng: random.Random) -> None:
         self._search = search
@@ -213,7 +217,7 @@ class _Batch:
         self.leaves: list[pyspiel.State] = []
 
     def play(self, node: MCTSNode, state: pyspiel.State) -> None:
-        """Choose a path from `node`, whose state is `state`, to a leaf; `state` becomes the leaf."""
+        """Selects a path from `node` to a leaf. `state`, the state of `node`, becomes the leaf."""
         select, scale = self._search.selection, self._search.scale
         path: list[tuple[MCTSNode, int]] = []
         following: MCTSNode | None = node
@@ -229,8 +233,8 @@ class _Batch:
                 losses = self._losses.setdefault(passed, {})
                 losses[action] = losses.get(action, 0) + VIRTUAL_LOSS
         if state.is_terminal():
-            worth = self._tree.outcome(state) if node.count(i) else self._tree.terminal_value(state)
-            self._simulations.append(_Simulation(path, worth, -1))
+            value = self._tree.outcome(state) if node.count(i) else self._tree.terminal_value(state)
+            self._simulations.append(_Simulation(path, value, -1))
             return
         number = self._numbers.setdefault((node, i), len(self.leaves))
         if number == len(self.leaves):
@@ -238,7 +242,8 @@ class _Batch:
         self._simulations.append(_Simulation(path, None, number))
 
     def _child(self, node: MCTSNode, i: int, state: pyspiel.State) -> MCTSNode | None:
-        """The node of `state`, to which the i-th action of `node` leads; none if it is a leaf or terminal."""
+        """Returns the node of `state`, the successor of `node` by its i-th action. Returns None for a leaf or terminal
+        state."""
         child = node.children.get(i)
         if child is None and not state.is_terminal():
             key = self._tree.key(state)
@@ -250,15 +255,15 @@ class _Batch:
                 node.children[i] = child
         return cast("MCTSNode | None", child)
 
-    def take_in(self, found: Evaluation) -> None:
-        """Carry the values of the `leaves`, and the worth of terminal ones, back along the paths."""
-        for path, worth, leaf in self._simulations:
-            if worth is None:
+    def backup(self, found: Evaluation) -> None:
+        """Backs up the values of the leaves and the terminal values along the paths."""
+        for path, value, leaf in self._simulations:
+            if value is None:
                 node, i = path[-1]
                 if not node.count(i):
                     self._tree.note_leaf(self.leaves[leaf], node, i)
                     if found.priors is not None:
                         node.leaf_priors[i] = found.priors[leaf]
-                worth = found.values[leaf]
+                value = found.values[leaf]
             for node, i in path:
-                node.take_in(i, worth)
+                node.add_simulation(i, value)

@@ -1,4 +1,4 @@
-"""The tree of MCTS: what it keeps of a state, and how a state enters it alone, without its children."""
+"""Tree of MCTS: a state enters it alone, without its children."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self, cast
 
 import pyspiel
 
-from athenan_spiel.search.node import Kind, Node, kind_of
+from athenan_spiel.search.node import Node, NodeKind, kind_of
 from athenan_spiel.search.tree import Leaf, Tree
 
 
@@ -17,16 +17,16 @@ class MCTSNode(Node):
     """A node with the totals of the simulations through it.
 
     Attributes:
-        own: what the state was valued as a leaf.
-        totals: of the values found through each action.
-        total, simulations: over all simulations through the state, the one that valued it included.
-        untried: the actions without a simulation; the last is tried next.
-        worst: the value of untried actions.
-        ranked: the untried actions by their priors, the likeliest first; None where nobody has asked.
-        priors: of the actions, as the state's evaluation has them, if at all.
-        leaf_priors: the priors of the leaves that the actions lead to, by index, until they enter the tree.
-        noise: what the search has drawn for the actions, while the node is the root and the search wants noise.
-        plan: how the search shares out the simulations of its root, if it plans that.
+        own: value of the state as a leaf.
+        totals: sum of the values found through each action.
+        total, simulations: sum and number of all simulations through the state, with the one that valued it.
+        untried: actions without a simulation; the last is tried next.
+        worst: value of untried actions.
+        ranked: untried actions by prior, the largest first; None until it is computed.
+        priors: prior of each action, if the evaluation has priors.
+        leaf_priors: priors of the leaves that the actions lead to, by index, until the leaves enter the tree.
+        noise: noisy priors of the actions while the node is the root, if the search uses noise.
+        plan: the search's plan for the simulations of its root, if it has one.
     """
 
     __slots__ = (
@@ -44,7 +44,12 @@ class MCTSNode(Node):
     )
 
     def __init__(
-        self, actions: Sequence[int], own: float, rng: random.Random, kind: Kind, priors: Sequence[float] | None = None
+        self,
+        actions: Sequence[int],
+        own: float,
+        rng: random.Random,
+        kind: NodeKind,
+        priors: Sequence[float] | None = None,
     ) -> None:
         super().__init__(actions, [own] * len(actions), kind)
 
@@ -61,7 +66,7 @@ class MCTSNode(Node):
         self.plan: object | None = None
 
     def copy(self) -> Self:
-        """As `Node.copy`."""
+        """Copies the node as `Node.copy` does."""
         twin = super().copy()
         twin.totals = self.totals[:]
         twin.untried = self.untried[:]
@@ -70,15 +75,16 @@ class MCTSNode(Node):
         return twin
 
     def priors_or_even(self) -> Sequence[float]:
-        """The priors; where there are none, the same for all actions."""
+        """Returns the priors, or equal probabilities if the node has none."""
         return self.priors or [1 / len(self.actions)] * len(self.actions)
 
     def likeliest(self, losses: Container[int] = (), priors: Sequence[float] | None = None) -> int | None:
-        """The untried action of the greatest prior, of equal ones the first of `untried`; None where there is none.
+        """Returns the untried action of the largest prior, the first of `untried` among equal ones. None if all are
+        tried.
 
         Args:
             losses: actions that count as tried.
-            priors: in place of the node's own.
+            priors: replaces the node's priors.
         """
         if priors is not None:
             return max((i for i in self.untried if i not in losses), key=priors.__getitem__, default=None)
@@ -86,8 +92,8 @@ class MCTSNode(Node):
             self.ranked = sorted(self.untried, key=self.priors_or_even().__getitem__, reverse=True)
         return next((i for i in self.ranked if i not in losses), None)
 
-    def take_in(self, i: int, value: float) -> None:
-        """A simulation through the i-th action has found `value`."""
+    def add_simulation(self, i: int, value: float) -> None:
+        """Adds the value of a simulation through the i-th action."""
         n = self.count(i) + 1
         if n == 1:
             self.untried.remove(i)
@@ -109,9 +115,10 @@ class MCTSNode(Node):
 
 
 def with_losses(node: MCTSNode, losses: Mapping[int, int], scale: float) -> tuple[Mapping[int, int], Sequence[float]]:
-    """n(s, a) and the totals, where each virtual loss counts as a simulation that found the mover's worst, of `scale`.
+    """Returns n(s, a) and the totals with virtual losses added.
 
-    Without losses they are the node's own.
+    Each virtual loss counts as a simulation that found the mover's worst value, of size `scale`. Without losses the
+    node's own containers are returned.
     """
     if not losses:
         return node.visits, node.totals
@@ -126,13 +133,13 @@ class MCTSTree(Tree):
     """A tree of `MCTSNode`s.
 
     Attributes:
-        root: from which the last simulation began; none before the first.
+        root: root of the last simulation; None before the first.
     """
 
     root: MCTSNode | None = None
 
     def copy(self) -> Self:
-        """As `Tree.copy`."""
+        """Copies the tree as `Tree.copy` does."""
         twin = super().copy()
         both = zip(self.nodes, twin.nodes, strict=True)
         twin.root = next((cast(MCTSNode, other) for node, other in both if node is self.root), None)
@@ -146,10 +153,10 @@ class MCTSTree(Tree):
         rng: random.Random,
         priors: Sequence[float] | None = None,
     ) -> MCTSNode:
-        """S ← S ∪ {s}: make the node of `state`, which was valued `own` and has no simulation through an action yet.
+        """Adds the node of `state`, S ← S ∪ {s}, with the value `own` and without simulations.
 
         Raises:
-            SearchError: no player is to choose an action in the state.
+            SearchError: the state is not a decision of player 0 or player 1.
         """
         node = _made(state, state.legal_actions(), own, rng, priors)
         self._enter(key, state, node)
@@ -163,12 +170,12 @@ class MCTSTree(Tree):
         rng: random.Random,
         priors: Sequence[float] | None = None,
     ) -> MCTSNode:
-        """Make a restricted root of `state`, outside the table.
+        """Creates a restricted root of `state`, outside the table.
 
         Args:
-            actions: some of the legal actions, in their order.
-            own: the value of the state.
-            priors: of all legal actions, in their order. Those of `actions` are scaled to sum to 1.
+            actions: legal actions of the root, in order.
+            own: value of the state.
+            priors: priors of all legal actions, in order. Those of `actions` are scaled to sum to 1.
         """
         legal = state.legal_actions()
         if priors is not None and len(actions) < len(legal):
@@ -178,9 +185,9 @@ class MCTSTree(Tree):
         return _made(state, actions, own, rng, priors)
 
     def note_leaf(self, state: pyspiel.State, parent: MCTSNode, i: int) -> None:
-        """A simulation has valued `state`, which is not in the table: keep it where leaves are learned (Remark 3).
+        """Stores a valued leaf if leaves become training samples (Remark 3) and `state` is new to the tree.
 
-        A leaf below a restricted root is not kept.
+        A leaf below a restricted root is not stored.
         """
         if self.store is not None and self.store.leaves and parent.observation >= 0 and not self.is_full:
             key = self.key(state)

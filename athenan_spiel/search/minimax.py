@@ -1,4 +1,4 @@
-"""What Descent, UBFM and alpha-beta have in common: completion, and trees of states with all their children."""
+"""Base class of Descent, UBFM and alpha-beta: completion, and trees of states with all their children."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ from athenan_spiel.search.tree import Store
 
 
 class ProvingOptions(SearchOptions, total=False):
-    """What every search that may prove states may be given beside the game."""
+    """Keyword arguments common to all searches with completion, except the game."""
 
     completion: bool
 
 
 class MinimaxOptions(ProvingOptions, total=False):
-    """What Descent and UBFM may be given beside the game."""
+    """Keyword arguments common to Descent and UBFM, except the game."""
 
     known: Known | None
     wins_ahead: bool
 
 
 class MinimaxSearch(Search):
-    """A search whose values are minimax values of the tree it has grown.
+    """A search whose values are minimax values of its tree.
 
     Args:
         game, outcome, key, batched, most_states: as for every search.
-        completion: prove states, and never go into what is proven (Section 5). False is Algorithm 9 or 1 as printed.
-        known: states proven otherwise, as in earlier matches, which its trees look into.
-        wins_ahead: its trees look one action beyond the children of a state, and take those for proven whose mover wins
-            by one (`ahead`).
+        completion: proves states, and never descends into proven ones (Section 5). False is Algorithm 9 or 1 as
+            printed.
+        known: proofs from elsewhere, such as earlier games, which the trees look up.
+        wins_ahead: the trees look one action beyond the children of a state. A child whose mover can win by one action
+            is then proven (`ahead`).
 
     Attributes:
-        looks_into_known: it takes `known`.
-        select: which action a walk through its trees takes of a node that is not resolved.
+        looks_into_known: the search accepts `known`.
+        select: decision of a walk through the tree at an unresolved node.
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: as every search; or states are `known`, or looked for, to one that does not look into them, as
-            alpha-beta and whatever does without completion.
+        SearchError: as every search; or `known` or `wins_ahead` is given to a search that does not use it: alpha-beta,
+            or any search without completion.
     """
 
     tree_type: ClassVar[type[MinimaxTree]] = MinimaxTree

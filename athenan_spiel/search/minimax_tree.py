@@ -1,4 +1,4 @@
-"""The tree of Descent, UBFM and alpha-beta: a state enters it with all its children."""
+"""Tree of Descent, UBFM and alpha-beta: a state enters it with all its children."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import pyspiel
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.outcomes import gain
 from athenan_spiel.search.ahead import WinsAhead
-from athenan_spiel.search.node import Kind, Node, kind_of
+from athenan_spiel.search.node import Node, NodeKind, kind_of
 from athenan_spiel.search.proven_states import Known, ProvenValue
 from athenan_spiel.search.tree import Leaf, Store, Tree
 
 NO_PROOFS: Mapping[int, ProvenValue] = MappingProxyType({})
-"""What is known of the children where nothing is."""
+"""Empty table of proofs."""
 
 
 class MinimaxTree(Tree):
     """A tree of nodes whose actions all have values.
 
     Args:
-        known: the states proven otherwise, as in earlier matches, for a tree with completion; it is only looked into.
+        known: proofs from elsewhere, such as earlier games, for a tree with completion. The tree only reads them.
         ahead: looks one action beyond the children, for a tree with completion.
     """
 
@@ -45,10 +45,11 @@ class MinimaxTree(Tree):
         self.ahead = ahead
 
     def proven(self, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> Mapping[int, ProvenValue]:
-        """The proofs that there are of `children`, those of a state, without a node, by index.
+        """Returns the known proofs of `children`, by index, without expanding them.
 
         Args:
-            ended: which of them are terminal; those are not among the answers.
+            children: children of one state.
+            ended: whether each child is terminal. Terminal children are skipped.
         """
         found = NO_PROOFS if self.ahead is None else self.ahead.wins(children, ended)
         if self.known is not None and (known := self.known.known(children, ended, self.key)):
@@ -65,16 +66,19 @@ class MinimaxTree(Tree):
         estimates: list[float],
         proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> Node:
-        """S ← S ∪ {s}: make the node of `state`.
+        """Adds the node of `state`: S ← S ∪ {s}.
 
         Args:
-            key, state, actions, children: of the state; all its actions, and where they lead.
-            ended: which children are terminal.
-            estimates: the values of those children that are neither terminal nor in `proofs`, in order.
-            proofs: of the children that are `proven`, by index.
+            key: key of the state.
+            state: state to add.
+            actions: all legal actions of the state.
+            children: successor of each action.
+            ended: whether each child is terminal.
+            estimates: values of the children that are neither terminal nor in `proofs`, in order.
+            proofs: proofs of children, as `proven` returns them.
 
         Raises:
-            SearchError: no player is to choose an action in the state.
+            SearchError: the state is not a decision of player 0 or player 1.
         """
         node = self.make(state, actions, children, ended, estimates, proofs)
         self._enter(key, state, node)
@@ -91,7 +95,7 @@ class MinimaxTree(Tree):
         estimates: list[float],
         proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> Node:
-        """Make a node of some or all actions of `state`, outside the table; arguments and errors as of `add`."""
+        """Creates a node of some or all actions of `state`, outside the table. Takes the arguments of `add`."""
         kind = kind_of(state)
         if len(estimates) == len(children):
             node = self.node_type(actions, estimates, kind)
@@ -102,7 +106,7 @@ class MinimaxTree(Tree):
         return node
 
     def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:
-        """Store those of `children`, not terminal, that the tree has not met yet."""
+        """Stores the non-terminal children that are new to the tree."""
         for i, child in enumerate(children):
             if not ended[i] and not self.is_full:
                 key = self.key(child)
@@ -116,7 +120,7 @@ class MinimaxTree(Tree):
         ended: Sequence[bool],
         estimates: list[float],
         proofs: Mapping[int, ProvenValue],
-        kind: Kind,
+        kind: NodeKind,
     ) -> Node:
         remaining = iter(estimates)
         ends = {i: children[i] for i, end in enumerate(ended) if end}

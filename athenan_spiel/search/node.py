@@ -1,16 +1,15 @@
-"""An expanded state of the game tree, and how values travel up through it.
+"""Nodes of the game tree and the backup of values through them.
 
-A `Node` is an expanded state s. For each action a of s it keeps what the search knew of the state a(s) when it last
-came back from it: v(s, a), c(s, a), r(s, a) and n(s, a), in the symbols of the article's Table 1. What holds of every
-node:
+A `Node` is an expanded state s. For each action a of s it stores the labels of the successor a(s) from the last backup
+through a: v(s, a), c(s, a), r(s, a) and n(s, a), in the symbols of the article's Table 1. Every node satisfies:
 
-1. Values and completions are the first player's. The best of them is what the node's kind says: to a maximiser the
-   largest.
-2. c(s, a) is not 0 only if r(s, a) is 1: a win or a loss is known only when it is proven.
-3. r(s, a) = 1 is a proof: c(s, a) is then the game-theoretic gain of a(s). It is never taken back.
-4. (c(s), v(s)) is what the kind's backup makes of those of the actions: of a maximiser and of a minimiser the best
-   (c(s, a), v(s, a)) in lexicographic order; r(s) is 1 if |c(s)| = 1 or all r(s, a) are.
-5. v(s, a) may be older than v(a(s)), where another path has been through a(s) since (Remark 13).
+1. Values and completions are player 0's. The node's kind defines which of them is best: the largest for a maximiser,
+   the smallest for a minimiser.
+2. c(s, a) is not 0 only if r(s, a) is 1: a win or a loss is recorded only when it is proven.
+3. r(s, a) = 1 is a proof: c(s, a) is then the game-theoretic gain of a(s). A proof is never withdrawn.
+4. (c(s), v(s)) is the kind's backup over the actions. For a maximiser and a minimiser it is the best
+   (c(s, a), v(s, a)) in lexicographic order. r(s) is 1 if |c(s)| = 1 or if all r(s, a) are 1.
+5. v(s, a) may be older than v(a(s)), if another path has updated a(s) since (Remark 13).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from athenan_spiel.games.given import PLAYERS, mover_of
 
 
 def back_up_best(node: Node) -> None:
-    """(c(s), v(s)) ← best (c(s, a), v(s, a)), then backup_resolution of Algorithm 11."""
+    """Sets (c(s), v(s)) ← best (c(s, a), v(s, a)), then applies backup_resolution of Algorithm 11."""
     best = node.kind.best
     if node.unresolved == len(node.values):
         node.value = best(node.values)
@@ -38,16 +37,16 @@ def back_up_best(node: Node) -> None:
     node.resolved = completion != 0 or node.unresolved == 0
 
 
-class Kind(Enum):
-    """Whose node it is: what is best to who chooses there, and how its value comes from those of its actions.
+class NodeKind(Enum):
+    """Player type of a node: the order in which its player ranks values, and the backup over its actions.
 
-    A node where chance moves would be one more kind, with another backup.
+    A chance node would be a further kind with its own backup.
 
     Attributes:
-        best, worst: `max` and `min`, or the other way round.
-        won: the completion that is a win of who chooses.
-        lost: the value that is worse than all others to who chooses, -∞ or ∞.
-        backup: sets v(s), c(s) and r(s) of a node.
+        best, worst: `max` and `min` for the maximiser, `min` and `max` for the minimiser.
+        won: completion of a win for the player to move, 1 or -1.
+        lost: value below all others for the player to move, -∞ or ∞.
+        backup: function that sets v(s), c(s) and r(s) of a node.
     """
 
     MAXIMISER = (max, min, 1, back_up_best)
@@ -63,22 +62,23 @@ class Kind(Enum):
         self.backup = backup
 
 
-_OF_PLAYERS = dict(zip(PLAYERS, Kind, strict=True))
+_OF_PLAYERS = dict(zip(PLAYERS, NodeKind, strict=True))
 
 
-def kind_of(state: pyspiel.State) -> Kind:
-    """The kind of the node of `state`: whoever grows a tree asks here who moves, and nowhere else.
+def kind_of(state: pyspiel.State) -> NodeKind:
+    """Returns the kind of the node of `state`. Every tree determines the player to move through this function.
 
     Raises:
-        SearchError: neither player 0 nor player 1 is to choose an action in it.
+        SearchError: `state` is not a decision of player 0 or player 1.
     """
     return _OF_PLAYERS[mover_of(state)]
 
 
 class Node:
-    """An expanded state. Lists are parallel to `actions`; `visits` and `children` hold only actions once selected.
+    """An expanded state with the labels of its actions.
 
-    `ply` is the number of actions played before it.
+    Lists are parallel to `actions`. `visits` and `children` hold an action only after it has been selected. `ply` is
+    the number of actions played before the state.
     """
 
     __slots__ = (
@@ -97,7 +97,7 @@ class Node:
         "visits",
     )
 
-    def __init__(self, actions: Sequence[int], values: list[float], kind: Kind) -> None:
+    def __init__(self, actions: Sequence[int], values: list[float], kind: NodeKind) -> None:
         self.actions = array("q", actions)
         self.values = values
         self.completions = array("b", bytes(len(values)))
@@ -113,29 +113,29 @@ class Node:
         self.ply = 0
 
     def resolve(self, i: int, completion: int) -> None:
-        """Note the proof that the i-th action leads to gain `completion`."""
+        """Records the proof that the i-th action leads to gain `completion`."""
         if not self.resolutions[i]:
             self.resolutions[i] = 1
             self.completions[i] = completion
             self.unresolved -= 1
 
     def update(self, i: int, child: Node) -> None:
-        """r(s, a), c(s, a), v(s, a) ← r(a(s)), c(a(s)), v(a(s)) for the i-th action."""
+        """Sets r(s, a), c(s, a), v(s, a) ← r(a(s)), c(a(s)), v(a(s)) for the i-th action."""
         self.children[i] = child
         self.values[i] = child.value
         if child.resolved:
             self.resolve(i, child.completion)
 
     def backup(self) -> None:
-        """v(s), c(s), r(s) ← what they are by those of the actions."""
+        """Sets v(s), c(s), r(s) from the labels of the actions."""
         self.kind.backup(self)
 
     def count(self, i: int) -> int:
-        """n(s, a) of the i-th action."""
+        """Returns n(s, a) of the i-th action."""
         return self.visits.get(i, 0)
 
     def copy(self) -> Self:
-        """A node of the same labels, which it can change on its own, above the same children."""
+        """Returns a node with its own copy of the labels and the same children."""
         twin = copy.copy(self)
         twin.values = self.values[:]
         twin.completions = self.completions[:]

@@ -1,12 +1,12 @@
-"""Probabilities of actions from what a search has found: softmax over the root's values, what is proven first.
+"""Softmax policy over the values of a search's root, with proofs taken first.
 
 The formula, for a temperature τ > 0 in the unit of the outcome's scale s:
 
-1. Where actions are proven to win for the mover, they share all probability evenly.
-2. Else, among the actions that are not proven to lose (all of them, if all are), P(a) is proportional to
-   exp((v(s, a) - v(s, b)) / (τ · s)), of the mover's own values, b being the best of them; the others have 0.
+1. If actions are proven to win for the mover, they share all probability evenly.
+2. Otherwise, among the actions that are not proven to lose (all of them, if all are), P(a) is proportional to
+   exp((v(s, a) - v(s, b)) / (τ · s)), with values from the mover's view and b the best action. The others have 0.
 
-It is the distribution of Section 2.3 with the completed choice of Section 5.2 around it. The probabilities sum to 1.
+This is the distribution of Section 2.3 with the completed choice of Section 5.2. The probabilities sum to 1.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _Temperature = Annotated[float, Range(0, MOST, above=True)]
 
 @dataclass(frozen=True)
 class SoftPolicy:
-    """The softmax policy; called, it is a decision that draws from it.
+    """Softmax policy. Calling it draws an action, so it can be used as a decision.
 
     Args:
-        temperature: τ; near 0 all probability is the best action's, and with a great one the actions share it evenly.
-        scale: s, of the outcome.
+        temperature: τ. Near 0 the best action has all probability; a large τ approaches the uniform distribution.
+        scale: s, the scale of the outcome.
 
     Raises:
-        AgentError: the temperature is not above zero, or far beyond use.
+        AgentError: the temperature is not above zero, or too large.
     """
 
     temperature: float
@@ -42,7 +42,7 @@ class SoftPolicy:
         require_argument("the temperature of a policy", self.temperature, _Temperature, AgentError)
 
     def probabilities(self, node: Node) -> list[float]:
-        """P(a) for each action of `node`, in their order."""
+        """Returns P(a) for each action of `node`, in order."""
         won = node.kind.won
         winning = [i for i, c in enumerate(node.completions) if c == won]
         if winning:
@@ -52,11 +52,11 @@ class SoftPolicy:
         return _over(len(node.actions), {i: self._weight(abs(best - node.values[i])) for i in candidates})
 
     def __call__(self, node: Node, rng: random.Random) -> int:
-        """The index of an action that is drawn."""
+        """Draws an action and returns its index."""
         return rng.choices(range(len(node.actions)), self.probabilities(node))[0]
 
     def _weight(self, gap: float) -> float:
-        """exp(-gap / (τ · s)); infinite values that are equal have no gap."""
+        """Returns exp(-gap / (τ · s)). Equal infinite values have no gap."""
         return 1.0 if not gap > 0 else math.exp(-gap / (self.temperature * self.scale))
 
 

@@ -1,16 +1,15 @@
-"""States proven in earlier matches (the article, Sections 8.4.3 and 9.3.1: "resolved states are kept in memory").
+"""States proven in earlier games (the article, Sections 8.4.3 and 9.3.1: "resolved states are kept in memory").
 
-A match's tree dies with the match, and its proofs with it, though they are true of the game. Here they live on: a
-search that expands a state takes those of its children that are known here as resolved, with the completion and the
-value they had, and asks the evaluator nothing about them.
+The tree of a game ends with the game, although its proofs stay true. `ResolvedStates` keeps the proofs. A search that
+expands a state treats children found there as resolved, with the stored completion and value, and does not evaluate
+them.
 
-1. What is known is a proof under the key by which the tree shared nodes, so it holds wherever that key comes up again.
-2. A key is kept as the first 16 bytes of a hash of its text; two keys meet by chance with a probability below 10^-24
-   at the most states that are kept. A key must therefore print alike whenever it is equal, as those of
-   `transpositions` do.
-3. States are kept by the number of actions played. Where none of that number is known, a search pays for one look
-   into a dictionary a node; else for the key and the hash of each child, some microseconds.
-4. Nothing enters while matches are played: the matches of a round all see the same memory, whatever their order.
+1. Each entry is a proof under the key by which the tree shared nodes, so it holds wherever that key occurs again.
+2. A key is stored as the first 16 bytes of a hash of its text. Two keys collide with a probability below 10^-24 at the
+   maximum number of states. Equal keys must therefore have the same text, as those of `transpositions` have.
+3. States are grouped by the number of actions played. If no proof has that number, a search pays for one dictionary
+   lookup per node; otherwise for the key and the hash of each child, some microseconds.
+4. No proof is added while games are played: all games of a round see the same proofs, whatever their order.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from athenan_spiel.errors import CheckpointError
 
 DIGEST_BYTES = 16
 MOST_STATES = 4_000_000
-"""A full memory takes no more until it is emptied: about a gigabyte."""
+"""Maximum number of proven states, about a gigabyte. Further states are dropped until `clear` is called."""
 
 _COLUMNS: Kinds = {
     "digests": (np.uint8, 2),
@@ -38,28 +37,28 @@ _COLUMNS: Kinds = {
     "values": (np.float64, 1),
 }
 ProvenValue = tuple[int, float]
-"""(c(s), v(s)) of a resolved state."""
+"""Labels (c(s), v(s)) of a resolved state."""
 
 
 class Known(Protocol):
-    """Who may know of states that a search has not been to that they are proven."""
+    """Protocol of a source of proofs from outside the tree."""
 
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
     ) -> Mapping[int, ProvenValue]:
-        """The proofs of those of `states`, the children of a state, that are known; see `ResolvedStates.known`."""
+        """Returns the known proofs of the children of a state; see `ResolvedStates.known`."""
 
 
 def digest(key: Hashable) -> bytes:
-    """The 16 bytes that a key is kept as."""
+    """Returns the 16-byte hash under which a key is stored."""
     return blake2b(repr(key).encode(), digest_size=DIGEST_BYTES).digest()
 
 
 class ResolvedStates:
-    """The memory of resolved states of one game and one outcome.
+    """Proofs of resolved states, for one game and one outcome.
 
     Args:
-        most: how many are kept at most.
+        most: maximum number of states.
     """
 
     def __init__(self, most: int = MOST_STATES) -> None:
@@ -72,18 +71,18 @@ class ResolvedStates:
 
     @property
     def is_full(self) -> bool:
-        """It takes no more until it is emptied."""
+        """Whether the maximum number of states is reached. Further states are dropped until `clear` is called."""
         return self._count >= self._most
 
     def known(
         self, states: Sequence[pyspiel.State], ended: Sequence[bool], key: Callable[[pyspiel.State], Hashable]
     ) -> dict[int, ProvenValue]:
-        """The proofs of those of `states` that are known, by index.
+        """Returns the known proofs of `states`, by index.
 
         Args:
-            states: at least one, all after equally many actions, as the children of a state are.
-            ended: for each whether it is terminal; those are not looked for.
-            key: of the tree.
+            states: at least one state, all at the same ply, as the children of a state are.
+            ended: whether each state is terminal. Terminal states are skipped.
+            key: key function of the tree.
         """
         table = self._by_ply.get(states[0].move_number())
         if table is None:
@@ -95,11 +94,12 @@ class ResolvedStates:
         return found
 
     def add(self, proofs: Iterable[tuple[Hashable, int, ProvenValue]]) -> None:
-        """Keep (key, number of actions played, proof) of each; of two with one key, the later."""
+        """Adds proofs, given as (key, number of actions played, proof). A later proof replaces an earlier one of the
+        same key."""
         self.add_arrays(proofs_to_arrays(proofs))
 
     def add_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """As `add`, of what `proofs_to_arrays` made of the proofs, in another process perhaps."""
+        """Adds proofs from the arrays of `proofs_to_arrays`, which another process may have made."""
         for name, ply, proof in _rows(arrays):
             table = self._by_ply.get(ply, {})
             if name not in table:
@@ -109,20 +109,20 @@ class ResolvedStates:
             self._by_ply.setdefault(ply, table)[name] = proof
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Removes all proofs."""
         self._by_ply.clear()
         self._count = 0
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The memory as four arrays over its N states: uint8 [N, 16], int32 [N], int8 [N], float64 [N]."""
+        """Returns the proofs of N states as arrays: uint8 [N, 16], int32 [N], int8 [N], float64 [N]."""
         return _to_arrays([(name, ply, proof) for ply, table in self._by_ply.items() for name, proof in table.items()])
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], most: int = MOST_STATES) -> ResolvedStates:
-        """Rebuild the memory that `to_arrays` returned, as far as there is room for it.
+        """Rebuilds the proofs from the arrays of `to_arrays`, up to the maximum number.
 
         Raises:
-            CheckpointError: an array is missing, not of the type or shape it should have, or holds what proves nothing.
+            CheckpointError: an array is missing, or has the wrong type, shape or values.
         """
         names = tuple(_COLUMNS)
         require_arrays("resolved states", arrays, _COLUMNS)
@@ -142,7 +142,7 @@ class ResolvedStates:
 
 
 def proofs_to_arrays(proofs: Iterable[tuple[Hashable, int, ProvenValue]]) -> dict[str, NDArray[Any]]:
-    """(key, number of actions played, proof) of each of N states, in order, as `ResolvedStates.to_arrays` has them."""
+    """Returns the arrays of N proofs in order, in the format of `ResolvedStates.to_arrays`."""
     return _to_arrays([(digest(key), ply, proof) for key, ply, proof in proofs])
 
 
@@ -156,7 +156,7 @@ def _to_arrays(rows: Sequence[tuple[bytes, int, ProvenValue]]) -> dict[str, NDAr
 
 
 def _rows(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[bytes, int, ProvenValue]]:
-    """(digest, number of actions played, proof) of each state that the arrays hold."""
+    """Yields (digest, number of actions played, proof) of each state in the arrays."""
     digests, plies, completions, values = (arrays[name] for name in _COLUMNS)
     columns = zip(digests, plies.tolist(), completions.tolist(), values.tolist(), strict=True)
     for row, ply, completion, value in columns:

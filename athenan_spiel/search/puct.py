@@ -1,4 +1,4 @@
-"""PUCT, the rule by which AlphaZero's simulations go down, and AlphaZero's search: MCTS by it, with noise at the root.
+"""PUCT, the selection rule of AlphaZero, and AlphaZero's search: MCTS by PUCT with noise at the root.
 
 Sources: Silver et al., *A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play*
 (Science, 2018), with its pseudocode; the noise first in *Mastering the game of Go without human knowledge* (2017).
@@ -24,28 +24,33 @@ from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree, with_losses
 C_INIT = 1.25
 C_BASE = 19_652
 CONCENTRATION = 10.0
-"""α of the noise, times the number of legal actions: about what AlphaZero's 0.3, 0.15 and 0.03 come to at chess, shogi
-and Go, where α is in inverse proportion to the number of legal moves of a typical position."""
+"""Default product of the noise's α and the number of legal actions.
+
+It is close to AlphaZero's 0.3, 0.15 and 0.03 for chess, shogi and Go, where α is inversely proportional to the number
+of legal moves in a typical position.
+"""
 
 
 @dataclass(frozen=True)
 class PUCT:
-    """The action that maximises Q(s, a) + c(s) · P(s, a) · sqrt(N(s)) / (1 + n(s, a)), of priors P, where
+    """PUCT, which maximises Q(s, a) + c(s) · P(s, a) · sqrt(N(s)) / (1 + n(s, a)) with priors P and
 
         c(s) = ln((1 + N(s) + c_base) / c_base) + c_init
 
-    Q is the mean as the mover sees it, divided by the outcome's scale, so in about [-1, 1]. N(s) counts the simulation
-    that valued the state, as the pseudocode does. An untried action counts as worth what the state was valued, less the
-    `reduction`: 0, as a network's value of the state is the best guess there is of an action not tried. Of untried
-    actions of equal priors the first of `untried` is taken, which is in random order. A virtual loss counts as a
-    simulation that found the worst. A node with `noise` has that in place of its priors; without priors, all are alike.
+    Q is the mean value from the mover's view, divided by the outcome's scale, so in about [-1, 1]. N(s) counts the
+    simulation that valued the state, as the pseudocode does. An untried action has the value of its state minus
+    `reduction`. The default reduction is 0, since the network's value of the state is the best estimate for an untried
+    action. Among untried actions of equal priors the first of `untried` is selected, which is in random order. A
+    virtual loss counts as a simulation that found the worst value. A node with `noise` uses it in place of its priors;
+    without priors, all actions have the same.
 
     Args:
-        c_init, c_base: zero or more, and above zero; AlphaZero: 1.25 and 19,652.
-        reduction: of what an untried action counts as worth, a share of the outcome's scale.
+        c_init: zero or more; 1.25 in AlphaZero.
+        c_base: above zero; 19,652 in AlphaZero.
+        reduction: subtracted from the value of an untried action, as a fraction of the outcome's scale.
 
     Raises:
-        SearchError: an argument is no finite number, or out of range.
+        SearchError: an argument is not a finite number, or out of range.
     """
 
     c_init: float = C_INIT
@@ -59,7 +64,7 @@ class PUCT:
             require_argument(f"{name} of PUCT", value, PositiveFactor if name == "c_base" else Factor, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
-        """As `Selection`."""
+        """Selects an action as `Selection` describes."""
         visits, totals = with_losses(node, losses, scale)
         priors = node.noise or node.priors_or_even()
         simulations = node.simulations + sum(losses.values()) if losses else node.simulations
@@ -81,14 +86,14 @@ class PUCT:
 
 @dataclass(frozen=True)
 class DirichletNoise:
-    """Priors for the root: (1 - e) · P(s, a) + e · η(a), where η is drawn from Dirichlet(α).
+    """Noisy priors of the root: (1 - e) · P(s, a) + e · η(a), with η drawn from Dirichlet(α).
 
     Args:
-        share: e, in [0, 1]; AlphaZero: 0.25.
-        alpha: α, above zero; none: 10 divided by the number of legal actions.
+        share: e, in [0, 1]; 0.25 in AlphaZero.
+        alpha: α, above zero. None is 10 divided by the number of legal actions.
 
     Raises:
-        SearchError: an argument is no number, or out of range.
+        SearchError: an argument is not a number, or out of range.
     """
 
     share: float
@@ -99,7 +104,7 @@ class DirichletNoise:
         require_argument("alpha of the root's noise", self.alpha, PositiveFactor, SearchError, or_none=True)
 
     def __call__(self, node: MCTSNode, rng: random.Random) -> list[float]:
-        """Priors of the actions of `node` with noise."""
+        """Returns the priors of `node` with noise."""
         count = len(node.actions)
         alpha = CONCENTRATION / count if self.alpha is None else self.alpha
         drawn = [rng.gammavariate(alpha, 1.0) for _ in range(count)]
@@ -112,18 +117,19 @@ class DirichletNoise:
 
 
 class AlphaZeroMCTS(MCTS):
-    """The search of AlphaZero: MCTS by PUCT, for evaluators with priors. Its decision is `choice.safest`.
+    """AlphaZero's search: MCTS by PUCT, for evaluators with priors. Its decision is `choice.safest`.
 
-    Noise is drawn once when a state becomes the root, is kept while it is, and is nowhere else in the tree.
+    Noise is drawn once when a state becomes the root, and kept while it is the root. No other node has noise.
 
     Args:
         game, outcome, key, virtual_loss_batch: as for `MCTS`.
         exploration_constant: c_init of `PUCT`.
-        root_noise, dirichlet_alpha: share and alpha of the `DirichletNoise` at the root; no share, or 0: no noise.
+        root_noise: share of the `DirichletNoise` at the root; None or 0 for no noise.
+        dirichlet_alpha: alpha of the `DirichletNoise`.
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: an argument is out of range, or not of its kind.
+        SearchError: an argument is out of range, or has the wrong type.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a search knows of a state in the end, for who goes on to compute with it and for who looks at it."""
+"""Results of a search, for further computation and for display."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from athenan_spiel.search.walk import principal_variation
 
 
 class Used(NamedTuple):
-    """What a search has used: iterations, states valued, and questions in which they were asked about."""
+    """Resources used by a search: iterations, evaluations, and calls of the evaluator."""
 
     iterations: int
     evaluations: int
@@ -32,27 +32,27 @@ class Used(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SearchResult(Pictured):
-    """What a search knows of a state in the end. Arrays are parallel to `actions`; values are player 0's.
+    """Result of a search from one state. Arrays are parallel to `actions`; values are player 0's.
 
-    A notebook shows it as `picture` draws it.
+    A notebook displays it as `picture` draws it.
 
     Attributes:
-        actions: the legal actions, or those of them that the search was restricted to, int64 [n].
+        actions: legal actions that were searched, int64 [n]: all, or those in `root_actions`.
         values: v(s, a), float64 [n].
-        completions: c(s, a), int8 [n]: 1, 0 or -1; a proven gain where `resolved` holds.
+        completions: c(s, a), int8 [n]: 1, 0 or -1; the proven gain where `resolved` is true.
         resolved: r(s, a), bool [n]: the action's value is proven.
         visits: n(s, a), int64 [n].
         value, completion, is_resolved: v(s), c(s), r(s).
-        action: the action that the decision rule selects, the one that an agent plays. The rule is applied once;
-            ties are broken once, and `best_action` and `safest_action` are this action wherever it is among their ties.
-        principal_variation: the line that begins with `action`, as far as the tree goes.
-        iterations, evaluations, questions, seconds: what this search used; evaluations counts states valued, questions
-            the calls in which it asked for their values.
-        best_action: by (completion, value, visits), Algorithm 11.
-        safest_action: by (completion, visits, value), Algorithm 13.
-        node: the root, for decision rules.
-        state: a copy of the state; None where the result was made without.
-        root_actions: the actions that the search was restricted to, in ascending order; None without a restriction.
+        action: action selected by the decision rule, which an agent plays. The rule is applied once and breaks ties
+            once; `best_action` and `safest_action` equal this action if it is among their ties.
+        principal_variation: line that starts with `action`, as far as the tree reaches.
+        iterations, evaluations, questions, seconds: resources used by this search. `evaluations` counts states,
+            `questions` calls of the evaluator.
+        best_action: action selected by (completion, value, visits), Algorithm 11.
+        safest_action: action selected by (completion, visits, value), Algorithm 13.
+        node: root node, for decision rules.
+        state: copy of the searched state; None if the result was made without it.
+        root_actions: actions to which the search was restricted, in ascending order; None without a restriction.
             `value`, `completion` and `is_resolved` are then those of a player who may take these actions alone.
     """
 
@@ -77,17 +77,17 @@ class SearchResult(Pictured):
     root_actions: tuple[int, ...] | None = None
 
     def picture(self, state: pyspiel.State | None = None, *, scale: float | None = None) -> Thought:
-        """Board, values and tree, as they are now.
+        """Returns a picture of the board, the values and the tree in their current state.
 
         Args:
-            state: that was searched; needed where the result does not know it.
-            scale: the size of large values, `Outcome.scale`; by default that of the largest here, and at least 1.
+            state: state that was searched; required if the result does not hold it.
+            scale: size of large values, `Outcome.scale`; by default the largest absolute value, and at least 1.
 
         Returns:
-            What `show` shows: `html()` is at most 200 kB, `text()` some lines.
+            The picture. Its `html()` has at most 200 kB; its `text()` has a few lines.
 
         Raises:
-            SearchError: there is no state, or one in which other actions are legal; the scale is not above zero.
+            SearchError: the state is missing, or other actions are legal in it; or the scale is not above zero.
         """
         state = self.state if state is None else state
         if state is None:
@@ -123,13 +123,13 @@ def make_result(
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
 ) -> SearchResult:
-    """What `node` knows, as a `SearchResult`.
+    """Returns the labels of `node` as a `SearchResult`.
 
     Args:
         rng: breaks ties.
-        state: of the node, which is copied.
-        decision: selects the action that is reported; it is called once.
-        root_actions: the actions that the search was restricted to.
+        state: state of the node, which is copied.
+        decision: selects the action of the result; it is called once.
+        root_actions: actions to which the search was restricted.
     """
     selected = decision(node, rng)
     return SearchResult(
@@ -156,17 +156,17 @@ def make_result(
 
 
 def of_state(result: SearchResult, players: int = 2) -> Judgement:
-    """What is thought of the state that was searched.
+    """Returns the judgement of the state that was searched.
 
     Args:
-        players: of the game.
+        players: number of players of the game.
     """
     proof = result.completion if result.is_resolved else None
     return Judgement(result.value, proof, int(result.visits.sum()), players)
 
 
 def of_actions(result: SearchResult, state: pyspiel.State) -> list[ActionMind]:
-    """Returns what is thought of the actions that were searched: `result.action` first, then the mover's best first."""
+    """Returns the judgements of the searched actions: `result.action` first, then the mover's best first."""
     players = state.num_players()
     proofs = [int(c) if r else None for c, r in zip(result.completions, result.resolved, strict=True)]
     judged = map(Judgement, result.values.tolist(), proofs, result.visits.tolist(), [players] * len(proofs))

@@ -1,4 +1,4 @@
-"""What the trees of a search take in memory, by small ones of the game at hand."""
+"""Estimates the memory that the trees of a search take, from small sample trees of the game."""
 
 from __future__ import annotations
 
@@ -16,47 +16,50 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.drive import Budget, answered, search_under
 from athenan_spiel.search.tree import Store, Tree
 
-STATES = 32
-"""Of a tree that is looked at."""
-LONGEST = 1000
-"""Moves after which the random match is left."""
-PLACES = (0.0, 0.5, 0.9)
-"""Where in a random match the trees begin: at the end there are fewer actions, and histories are longer."""
+SAMPLE_TREE_STATES = 32
+"""States per sample tree."""
+MAX_PLAYOUT_MOVES = 1000
+"""Maximum length of the random game, in moves."""
+ROOT_FRACTIONS = (0.0, 0.5, 0.9)
+"""Positions of the sample trees' roots in a random game, as fractions of its length.
+
+Late positions have fewer actions and longer histories.
+"""
 OVERHEAD = 1.25
-"""What the process grows by, divided by what Python's objects take: what lies between them, and tables that grow."""
+"""Growth of the process per byte of Python objects. It covers allocator gaps and growing tables."""
 
 
 def sample_trees(search: Search, new_store: Callable[[int], Store] | None = None, *, priors: bool) -> list[Tree]:
-    """Trees of some states each, grown by `search` from `PLACES` of a random match; always the same ones.
+    """Returns sample trees that `search` grows from several positions of a random game. They are deterministic.
 
     Args:
-        new_store: makes the store of a tree, of a seed; none: they keep no observations.
-        priors: what values the states, at random here, says something of actions, too.
+        new_store: makes the store of a tree from a seed. None stores no observations.
+        priors: the random evaluator returns priors, too.
     """
     state = search.game.new_initial_state()
-    for _ in zip(range(LONGEST), random_moves(state, random.Random(0).choice), strict=False):
+    for _ in zip(range(MAX_PLAYOUT_MOVES), random_moves(state, random.Random(0).choice), strict=False):
         pass
     history = state.history()
     trees = []
-    for place in PLACES:
+    for fraction in ROOT_FRACTIONS:
         start = search.game.new_initial_state()
-        for action in history[: int(place * len(history))]:
+        for action in history[: int(fraction * len(history))]:
             start.apply_action(action)
         tree = search.new_tree(None if new_store is None else new_store(0))
-        tree.most = STATES
+        tree.most = SAMPLE_TREE_STATES
         rng = random.Random(0)
-        answered(search_under(search, tree, start, Budget(iterations=STATES), rng), _guess(rng, priors))
+        answered(search_under(search, tree, start, Budget(iterations=SAMPLE_TREE_STATES), rng), _guess(rng, priors))
         trees.append(tree)
     return trees
 
 
 def node_bytes(trees: Iterable[Tree]) -> int:
-    """What a state takes in the tree of these in which it takes most, without its observation."""
+    """Returns the bytes per state, without its observation, of the sample tree with the largest states."""
     return max(int(OVERHEAD * bytes_of(tree.table) / len(tree.table)) for tree in trees)
 
 
 def bytes_of(thing: object) -> int:
-    """What an object of Python's takes, with all that it holds, each counted once; classes are not."""
+    """Returns the bytes of a Python object and everything it refers to, each object counted once, without classes."""
     seen: set[int] = set()
     waiting, total = [thing], 0
     while waiting:
@@ -69,7 +72,7 @@ def bytes_of(thing: object) -> int:
 
 
 def _guess(rng: random.Random, priors: bool) -> Callable[[Sequence[pyspiel.State]], Evaluation]:
-    """Values and priors at random, each number an object of its own as those of a network are."""
+    """Returns an evaluator with random values and priors. Each number is its own object, as those of a network are."""
 
     def guess(states: Sequence[pyspiel.State]) -> Evaluation:
         values = [rng.uniform(-1, 1) for _ in states]

@@ -1,14 +1,14 @@
 """UBFM, unbounded best-first minimax (the article, Algorithm 1; Algorithm 12 with completion).
 
-Each iteration follows the best unresolved actions from the root to the first state that is not in the tree,
-expands it, and carries its value back. Playing the most selected action of the root instead of the best one
-(`choice.safest`, Algorithm 13) makes it UBFM_s.
+Each iteration follows the best unresolved actions from the root to the first state that is not in the tree, expands it,
+and backs up its value. UBFM_s plays the most selected action of the root instead of the best one (`choice.safest`,
+Algorithm 13).
 
-With an exploration constant the way down is that of UBFM_s + UCT (the 2019 article, Section 4.3).
+With an exploration constant the descent is that of UBFM_s + UCT (the 2019 article, Section 4.3).
 
-With several lines an iteration expands as many states, whose children are valued in one call: the second is the one
-where the best line would leave the tree if the first line were lost to whoever moves last on it, and so on. There are
-as many as make a batch of `lines.ENOUGH_STATES` states.
+With several lines an iteration expands several leaves, and their children are evaluated in one call. The next leaf is
+found by treating the previous line as lost for the player who moves last on it. Lines are added until the batch has
+`lines.BATCH_STATES` states.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from athenan_spiel.search.walk import Questions, Walk, expand
 
 @dataclass(frozen=True)
 class BestWithUCT:
-    """Of the unresolved actions the one of best v(s, a), as a share of the worths there are, with UCT's term:
+    """Selection of the unresolved action that maximises the normalised v(s, a) with UCT's exploration term:
 
         (1 ± v(s, a) / scale) / 2 + c · sqrt(ln N(s) / N(a(s)))
 
-    Visits N of a state are counted from the one that valued it: N(a(s)) = 1 + n(s, a), N(s) = 1 + the sum of n(s, a).
-    So of a state that was just expanded the best action is taken.
+    The visits N of a state include its first evaluation: N(a(s)) = 1 + n(s, a), N(s) = 1 + the sum of n(s, a). In a
+    state that was just expanded the best action is therefore selected.
 
     Attributes:
-        exploration_constant: c; in theory √2.
-        scale: of the outcome.
+        exploration_constant: c; √2 in theory.
+        scale: scale of the outcome.
     """
 
     exploration_constant: float
     scale: float
 
     def __call__(self, node: Node, rng: random.Random) -> int:
-        """The index of the action; ties are broken by `rng`."""
+        """Returns the index of the action. `rng` breaks ties."""
         logarithm = math.log(1 + sum(node.visits.values()))
         best, candidates = -math.inf, []
         for i, value in enumerate(node.values):
@@ -72,12 +72,13 @@ class UBFM(MinimaxSearch):
 
     Args:
         game, outcome, completion, key, known, batched: as for every `MinimaxSearch`.
-        exploration_constant: c of UCT's term beside the values, zero or more; none: values alone decide.
-        lines: states that an iteration expands, at most, and no more than have `lines.ENOUGH_STATES` children or so.
+        exploration_constant: c of UCT's term, zero or more. None selects by values alone.
+        lines: maximum number of states expanded per iteration. About `lines.BATCH_STATES` children end an iteration
+            sooner.
 
     Raises:
-        SearchError: as every `MinimaxSearch`; c is negative, not finite or far beyond use, there are no lines or far
-            too many, or the outcome is infinite and there is a c or more than one line.
+        SearchError: as every `MinimaxSearch`; c is negative, not finite or too large; `lines` is out of range; or the
+            outcome is infinite and there is a c or more than one line.
     """
 
     def __init__(
@@ -108,7 +109,8 @@ class UBFM(MinimaxSearch):
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
     ) -> Questions[Node]:
-        """One `ubfms_iteration`: expand the one state where the best line leaves the tree, unless it ends before."""
+        """Runs one `ubfms_iteration`: expands the state where the best line leaves the tree, unless the line ends
+        before."""
         grown = cast(MinimaxTree, tree)
         if self.lines > 1 and root is not None:
             return (yield from iteration_over_lines(grown, self.select, state, rng, root, self.lines))

@@ -1,4 +1,4 @@
-"""Which action a simulation of MCTS takes: UCT, and what another rule would have to be."""
+"""Selection rules of MCTS: their protocol, and UCT."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ EXPLORATION_CONSTANT = 0.4
 
 
 class Selection(Protocol):
-    """A rule of selection, such as `UCT()`."""
+    """Selection rule, such as `UCT()`."""
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
-        """The index of the action that a simulation takes at `node`.
+        """Returns the index of the action that a simulation selects at `node`.
 
         Args:
-            losses: the virtual losses of actions that simulations of the same batch have taken.
-            scale: of the outcome, the unit of the node's totals.
+            losses: number of virtual losses of each action that the same batch has selected.
+            scale: scale of the outcome, the unit of the node's totals.
             rng: breaks ties.
         """
 
 
 @dataclass(frozen=True)
 class UCT:
-    """The action that maximises Q(s, a) + c · sqrt(ln N(s) / n(s, a)) (Kocsis and Szepesvári 2006).
+    """UCT, which maximises Q(s, a) + c · sqrt(ln N(s) / n(s, a)) (Kocsis and Szepesvári 2006).
 
-    A virtual loss counts as a simulation that found the worst. Each untried action comes first, the last of `untried`
-    before the others.
+    A virtual loss counts as a simulation that found the worst value. Untried actions come first, from the end of
+    `untried`.
 
     Args:
-        exploration_constant: c, zero or more; the article: 0.4. Zero follows the best mean.
-        first_play_urgency: an untried action counts as worth what its state is, and need not come first (*Minimax
-            Strikes Back*, first version, Section 3.4).
+        exploration_constant: c, zero or more; 0.4 in the article. Zero selects the best mean.
+        first_play_urgency: gives an untried action the value of its state, so it need not come first (*Minimax Strikes
+            Back*, first version, Section 3.4).
 
     Raises:
-        SearchError: c is negative, not finite or far beyond use; another argument is not of its kind.
+        SearchError: c is negative, not finite or too large; or another argument has the wrong type.
     """
 
     exploration_constant: float = EXPLORATION_CONSTANT
@@ -55,7 +55,7 @@ class UCT:
         require_kind("first_play_urgency", self.first_play_urgency, bool, SearchError)
 
     def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
-        """As `Selection`."""
+        """Selects an action as `Selection` describes."""
         untried = next((i for i in reversed(node.untried) if i not in losses), None) if node.untried else None
         if untried is not None and not self.first_play_urgency:
             return untried

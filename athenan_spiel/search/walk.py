@@ -1,7 +1,7 @@
-"""One iteration's walk from the root of a tree: what Descent and UBFM are both made of.
+"""One iteration's walk from the root of a tree, which Descent and UBFM share.
 
-A search is a generator. It yields a batch of non-terminal states and is sent an `Evaluation` of them, in the same
-order. All children of a state make one batch; terminal ones are valued by the outcome.
+A search is a generator. It yields a batch of non-terminal states and is sent their `Evaluation`, in the same order. All
+children of a state form one batch; terminal ones are valued by the outcome.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from athenan_spiel.search.node import Node
 T = TypeVar("T")
 
 Questions = Generator[Sequence[pyspiel.State], Evaluation, T]
-"""Yields states to be valued, is sent what is said of them, returns a T in the end."""
+"""Generator that yields states to evaluate, is sent their evaluations, and returns a T."""
 
 
-class Enough(Exception):  # noqa: N818 - it says no error
-    """Thrown into an iteration that is to end where it stands (`Search.curtails`), or raised where a tree is full."""
+class SearchInterrupted(Exception):  # noqa: N818 - it says no error
+    """Thrown into an iteration to end it at once (`Search.curtails`), or raised when a tree is full."""
 
 
 def expand(
     tree: MinimaxTree, key: Hashable, state: pyspiel.State, root_actions: Sequence[int] | None = None
 ) -> Questions[Node]:
-    """S ← S ∪ {s} for a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12.
+    """Expands a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12, S ← S ∪ {s}.
 
-    Children that are proven are not asked about.
+    Proven children are not evaluated.
 
     Args:
-        root_actions: the legal actions to which a restricted root has to be made of the state, outside the table.
+        root_actions: legal actions of a restricted root, which stays outside the table. None for all actions.
 
     Raises:
-        Enough: the tree is full, and the node is no restricted root.
+        SearchInterrupted: the tree is full, and the node is not a restricted root.
     """
     if root_actions is None and tree.is_full and tree.table:
-        raise Enough
+        raise SearchInterrupted
     actions = state.legal_actions() if root_actions is None else root_actions
     children = children_of(state, actions)
     ended = ended_of(children)
@@ -57,22 +57,22 @@ def expand(
 
 
 class Walk:
-    """A path from a root through the tree, by the best unresolved actions.
+    """A path from a root through the tree, along the best unresolved actions.
 
-    It is made for one iteration of a search. An iteration that is given up half way leaves the tree as it is, but
-    for the selections counted on the path.
+    A walk serves one iteration of a search. An iteration that is abandoned changes nothing in the tree except the visit
+    counts on the path.
 
     Args:
-        tree: the tree it walks in and adds to.
-        select: which action it takes of a node that is not resolved.
-        state: the root's state, not terminal; left as it is.
+        tree: tree to walk in and to add to.
+        select: selects the action at each unresolved node.
+        state: state of the root, not terminal; it is not changed.
         rng: breaks ties.
-        root: the root's node, where the caller has it already.
+        root: node of the root, if the caller has it.
 
     Attributes:
-        node: the node the walk stands on; None outside the tree or on a terminal state.
-        path: the nodes it has come by, and the index of the action that it took of each.
-        key: of the leaf that it stands on.
+        node: current node; None outside the tree or on a terminal state.
+        path: nodes passed, each with the index of the selected action.
+        key: key of the current leaf.
     """
 
     __slots__ = ("_rng", "_select", "_state", "_tree", "key", "node", "path")
@@ -94,9 +94,9 @@ class Walk:
         self.node = root
 
     def reaches_leaf(self) -> bool:
-        """Go on until the walk stands on a state outside the tree: True; or on a terminal or resolved one: False.
+        """Walks on to a leaf. Returns True at a state outside the tree, False at a terminal or resolved state.
 
-        Each step takes the `select`ed action and counts it in n(s, a).
+        Each step takes the selected action and counts it in n(s, a).
         """
         tree, state, rng, path, node = self._tree, self._state, self._rng, self.path, self.node
         select = self._select
@@ -123,25 +123,26 @@ class Walk:
         return False
 
     def expand(self) -> Questions[Node]:
-        """S ← S ∪ {s} for the leaf s the walk stands on. The walk goes on once `node` is what this returns.
+        """Expands the current leaf s: S ← S ∪ {s}. The caller sets `node` to the returned node before the walk
+        continues.
 
         Raises:
-            Enough: the tree is full.
+            SearchInterrupted: the tree is full.
         """
         return expand(self._tree, self.key, self._state)
 
-    def take_back(self) -> None:
-        """Count the selections on the path no more: nothing comes of this walk."""
+    def undo_visits(self) -> None:
+        """Removes the walk's selections from the visit counts, when the walk has no result."""
         for node, i in self.path:
             node.visits[i] -= 1
             if not node.visits[i]:
                 del node.visits[i]
 
     def backup(self) -> Node:
-        """Carry the values of where the walk stands up to the root, and return the root's node.
+        """Backs up the values of the current node to the root, and returns the root's node.
 
-        This is what the recursive calls of Algorithms 10 and 12 do when they return. A terminal state's worth is
-        in its parent already.
+        The recursive calls of Algorithms 10 and 12 do this when they return. The value of a terminal state is in its
+        parent already.
         """
         node = self.node
         for parent, i in reversed(self.path):
@@ -154,10 +155,10 @@ class Walk:
 
 
 def one_by_one(questions: Questions[T], *, needs_first: bool = False) -> Questions[T]:
-    """The same, but that each state is asked about by itself, and no two in one question.
+    """Requests the evaluations of a generator one state at a time.
 
     Args:
-        needs_first: `Enough` has no effect before the first question is answered whole.
+        needs_first: ignores `SearchInterrupted` until the first batch is evaluated completely.
     """
     try:
         question = next(questions)
@@ -170,7 +171,7 @@ def one_by_one(questions: Questions[T], *, needs_first: bool = False) -> Questio
                     answer = joined(answers)
                 else:
                     answer = yield question
-            except Enough as enough:
+            except SearchInterrupted as enough:
                 question = questions.throw(enough)
             else:
                 needs_first = False
@@ -183,26 +184,26 @@ def one_by_one(questions: Questions[T], *, needs_first: bool = False) -> Questio
 
 
 def _insisting(question: Sequence[pyspiel.State]) -> Questions[Evaluation]:
-    """Ask until there is an answer, however often `Enough` comes in its place."""
+    """Repeats a request until it is answered, and ignores `SearchInterrupted`."""
     while True:
         try:
             return (yield question)
-        except Enough:
+        except SearchInterrupted:
             continue
 
 
 def principal_variation(node: Node, first: int) -> list[int]:
-    """The line that begins with the first-th action of `node`, as far as the tree knows.
+    """Returns the line that starts with the action of index `first` of `node`, as far as the tree reaches.
 
-    Each next action is a best one, ties going to the most visited, then the first.
+    Each next action is a best one. Ties go to the most visited action, then to the first.
     """
     actions = [node.actions[first]]
     following = node.children.get(first)
     while following is not None:
         best = following.kind.best
-        worth = list(zip(following.completions, following.values, strict=True))
-        extreme = best(worth)
-        i = max((i for i, w in enumerate(worth) if w == extreme), key=following.count)
+        labels = list(zip(following.completions, following.values, strict=True))
+        extreme = best(labels)
+        i = max((i for i, w in enumerate(labels) if w == extreme), key=following.count)
         actions.append(following.actions[i])
         following = following.children.get(i)
     return actions

@@ -1,4 +1,4 @@
-"""Proofs of positions: `solver` proves what a position is worth."""
+"""Proofs of the game-theoretic value of positions."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Proving a position: Descent or UBFM with completion, until it is resolved or a bound is met.
+"""Solver: proves the value of a position with Descent or UBFM with completion, within limits.
 
-The papers' searches prove as they search (Section 5); here nothing else is wanted of them. So they are driven by the
-proof alone, on one tree, look one action ahead (`search.ahead`), and the memory that the tree takes is bounded. A
-network trained on the game says where to look first; a proof is true whatever the evaluator says.
+The papers' searches prove states as they search (Section 5). The solver runs one of them on a single tree until the
+position is proven, looks one action ahead (`search.ahead`), and limits the memory of the tree. A trained network guides
+the search; a proof is true with any evaluator.
 
-1. A `Proof` that is `proven` is true of the game: its `value` is what best play leads to, and its line, along which
-   each action and each reply keeps that value, ends with the match.
-2. Of one that is not, value and line are the search's opinion.
-3. One that no limit in seconds or megabytes has ended can be repeated to the bit.
+1. A `Proof` with `proven` is true of the game. Its `value` is the result of best play. Each action and reply of its
+   line keeps that value, and the line ends with the game.
+2. Without `proven`, value and line are the search's estimate.
+3. A proof that no limit in seconds or megabytes has ended is bit-identical when repeated.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from athenan_spiel.system.portable import occupied
 
 Ending = Literal["proven", "seconds", "iterations", "megabytes"]
 
-STRETCH = 20
-"""Iterations between two looks at the clock, the memory, and the caller's progress."""
-MEGABYTES = 4000.0
-"""By which the process may grow where nothing else is said; a position in the tree takes about 2 kB."""
-SHARE_OF_FREE_MEMORY = 0.9
-"""What is left lets a proof end by itself before the system ends it."""
+ITERATIONS_PER_CHECK = 20
+"""Number of iterations between two checks of the limits and progress reports."""
+DEFAULT_MEGABYTES = 4000.0
+"""Default limit on the growth of the process, in megabytes. A position in the tree takes about 2 kB."""
+MAX_FREE_MEMORY_FRACTION = 0.9
+"""Maximum fraction of the free memory to use, so that the proof ends before the system stops the process."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """What is known of a position, in the end or on the way. Values are player 0's.
+    """State of a proof, final or in progress. Values are player 0's.
 
     Attributes:
         proven: whether the position's value is proven.
-        value: if proven, the gain of best play: 1 if player 0 wins, -1 if player 1 does, 0 for a draw; in a game for
-            one player the best outcome that there is. Else an estimate, by the outcome.
-        line: actions from the position on, the first of them the best one. Once the whole is at an end and proven,
-            the line ends with the match; on the way and without a proof, it is as long as the tree reaches.
-        nodes: states expanded.
-        iterations, evaluations, seconds: what was used; evaluations counts states valued.
-        ending: why it ended; None on the way.
+        value: if proven, the gain of best play: 1 if player 0 wins, -1 if player 1 wins, 0 for a draw. In a game for
+            one player it is the best possible outcome. If not proven, an estimate in the outcome's unit.
+        line: actions from the position on, starting with the best. The line of a final, proven result ends with the
+            game. Otherwise it ends where the tree ends.
+        nodes: number of states expanded.
+        iterations, evaluations, seconds: resources used; `evaluations` counts states.
+        ending: reason for the end; None while in progress.
     """
 
     proven: bool
@@ -72,27 +72,27 @@ class Proof:
 
     @property
     def best_action(self) -> int:
-        """The first action of the line."""
+        """First action of the line."""
         return self.line[0]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProofBounds:
-    """How much a proof may cost at most; each may be None, which is no bound.
+    """Limits of a proof. None sets no limit.
 
     Attributes:
-        seconds: of time, after which the iteration in progress is finished.
-        iterations: of the search.
-        megabytes: by which the memory of the whole process may grow, 4,000 by default; never more than
-            `SHARE_OF_FREE_MEMORY` of what is free when the proof begins.
+        seconds: maximum time, in seconds. The iteration in progress is finished.
+        iterations: maximum number of iterations.
+        megabytes: maximum growth of the process, in megabytes; 4,000 by default. It is capped at
+            `MAX_FREE_MEMORY_FRACTION` of the memory that is free when the proof starts.
 
     Raises:
-        ConfigError: one is not a number greater than zero, or larger than any use of it.
+        ConfigError: a limit is not a number greater than zero, or is too large.
     """
 
     seconds: float | None = None
     iterations: int | None = None
-    megabytes: float | None = MEGABYTES
+    megabytes: float | None = DEFAULT_MEGABYTES
 
     def __post_init__(self) -> None:
         for name, annotation in (("seconds", Seconds), ("iterations", Count), ("megabytes", Megabytes)):
@@ -111,27 +111,27 @@ def solve(
     rng: random.Random | None = None,
     on_progress: Callable[[Proof], object] | None = None,
 ) -> Proof:
-    """Prove what `state` is worth.
+    """Proves the value of `state`.
 
     Args:
         game: the game, or its string.
-        state: a state of it, not terminal; the initial one by default.
+        state: state of the game, not terminal; the initial one by default.
         algorithm: "descent" or "ubfm".
-        evaluator: values states for player 0; by default it knows nothing. It decides how soon a proof is found.
-        outcome: f_t, the worth of a terminal state; by default the gain, of one player the score. A network wants the
-            one that it was trained with.
-        bounds: when to give up; by default when the process has grown by 4,000 megabytes, as `athenan solve` does.
+        evaluator: returns the values of states for player 0; zeros by default. It affects only the time to a proof.
+        outcome: f_t, the terminal value for player 0; by default the gain, or the score in a game for one player. A
+            network requires the outcome it was trained with.
+        bounds: limits of the proof; by default the process may grow by 4,000 megabytes, as in `athenan solve`.
         rng: breaks ties; `random.Random(0)` by default.
-        on_progress: is told every `STRETCH` iterations what is known.
+        on_progress: called with the current `Proof` every `ITERATIONS_PER_CHECK` iterations.
 
     Returns:
-        What is proven, or what is known where a bound was met before.
+        The proof, or the state of the search when a limit was reached.
 
     Raises:
-        UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        SearchError: `state` is terminal, or none of the game; another argument is not of its kind.
-        ConfigError: the algorithm is unknown, or `bounds` are none.
-        EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
+        UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
+        SearchError: `state` is terminal or does not belong to the game; or another argument has the wrong type.
+        ConfigError: the algorithm is unknown, or `bounds` has the wrong type.
+        EvaluatorError: the evaluator returned the wrong number of values, or one that is not finite.
     """
     game = given_game(game)
     state = game.new_initial_state() if state is None else state
@@ -157,7 +157,7 @@ def solve(
 
 
 class _Solver:
-    """A search on one tree, and what it has used so far."""
+    """A search on one tree, with the resources it has used."""
 
     def __init__(self, search: Search, evaluator: Evaluator, rng: random.Random) -> None:
         self._search = search
@@ -170,11 +170,11 @@ class _Solver:
         self._evaluations = 0
 
     def prove(self, state: pyspiel.State, bounds: ProofBounds, on_progress: Callable[[Proof], object]) -> Proof:
-        """Search until `state` is resolved or a bound is met."""
+        """Searches until `state` is resolved or a limit is reached."""
         most = _most_megabytes(bounds)
         before = 0.0 if most is None else resident_megabytes()
         while True:
-            result = self._think(state, self._stretch(bounds))
+            result = self._think(state, self._next_budget(bounds))
             if result.is_resolved:
                 line = tuple(self._proven_line(state))
                 return replace(self._known(result), line=line, ending="proven")
@@ -187,9 +187,13 @@ class _Solver:
                 return replace(proof, ending="megabytes")
             on_progress(proof)
 
-    def _stretch(self, bounds: ProofBounds) -> Budget:
-        """Until the bounds are looked at again; at least one iteration, as every budget allows."""
-        iterations = STRETCH if bounds.iterations is None else min(STRETCH, bounds.iterations - self._iterations)
+    def _next_budget(self, bounds: ProofBounds) -> Budget:
+        """Returns the budget until the next check of the limits, at least one iteration."""
+        iterations = (
+            ITERATIONS_PER_CHECK
+            if bounds.iterations is None
+            else min(ITERATIONS_PER_CHECK, bounds.iterations - self._iterations)
+        )
         if bounds.seconds is None:
             return Budget(iterations=iterations)
         left = bounds.seconds - (time.perf_counter() - self._start)
@@ -213,9 +217,9 @@ class _Solver:
         )
 
     def _proven_line(self, state: pyspiel.State) -> list[int]:
-        """Best play of both sides from `state`, which is resolved, to the end of the match.
+        """Returns best play of both sides from `state`, which is resolved, to the end of the game.
 
-        States that were proven without a node, by looking ahead, are searched now: that takes an iteration each.
+        States that were proven by looking ahead have no node; they are searched here, an iteration each.
         """
         root = self._tree.table[self._tree.key(state)]
         lengths = _lengths(root)
@@ -232,25 +236,24 @@ class _Solver:
 
 
 def _most_megabytes(bounds: ProofBounds) -> float | None:
-    """By how much the process may grow: as the bounds say, but within the memory that is free."""
+    """Returns the maximum growth of the process, in megabytes, within the free memory."""
     free = free_memory()
     if bounds.megabytes is None or free is None:
         return bounds.megabytes
-    return min(bounds.megabytes, SHARE_OF_FREE_MEMORY * free / 1e6)
+    return min(bounds.megabytes, MAX_FREE_MEMORY_FRACTION * free / 1e6)
 
 
 def _by_length(node: Node, lengths: Mapping[int, int]) -> int:
-    """Of the actions that keep a resolved node's value, the one with the shortest proof for who wins, the longest for
-    who does not."""
+    """Returns the index of a best action of a resolved node: the shortest proof for the winner, else the longest."""
     wins = node.completion == node.kind.won
     best = min if wins else max
     return best(_keeping(node), key=lambda i: lengths.get(id(node.children.get(i)), 0))
 
 
 def _lengths(root: Node) -> dict[int, int]:
-    """How many actions `_by_length` plays from each node below `root` that it may come to, by id.
+    """Returns the number of actions that `_by_length` plays from each node below `root` that it can reach, by id.
 
-    What was proven without a node, a match's end or what looking ahead has found, counts 0.
+    States proven without a node, terminal or by looking ahead, count 0.
     """
     lengths: dict[int, int] = {}
     stack = [root]
@@ -268,7 +271,10 @@ def _lengths(root: Node) -> dict[int, int]:
 
 
 def _keeping(node: Node) -> list[int]:
-    """The proven actions of a resolved node that are worth what it is: by c(s, a), and if neither wins by v(s, a)."""
+    """Returns the proven actions that keep the value of a resolved node.
+
+    The value is c(s, a), or v(s, a) if neither player wins.
+    """
     proven = [i for i, resolved in enumerate(node.resolutions) if resolved and node.completions[i] == node.completion]
     if node.completion:
         return proven
@@ -276,10 +282,10 @@ def _keeping(node: Node) -> list[int]:
 
 
 def resident_megabytes() -> float:
-    """The memory that this process occupies; where the system does not say, the most that it ever has.
+    """Returns the memory that this process uses, in megabytes. Some systems report only its peak.
 
     Raises:
-        ConfigError: the system says neither, so no bound can be kept.
+        ConfigError: the system reports neither, so no limit can be kept.
     """
     taken = occupied()
     if taken is None:

@@ -24,13 +24,13 @@ from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.outcomes import AdditiveDepth
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import UBFM, Budget
-from athenan_spiel.search.node import Kind
+from athenan_spiel.search.node import NodeKind
 from athenan_spiel.search.policy import SoftPolicy
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 
 
-def node(values: list[float], completions: list[int], kind: Kind = Kind.MAXIMISER) -> Any:
+def node(values: list[float], completions: list[int], kind: NodeKind = NodeKind.MAXIMISER) -> Any:
     return SimpleNamespace(actions=list(range(len(values))), values=values, completions=completions, kind=kind)
 
 
@@ -38,22 +38,24 @@ def test_softmax_of_open_values() -> None:
     found = SoftPolicy(0.5, scale=2.0).probabilities(node([1.0, 0.0, -1.0], [0, 0, 0]))
     weights = [1.0, math.exp(-1), math.exp(-2)]
     assert found == pytest.approx([w / sum(weights) for w in weights])
-    assert SoftPolicy(0.5, 2.0).probabilities(node([-1.0, 0.0, 1.0], [0] * 3, Kind.MINIMISER)) == pytest.approx(found)
+    assert SoftPolicy(0.5, 2.0).probabilities(node([-1.0, 0.0, 1.0], [0] * 3, NodeKind.MINIMISER)) == pytest.approx(
+        found
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "completions", "kind", "expected"),
     [
-        ([0.9, 1.0, 1.0], [0, 1, 1], Kind.MAXIMISER, [0.0, 0.5, 0.5]),
-        ([0.9, -1.0, 1.0], [0, -1, 1], Kind.MINIMISER, [0.0, 1.0, 0.0]),
-        ([0.2, 0.2, -9.0], [0, 0, -1], Kind.MAXIMISER, [0.5, 0.5, 0.0]),
-        ([-1.0, -1.0], [-1, -1], Kind.MAXIMISER, [0.5, 0.5]),
-        ([math.inf, math.inf, 0.0], [0, 0, 0], Kind.MAXIMISER, [0.5, 0.5, 0.0]),
-        ([-math.inf, 0.0], [0, 0], Kind.MAXIMISER, [0.0, 1.0]),
-        ([-1e300, 1e300], [0, 0], Kind.MAXIMISER, [0.0, 1.0]),
+        ([0.9, 1.0, 1.0], [0, 1, 1], NodeKind.MAXIMISER, [0.0, 0.5, 0.5]),
+        ([0.9, -1.0, 1.0], [0, -1, 1], NodeKind.MINIMISER, [0.0, 1.0, 0.0]),
+        ([0.2, 0.2, -9.0], [0, 0, -1], NodeKind.MAXIMISER, [0.5, 0.5, 0.0]),
+        ([-1.0, -1.0], [-1, -1], NodeKind.MAXIMISER, [0.5, 0.5]),
+        ([math.inf, math.inf, 0.0], [0, 0, 0], NodeKind.MAXIMISER, [0.5, 0.5, 0.0]),
+        ([-math.inf, 0.0], [0, 0], NodeKind.MAXIMISER, [0.0, 1.0]),
+        ([-1e300, 1e300], [0, 0], NodeKind.MAXIMISER, [0.0, 1.0]),
     ],
 )
-def test_what_is_proven_comes_first(values: Any, completions: Any, kind: Kind, expected: list[float]) -> None:
+def test_what_is_proven_comes_first(values: Any, completions: Any, kind: NodeKind, expected: list[float]) -> None:
     assert SoftPolicy(1.0).probabilities(node(values, completions, kind)) == pytest.approx(expected)
 
 

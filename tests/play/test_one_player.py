@@ -34,7 +34,7 @@ from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import play_by_itself, play_series
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.choice import safest, safest_alone
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.training import train
 from athenan_spiel.training.events import MatchFinished
 from athenan_spiel.training.listeners import RunSummary
@@ -155,7 +155,7 @@ def sorted_or_text(state: pyspiel.State) -> object:
 
 
 def test_in_a_resolved_state_the_best_is_played_and_else_the_safest() -> None:
-    node = Node([4, 5], [30.0, 20.0], Kind.MAXIMISER)
+    node = Node([4, 5], [30.0, 20.0], NodeKind.MAXIMISER)
     node.visits = {0: 1, 1: 9}
     rng = random.Random(0)
     assert (safest(node, rng), safest_alone(node, rng)) == (1, 1)

@@ -31,7 +31,14 @@ from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
-from athenan_spiel.search.algorithms import ALGORITHMS, DECISIONS, USUAL_LINES, WORDS, decision_of, parse_search
+from athenan_spiel.search.algorithms import (
+    ALGORITHMS,
+    DECISIONS,
+    DEFAULT_LINES,
+    SEARCH_NAMES,
+    decision_of,
+    parse_search,
+)
 from athenan_spiel.search.choice import Decision, best, safest, securest
 from athenan_spiel.search.exit import ExItMCTS, ExItUCT
 from athenan_spiel.search.gumbel import GumbelMCTS, GumbelSelection, gumbel_choice
@@ -173,7 +180,7 @@ def test_every_target_is_learned_from_the_other_searches(
 
 
 PLAYED: dict[str, tuple[type[Search], Decision, dict[str, Any]]] = {
-    "ubfm_k": (UBFM, safest, {"completion": True, "lines": USUAL_LINES}),
+    "ubfm_k": (UBFM, safest, {"completion": True, "lines": DEFAULT_LINES}),
     "ubfm_k(3)": (UBFM, safest, {"completion": True, "lines": 3}),
     "ubfm_s": (UBFM, safest, {"completion": True, "lines": 1}),
     "ubfm": (UBFM, best, {"completion": True, "exploration_constant": None}),
@@ -208,7 +215,7 @@ def with_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_word_is_tried() -> None:
-    assert {text.partition("(")[0] for text in PLAYED} == set(WORDS)
+    assert {text.partition("(")[0] for text in PLAYED} == set(SEARCH_NAMES)
 
 
 @pytest.mark.parametrize("text", PLAYED)
@@ -226,7 +233,7 @@ def test_a_run_is_played_with_any_search(text: str, finished: Path, with_policy:
 def test_ubfm_over_several_lines_is_the_default(finished: Path) -> None:
     agent = load_agent(finished, budget=Budget(iterations=4))
     assert isinstance(agent.search, UBFM)
-    assert (agent.search.lines, agent.decision) == (USUAL_LINES, safest)
+    assert (agent.search.lines, agent.decision) == (DEFAULT_LINES, safest)
 
 
 NO_SEARCH: dict[str, str] = {
@@ -268,7 +275,7 @@ def test_the_names_of_settings_are_those_of_the_registry() -> None:
     """`config` cannot import the searches, so it has the names for types and the command line."""
     assert set(get_args(SearchName)) == set(OWN_SETTINGS)
     assert {*get_args(PlayName), "ubfm_s", "ubfm_k"} == set(ALGORITHMS)
-    assert {"ubfm_s", "ubfm_k", *get_args(SearchName)} == set(WORDS)
+    assert {"ubfm_s", "ubfm_k", *get_args(SearchName)} == set(SEARCH_NAMES)
     assert set(get_args(DecisionName)) == {*DECISIONS, "search"}
     made = {name: make_search(TIC_TAC_TOE, SearchConfig(algorithm=name), Gain()) for name in get_args(SearchName)}
     assert set(POLICY_TELLERS) == {name for name, search in made.items() if search.tells_policy}

@@ -21,7 +21,7 @@ from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, AlphaBeta, Budget, Descent, SearchResult, think
 from athenan_spiel.search.alphabeta_tree import AlphaBetaNode
 from athenan_spiel.search.choice import best, greedy, safest
-from athenan_spiel.search.node import Kind
+from athenan_spiel.search.node import NodeKind
 
 # spec: greatest depth compared. Mancala and Dots and Boxes have double moves; all but Oware merge histories.
 GAMES = {
@@ -205,7 +205,7 @@ def test_a_state_proven_by_bounds_is_searched_to_the_depth_that_proved_it() -> N
     for key, node in list(tree.table.items()):
         text = str(key[0])  # type: ignore[index]
         if node.resolved and node.completion == 0 and node.unresolved > 0:
-            state = next((s for s in reachable(text, node.kind is Kind.MAXIMISER)), None)
+            state = next((s for s in reachable(text, node.kind is NodeKind.MAXIMISER)), None)
             assert state is not None
             result = think(search, state, Budget(iterations=1), constant(0.0), tree=tree)
             assert (result.completion, result.value) == (0, 0.0)

@@ -10,7 +10,7 @@ import pytest
 import athenan_spiel as ath
 from athenan_spiel.drawing.tree import Branch
 from athenan_spiel.evaluators import UniformRandomEvaluator
-from athenan_spiel.search.branches import DEPTH, MOST, WIDTH, branch_of
+from athenan_spiel.search.branches import MAX_BRANCHES, MAX_CHILDREN, MAX_LEVELS, branch_of
 from athenan_spiel.search.node import Node
 
 GAME = ath.load_game("tic_tac_toe")
@@ -71,9 +71,9 @@ def test_by_proof_all_that_is_proven_comes_first_and_lost_ones_last_of_it() -> N
 def test_depth_width_and_number_are_bounds() -> None:
     node = root_after(3000)
     whole = [*below(branch_of(node, START))]
-    assert MOST <= len(whole) <= MOST + WIDTH
-    assert max(level for level, _ in whole) <= DEPTH
-    assert max(len(branch.children) for _, branch in whole) <= WIDTH
+    assert MAX_BRANCHES <= len(whole) <= MAX_BRANCHES + MAX_CHILDREN
+    assert max(level for level, _ in whole) <= MAX_LEVELS
+    assert max(len(branch.children) for _, branch in whole) <= MAX_CHILDREN
     narrow = branch_of(node, START, width=2, depth=3, most=10_000)
     assert max(level for level, _ in below(narrow)) == 3
     assert {len(branch.children) for _, branch in below(narrow)} == {0, 2}

@@ -23,13 +23,13 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, AlphaZeroMCTS, Budget, ExItMCTS, think
 from athenan_spiel.search.exit import ExItUCT
 from athenan_spiel.search.mcts_tree import MCTSNode
-from athenan_spiel.search.node import Kind
+from athenan_spiel.search.node import NodeKind
 from athenan_spiel.search.puct import PUCT
 from athenan_spiel.search.uct import UCT, Selection
 
 GAME = load("tic_tac_toe")
 START = GAME.new_initial_state()
-KINDS = pytest.mark.parametrize("kind", [Kind.MAXIMISER, Kind.MINIMISER], ids=["maximiser", "minimiser"])
+KINDS = pytest.mark.parametrize("kind", [NodeKind.MAXIMISER, NodeKind.MINIMISER], ids=["maximiser", "minimiser"])
 
 
 def chosen(
@@ -42,13 +42,13 @@ def chosen(
 
 
 def guided(
-    priors: Sequence[float], found: Sequence[Sequence[tuple[float, float]]], value_weight: float, kind: Kind
+    priors: Sequence[float], found: Sequence[Sequence[tuple[float, float]]], value_weight: float, kind: NodeKind
 ) -> MCTSNode:
     """A node whose simulations through each action have found these results z and values v."""
     node = hand_node(priors, kind=kind)
     for i, pairs in enumerate(found):
         for z, v in pairs:
-            node.take_in(i, (z + value_weight * v) / (1 + value_weight))
+            node.add_simulation(i, (z + value_weight * v) / (1 + value_weight))
     return node
 
 
@@ -65,7 +65,7 @@ def formula(
 
 @KINDS
 @pytest.mark.parametrize("value_weight", [0.0, 0.75])
-def test_it_maximises_the_formula(kind: Kind, value_weight: float) -> None:
+def test_it_maximises_the_formula(kind: NodeKind, value_weight: float) -> None:
     others: dict[str, Selection] = {"puct": PUCT(), "uct": UCT(0.3), "without values": ExItUCT(0.3, 2.0, 0.0)}
     differ = dict.fromkeys(others, 0)
     for seed in range(200):
@@ -92,7 +92,7 @@ def test_a_hand_calculation() -> None:
     With w_a = 2 they are 0.614 and 0.689. With w_v = 0.5, and values of 0 and 0.3, 0.581 and 0.614.
     """
     results = [[(0.5, 0.0)] * 2, [(0.2, 0.3)] * 3]
-    without, with_values = (guided([0.1, 0.9], results, w, Kind.MAXIMISER) for w in (0.0, 0.5))
+    without, with_values = (guided([0.1, 0.9], results, w, NodeKind.MAXIMISER) for w in (0.0, 0.5))
     assert chosen(ExItUCT(0.05, 1.0, 0.0), without) == {0}
     assert chosen(ExItUCT(0.05, 2.0, 0.0), without) == {1}
     assert chosen(ExItUCT(0.05, 1.0, 0.5), with_values) == {1}
@@ -115,7 +115,7 @@ def test_with_urgency_an_untried_action_is_worth_its_state_and_its_prior() -> No
 
 
 @KINDS
-def test_a_virtual_loss_is_a_simulation_that_found_the_worst(kind: Kind) -> None:
+def test_a_virtual_loss_is_a_simulation_that_found_the_worst(kind: NodeKind) -> None:
     for seed in range(60):
         rng = random.Random(seed)
         tried = {i: (rng.randint(1, 4), rng.uniform(-5, 5)) for i in range(4)}
@@ -123,7 +123,7 @@ def test_a_virtual_loss_is_a_simulation_that_found_the_worst(kind: Kind) -> None
         node, taken = (hand_node([0.4, 0.3, 0.2, 0.1], tried, kind=kind) for _ in range(2))
         for i, lost in losses.items():
             for _ in range(lost):
-                taken.take_in(i, -kind.won * 5.0)
+                taken.add_simulation(i, -kind.won * 5.0)
         rule = ExItUCT(0.3, 2.0, 0.75)
         assert chosen(rule, node, losses, scale=5.0) == chosen(rule, taken, scale=5.0)
 

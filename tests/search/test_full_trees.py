@@ -39,7 +39,7 @@ from athenan_spiel.search import (
 from athenan_spiel.search.choice import completed, ordinal, uniform_exploitation
 from athenan_spiel.search.drive import answered
 from athenan_spiel.search.sizes import bytes_of, node_bytes, sample_trees
-from athenan_spiel.search.tree import ROWS, Past, Tree
+from athenan_spiel.search.tree import ROWS, PrunedStates, Tree
 
 THREE = "connect_four(rows=4,columns=5,x_in_row=3)"
 BREAKTHROUGH = "breakthrough(rows=5,columns=4)"
@@ -112,7 +112,7 @@ def test_matches_are_played_to_their_ends(name: str, most: int, spec: str) -> No
     match = bounded.play()
     assert match.states[-1].is_terminal(), "every action was legal"
     assert match.tree.curtailed > 0
-    assert len(match.tree.past.values) == 0, "nothing is learned"
+    assert len(match.tree.pruned.values) == 0, "nothing is learned"
 
 
 @BY_NAME
@@ -185,11 +185,11 @@ def test_what_can_be_reached_stays(name: str) -> None:
     assert 1 < len(kept) < len(tree.table)
     keys = {key for key, node in tree.table.items() if id(node) in kept}
     twin = tree.copy()
-    tree.let_go(child, random.Random(0))
+    tree.prune(child, random.Random(0))
     assert {id(node) for node in tree.table.values()} == kept
     assert tree.table.keys() == keys
     assert twin.table.keys() > keys, "a copy is another tree"
-    tree.let_go(None, random.Random(0))
+    tree.prune(None, random.Random(0))
     assert not tree.table
 
 
@@ -197,7 +197,7 @@ def stored_values(tree: Tree) -> dict[int, float]:
     """What each observation of a tree is to be learned with."""
     found = {node.observation: node.value for node in tree.nodes}
     found |= dict(tree.terminals) | {leaf.observation: leaf.value for leaf in tree.leaves.values()}
-    return found | dict(zip(tree.past.observations, tree.past.values, strict=True))
+    return found | dict(zip(tree.pruned.observations, tree.pruned.values, strict=True))
 
 
 @BY_NAME
@@ -208,7 +208,7 @@ def test_all_that_was_stored_is_learned_with_its_value(name: str, leaves: bool, 
     match = Bounded(name, spec, 25).play(ObservationStore(encoder, leaves=leaves))
     tree, store = match.tree, match.tree.store
     assert isinstance(store, ObservationStore)
-    assert len(tree.past.values) > 0
+    assert len(tree.pruned.values) > 0
     targets = tree_targets(tree, coefficients=True)
     assert len(targets) == len(store)
     values = stored_values(tree)
@@ -216,8 +216,8 @@ def test_all_that_was_stored_is_learned_with_its_value(name: str, leaves: bool, 
     np.testing.assert_array_equal(targets.labels.values, np.float32([values[i] for i in range(len(store))]))
     weights = targets.labels.weights
     assert weights is not None
-    assert weights[np.array(tree.past.observations)].tolist() == list(map(coefficient, tree.past.updates))
-    assert weights.max() > 1 or (leaves and tree.past.chance < 1), "of nodes alone, and few are drawn among leaves"
+    assert weights[np.array(tree.pruned.observations)].tolist() == list(map(coefficient, tree.pruned.updates))
+    assert weights.max() > 1 or (leaves and tree.pruned.chance < 1), "of nodes alone, and few are drawn among leaves"
     assert len(store) <= ROWS * 25 + len(match.states[0].legal_actions())
 
 
@@ -264,11 +264,11 @@ def test_where_states_are_let_go_again_and_again_each_that_stays_keeps_its_obser
         assert all(store.keys[leaf.observation] == key for key, leaf in tree.leaves.items())
         assert sorted(stored_values(tree)) == list(range(len(store)))
         state.apply_action(rng.choice(state.legal_actions()))
-    assert tree.past.chance < 1
+    assert tree.pruned.chance < 1
 
 
 def test_what_is_let_go_is_kept_with_the_same_chance_whenever_that_was() -> None:
-    past, rng = Past(), random.Random(3)
+    past, rng = PrunedStates(), random.Random(3)
     for first in range(0, 100_000, 1000):
         past.add(((i, i / 7, 2 * i) for i in range(first, first + 1000)), rng)
         past.thin_out(3000, rng)
@@ -300,7 +300,7 @@ def test_ends_of_playouts_are_learned_all_the_same() -> None:
     game = pyspiel.load_game(THREE)
     store = PlayoutEndsStore(Encoder(game), Gain(), 5)
     match = Bounded("descent", THREE, 25).play(store)
-    assert len(match.tree.past.values) > 0
+    assert len(match.tree.pruned.values) > 0
     assert len(tree_targets(match.tree)) == len(store) + len(store.worths)
 
 
@@ -310,7 +310,7 @@ def test_ends_of_playouts_go_with_their_states() -> None:
     match = Bounded("descent", "breakthrough", 10).play(store)
     kept = match.tree.store
     assert isinstance(kept, PlayoutEndsStore)
-    assert match.tree.past.chance < 1
+    assert match.tree.pruned.chance < 1
     assert len(kept) <= ROWS * 10 + 30
     assert 0.25 * len(kept) < len(kept.worths) == len(kept.ends) < 0.75 * len(kept)
     assert len(tree_targets(match.tree)) == len(kept) + len(kept.worths)
@@ -328,7 +328,7 @@ def test_a_copy_grows_on_its_own() -> None:
     assert twin.most == 30
     state.apply_action(0)
     think(search, state, LONG, EVALUATOR, tree=tree)
-    assert len(tree.past.values) > len(twin.past.values) == 0
+    assert len(tree.pruned.values) > len(twin.pruned.values) == 0
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "5", True, 10**10])

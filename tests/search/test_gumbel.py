@@ -24,17 +24,17 @@ from athenan_spiel.search import AlphaZeroMCTS, Budget, GumbelMCTS, think
 from athenan_spiel.search.choice import safest
 from athenan_spiel.search.gumbel import GumbelSelection, RootPlan, considered_visit, gumbel, gumbel_choice
 from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree
-from athenan_spiel.search.node import Kind
+from athenan_spiel.search.node import NodeKind
 from athenan_spiel.search.puct import PUCT
 
 GAME = load("tic_tac_toe")
 START = GAME.new_initial_state()
-KINDS = pytest.mark.parametrize("kind", [Kind.MAXIMISER, Kind.MINIMISER], ids=["maximiser", "minimiser"])
+KINDS = pytest.mark.parametrize("kind", [NodeKind.MAXIMISER, NodeKind.MINIMISER], ids=["maximiser", "minimiser"])
 MCTX = GumbelSelection(c_scale=0.1, rescaled=True)
 PAPER = GumbelSelection(c_scale=1.0)
 
 
-def random_node(rng: random.Random, kind: Kind = Kind.MAXIMISER) -> MCTSNode:
+def random_node(rng: random.Random, kind: NodeKind = NodeKind.MAXIMISER) -> MCTSNode:
     count = rng.randint(2, 8)
     weights = [rng.random() ** 3 + 1e-3 for _ in range(count)]
     tried = {i: (rng.randint(1, 9), rng.uniform(-1, 1)) for i in range(count) if rng.random() < 0.6}
@@ -66,7 +66,7 @@ def improved(node: MCTSNode, rule: GumbelSelection) -> np.ndarray:
 
 @KINDS
 @pytest.mark.parametrize("rule", [GumbelSelection(), PAPER, MCTX, GumbelSelection(5.0, 0.3)])
-def test_completed_values_the_policy_and_the_choice_inside(rule: GumbelSelection, kind: Kind) -> None:
+def test_completed_values_the_policy_and_the_choice_inside(rule: GumbelSelection, kind: NodeKind) -> None:
     for seed in range(200):
         node = random_node(random.Random(seed), kind)
         assert rule.sigma(node, 1.0) == pytest.approx(completed(node, rule).tolist(), rel=1e-9, abs=1e-9)
@@ -91,7 +91,7 @@ def test_values_are_in_units_of_the_scale() -> None:
 
 
 def test_a_virtual_loss_is_a_simulation_that_found_the_worst() -> None:
-    for kind, sign in ((Kind.MAXIMISER, 1.0), (Kind.MINIMISER, -1.0)):
+    for kind, sign in ((NodeKind.MAXIMISER, 1.0), (NodeKind.MINIMISER, -1.0)):
         for seed in range(60):
             rng = random.Random(seed)
             tried = {i: (rng.randint(1, 4), rng.uniform(-1, 1)) for i in range(3)}
@@ -99,7 +99,7 @@ def test_a_virtual_loss_is_a_simulation_that_found_the_worst() -> None:
             node, taken = (hand_node([0.4, 0.3, 0.2, 0.1], tried, own=0.1, kind=kind) for _ in range(2))
             for i, lost in losses.items():
                 for _ in range(lost):
-                    taken.take_in(i, -sign * 5.0)
+                    taken.add_simulation(i, -sign * 5.0)
             for rule in (GumbelSelection(), MCTX):
                 one, other = rule(node, losses, 5.0, random.Random(0)), rule(taken, {}, 5.0, random.Random(0))
                 assert one == other

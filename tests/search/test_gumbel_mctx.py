@@ -17,7 +17,7 @@ from priors import hand_node
 
 from athenan_spiel.search.gumbel import GumbelSelection, RootPlan, considered_visit, gumbel, gumbel_choice
 from athenan_spiel.search.mcts_tree import MCTSNode
-from athenan_spiel.search.node import Kind
+from athenan_spiel.search.node import NodeKind
 
 pytest.importorskip("mctx", reason="mctx is not installed: pip install mctx jax")
 jax = pytest.importorskip("jax", reason="jax is not installed: pip install mctx jax")
@@ -96,7 +96,7 @@ def random_node(rng: random.Random, count: int) -> MCTSNode:
     weights = [rng.random() ** 3 + 1e-3 for _ in range(count)]
     share = rng.choice([0.0, 0.3, 0.7, 1.0])
     tried = {i: (rng.randint(1, 9), rng.uniform(-1, 1)) for i in range(count) if rng.random() < share}
-    kind = rng.choice([Kind.MAXIMISER, Kind.MINIMISER])
+    kind = rng.choice([NodeKind.MAXIMISER, NodeKind.MINIMISER])
     return hand_node([w / sum(weights) for w in weights], tried, own=rng.uniform(-1, 1), kind=kind)
 
 
@@ -127,7 +127,7 @@ def test_every_choice_of_a_root_and_its_decision_are_mctxs(name: str, simulation
         for _ in range(simulations):
             chosen = rule(node, {}, 1.0, rng)
             assert chosen == int(compiled(name, "root", simulations, most)(numbers_of(node)))
-            node.take_in(chosen, rng.gauss(means[chosen], 0.2))
+            node.add_simulation(chosen, rng.gauss(means[chosen], 0.2))
         assert gumbel_choice(node, rng) == int(compiled(name, "decision")(numbers_of(node)))
 
 

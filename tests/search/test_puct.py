@@ -20,13 +20,13 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, AlphaZeroMCTS, Budget, Descent, SearchResult, think
 from athenan_spiel.search.choice import safest
 from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree
-from athenan_spiel.search.node import Kind
+from athenan_spiel.search.node import NodeKind
 from athenan_spiel.search.puct import PUCT, DirichletNoise
 from athenan_spiel.search.uct import UCT
 
 GAME = load("tic_tac_toe")
 START = GAME.new_initial_state()
-KINDS = pytest.mark.parametrize("kind", [Kind.MAXIMISER, Kind.MINIMISER], ids=["maximiser", "minimiser"])
+KINDS = pytest.mark.parametrize("kind", [NodeKind.MAXIMISER, NodeKind.MINIMISER], ids=["maximiser", "minimiser"])
 
 
 def chosen(
@@ -48,7 +48,7 @@ def formula(node: MCTSNode, i: int, c_init: float = 1.25, c_base: float = 19652)
 
 
 @KINDS
-def test_it_maximises_the_formula(kind: Kind) -> None:
+def test_it_maximises_the_formula(kind: NodeKind) -> None:
     met = set()
     for seed in range(300):
         rng = random.Random(seed)
@@ -99,7 +99,7 @@ def test_c_grows_with_the_simulations() -> None:
 
 def test_a_virtual_loss_is_a_simulation_that_found_the_worst() -> None:
     """0.5 and a loss is (0.5 - 1) / 2; the same as a node that has simulated it, to each player."""
-    for kind, sign in ((Kind.MAXIMISER, 1.0), (Kind.MINIMISER, -1.0)):
+    for kind, sign in ((NodeKind.MAXIMISER, 1.0), (NodeKind.MINIMISER, -1.0)):
         for seed in range(100):
             rng = random.Random(seed)
             tried = {i: (rng.randint(1, 4), rng.uniform(-1, 1)) for i in range(3)}
@@ -107,7 +107,7 @@ def test_a_virtual_loss_is_a_simulation_that_found_the_worst() -> None:
             node, taken = (hand_node([0.4, 0.3, 0.2, 0.1], tried, own=0.1, kind=kind) for _ in range(2))
             for i, lost in losses.items():
                 for _ in range(lost):
-                    taken.take_in(i, -sign * 5.0)
+                    taken.add_simulation(i, -sign * 5.0)
             assert chosen(PUCT(), node, losses, scale=5.0) == chosen(PUCT(), taken, scale=5.0)
 
 

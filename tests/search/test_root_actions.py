@@ -15,7 +15,7 @@ from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.outcomes import Gain
-from athenan_spiel.search.algorithms import WORDS, parse_search
+from athenan_spiel.search.algorithms import SEARCH_NAMES, parse_search
 from athenan_spiel.search.base import Search
 
 GAME = ath.load_game("breakthrough(rows=5,columns=4)")
@@ -45,7 +45,7 @@ def thought(word: str, iterations: int, **more: Any) -> ath.SearchResult:
     return ath.think(search, START, budget, evaluator, rng=random.Random(3), decision=decision, **more)
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", SEARCH_NAMES)
 @pytest.mark.parametrize("iterations", [1, 2, 3, 25])
 def test_all_actions_are_no_restriction(word: str, iterations: int) -> None:
     free, all_ = thought(word, iterations), thought(word, iterations, root_actions=START.legal_actions()[::-1])
@@ -67,7 +67,7 @@ def test_so_it_is_with_a_bound_on_descents() -> None:
         assert free.evaluations == all_.evaluations
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", SEARCH_NAMES)
 def test_no_other_action_is_searched(word: str) -> None:
     begins: set[int] = set()
 
@@ -84,7 +84,7 @@ def test_no_other_action_is_searched(word: str) -> None:
     assert "<svg" in result.picture().html()
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", SEARCH_NAMES)
 def test_a_restricted_root_stays_outside_the_tree(word: str) -> None:
     search = made(word)
     tree = search.new_tree()

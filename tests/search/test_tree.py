@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from athenan_spiel.search.choice import best_action, completed_best_action, completed_best_action_dual, safest_action
 from athenan_spiel.search.minimax_tree import MinimaxTree
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.tree import Tree
 
 Choice = Callable[[Node, random.Random], int]
@@ -250,9 +250,9 @@ def test_who_is_to_move_is_asked_of_the_state() -> None:
     tree = MinimaxTree(outcome=score, key=str)
     path = ("B", "F", "H")
     movers = [expand(tree, MIXED, *path[:depth]).kind for depth in range(4)]
-    assert movers == [Kind.MAXIMISER, Kind.MINIMISER] * 2
+    assert movers == [NodeKind.MAXIMISER, NodeKind.MINIMISER] * 2
     twice = FakeGame(second(0, A=second(0.5, B=0), C=1))
-    assert [expand(tree, twice, *path).kind for path in ((), ("A",))] == [Kind.MINIMISER, Kind.MINIMISER]
+    assert [expand(tree, twice, *path).kind for path in ((), ("A",))] == [NodeKind.MINIMISER, NodeKind.MINIMISER]
 
 
 def test_without_completion_nothing_is_ever_resolved() -> None:

@@ -19,7 +19,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.errors import SearchError
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, think
-from athenan_spiel.search.node import Kind, kind_of
+from athenan_spiel.search.node import NodeKind, kind_of
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.search.tree import Tree
 
@@ -154,9 +154,9 @@ def test_a_root_of_another_mover_is_refused_by_the_iteration_itself(search: str)
 
 def test_the_end_of_a_match_has_no_kind() -> None:
     state = load("nim(pile_sizes=1;1)").new_initial_state()
-    assert kind_of(state) is Kind.MAXIMISER
+    assert kind_of(state) is NodeKind.MAXIMISER
     state.apply_action(state.legal_actions()[0])
-    assert kind_of(state) is Kind.MINIMISER
+    assert kind_of(state) is NodeKind.MINIMISER
     state.apply_action(state.legal_actions()[0])
     with pytest.raises(SearchError, match="expected a state with an action to choose, got a terminal one"):
         kind_of(state)

@@ -19,9 +19,9 @@ from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, Budget, Descent, think
 from athenan_spiel.search.minimax import MinimaxSearch
-from athenan_spiel.search.node import Kind, Node
+from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Enough
+from athenan_spiel.search.walk import SearchInterrupted
 
 GAMES = ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)", "dots_and_boxes", "breakthrough(rows=4,columns=3)"]
 
@@ -163,7 +163,7 @@ def test_one_line_is_ubfm() -> None:
 
 def test_a_line_that_is_lost_to_all_leaves_the_next_best_to_the_other_player() -> None:
     """The kinds' worst values are on either side, so a minimiser's lost line is no gain to the maximiser above it."""
-    assert (Kind.MAXIMISER.won, Kind.MINIMISER.won) == (1, -1)
+    assert (NodeKind.MAXIMISER.won, NodeKind.MINIMISER.won) == (1, -1)
     game = load("nim(pile_sizes=2;2)")
     for _, new, _ in expansions(UBFM(game, lines=50, key=history_of), game.new_initial_state(), 10):
         assert len(set(new)) == len(new), "no leaf is expanded twice, and it ends"
@@ -205,8 +205,8 @@ def test_an_iteration_that_is_broken_off_counts_nothing() -> None:
     before = [dict(node.visits) for node in tree.table.values()], [node.values[:] for node in tree.table.values()]
     iteration = search.iteration(tree, state, rng, root)
     next(iteration)
-    with pytest.raises(Enough):
-        iteration.throw(Enough())
+    with pytest.raises(SearchInterrupted):
+        iteration.throw(SearchInterrupted())
     nodes = list(tree.table.values())[: len(before[0])]
     assert ([dict(node.visits) for node in nodes], [node.values for node in nodes]) == before
 

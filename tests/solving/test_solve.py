@@ -22,7 +22,7 @@ from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import AdditiveDepth, Gain, gain
 from athenan_spiel.search import UBFM, drive
-from athenan_spiel.search.ahead import PATIENCE, WinsAhead
+from athenan_spiel.search.ahead import MAX_STATES_WITHOUT_WIN, WinsAhead
 from athenan_spiel.solving.solver import Proof, ProofBounds, solve
 from athenan_spiel.system import portable
 
@@ -130,7 +130,7 @@ def test_the_bound_of_the_memory_is_on_what_it_grows_by(monkeypatch: pytest.Monk
     monkeypatch.setattr(athenan_spiel.solving.solver, "resident_megabytes", lambda: float(next(grown)))
     proof = solve(load_game("hex(board_size=5)"), bounds=ProofBounds(megabytes=3))
     assert proof.ending == "megabytes"
-    assert proof.iterations == 3 * athenan_spiel.solving.solver.STRETCH
+    assert proof.iterations == 3 * athenan_spiel.solving.solver.ITERATIONS_PER_CHECK
 
 
 def test_the_memory_of_the_process_is_measured_in_megabytes() -> None:
@@ -154,10 +154,10 @@ def test_where_the_system_does_not_say_the_peak_stands_for_the_memory(
 def test_progress_is_told_on_the_way() -> None:
     told: list[Proof] = []
     proof = solve(load_game("tic_tac_toe"), on_progress=told.append)
-    assert len(told) == (proof.iterations - 1) // athenan_spiel.solving.solver.STRETCH
+    assert len(told) == (proof.iterations - 1) // athenan_spiel.solving.solver.ITERATIONS_PER_CHECK
     assert not any(known.proven or known.ending for known in told)
     assert [known.iterations for known in told] == [
-        athenan_spiel.solving.solver.STRETCH * n for n in range(1, len(told) + 1)
+        athenan_spiel.solving.solver.ITERATIONS_PER_CHECK * n for n in range(1, len(told) + 1)
     ]
     assert [known.nodes for known in told] == sorted(known.nodes for known in told)
     assert told[0].nodes < told[-1].nodes <= proof.nodes
@@ -223,7 +223,7 @@ def test_the_wins_ahead_are_all_that_one_action_brings(spec: str) -> None:
                 if won:
                     expected[i] = (gain(won[0]), float(gain(won[0])))
         unfinished = [i for i, child in enumerate(map(state.child, state.legal_actions())) if not child.is_terminal()]
-        patient = any(i in expected for i in unfinished[:PATIENCE])
+        patient = any(i in expected for i in unfinished[:MAX_STATES_WITHOUT_WIN])
         assert wins_ahead(state) == (expected if patient else {})
 
 
@@ -278,4 +278,4 @@ def test_a_threat_that_few_replies_meet_is_found_and_where_none_is_little_is_ask
     ahead = Counting(Gain())
     ahead.wins([state], [True])
     assert ahead.wins(children, [False] * len(children)) == {}
-    assert asked == PATIENCE < len(children)
+    assert asked == MAX_STATES_WITHOUT_WIN < len(children)
