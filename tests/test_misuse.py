@@ -142,13 +142,13 @@ def test_an_agent_takes_a_string_too() -> None:
         (
             lambda: ath.think(SEARCH, STATE, BUDGET, zeros, tree=ath.MCTS(GAME).new_tree()),
             "expected a tree of this search, a UBFM of 'tic_tac_toe()' with the same outcome and completion, got "
-            "another search's MCTSTree: make one by search.new_tree()",
+            "another search's MCTSTree: create one by search.new_tree()",
         ),
         (lambda: ath.think(SEARCH, STATE, 3, zeros), "budget must be a Budget, got 3"),
         (lambda: ath.think(SEARCH, STATE, BUDGET, None), "evaluator must be a function, got None"),
         (
             lambda: ath.think(SEARCH, STATE, BUDGET, Answer(None)),
-            "the evaluator must answer an array of numbers, got None",
+            "the evaluator must return an array of numbers, got None",
         ),
         (
             lambda: agent(search=ath.UBFM(HEX)),
@@ -198,7 +198,7 @@ def test_a_state_where_no_single_player_moves_is_refused(state: pyspiel.State) -
 def test_an_outcome_gives_finite_numbers(kind: Any, worth: object) -> None:
     search = kind(GAME, outcome=lambda state: worth)
     with pytest.raises(
-        ath.ConfigError, match=r"expected an outcome to give a finite number, got .* for \[0, 3, 1, 4, 2"
+        ath.ConfigError, match=r"expected an outcome to return a finite number, got .* for \[0, 3, 1, 4, 2"
     ):
         ath.think(search, after(GAME, 0, 3, 1, 4), ath.Budget(iterations=50), zeros)
 
@@ -242,7 +242,7 @@ def test_a_tensor_that_learns_is_no_answer() -> None:
     def learning(states: Sequence[pyspiel.State]) -> torch.Tensor:
         return torch.zeros(len(states), requires_grad=True)
 
-    with pytest.raises(ath.EvaluatorError, match=r"must answer an array of numbers, got .*requires grad"):
+    with pytest.raises(ath.EvaluatorError, match=r"must return an array of numbers, got .*requires grad"):
         ath.think(SEARCH, STATE, BUDGET, learning)
 
 

@@ -91,11 +91,11 @@ def _values(given: Sequence[float] | NDArray[np.floating], expected: int) -> lis
     values = _numbers("an array of numbers", given)
     if values.shape != (expected,):
         raise EvaluatorError(
-            f"the evaluator must answer one value for each of {expected} states, got shape {values.shape!r}"
+            f"the evaluator must return one value for each of {expected} states, got shape {values.shape!r}"
         )
     if not np.isfinite(values).all():
         raise NotFiniteError(
-            f"the evaluator must answer finite values, got {values[~np.isfinite(values)][0]!r} among {expected}"
+            f"the evaluator must return finite values, got {values[~np.isfinite(values)][0]!r} among {expected}"
         )
     answer: list[float] = values.tolist()
     return answer
@@ -104,7 +104,7 @@ def _values(given: Sequence[float] | NDArray[np.floating], expected: int) -> lis
 def _priors(given: Sequence[Sequence[float]], states: Sequence[pyspiel.State]) -> list[list[float]]:
     if not isinstance(given, Sequence | np.ndarray) or len(given) != len(states):
         raise EvaluatorError(
-            f"the evaluator must answer priors of each of {len(states)} states, or none, got {shown(given)}"
+            f"the evaluator must return priors for each of {len(states)} states, or none, got {shown(given)}"
         )
     counts = [len(state.legal_actions()) for state in states]
     if isinstance(given, list) and _are_priors(given, counts):
@@ -127,11 +127,11 @@ def _prior(given: Sequence[float], expected: int) -> list[float]:
     prior = _numbers("priors that are arrays of numbers", given)
     if prior.shape != (expected,):
         raise EvaluatorError(
-            f"the evaluator must answer one prior for each of {expected} legal actions, got shape {prior.shape!r}"
+            f"the evaluator must return one prior for each of {expected} legal actions, got shape {prior.shape!r}"
         )
     if not (prior >= 0).all() or not abs(prior.sum() - 1) <= SUM_TOLERANCE:
         kind = EvaluatorError if np.isfinite(prior).all() else NotFiniteError
-        raise kind(f"the evaluator's priors of a state must be zero or more, of sum 1, got {shown(prior)}")
+        raise kind(f"the evaluator's priors of a state must be non-negative and sum to 1, got {shown(prior)}")
     answer: list[float] = prior.tolist()
     return answer
 
@@ -141,7 +141,7 @@ def _numbers(expected: str, given: object) -> NDArray[Any]:
     try:
         numbers = np.asarray(given)
     except (ValueError, TypeError, RuntimeError) as error:  # a list of lists, say, or a tensor with a gradient
-        raise EvaluatorError(f"the evaluator must answer {expected}, got {shown(given)}: {error}") from error
+        raise EvaluatorError(f"the evaluator must return {expected}, got {shown(given)}: {error}") from error
     if numbers.dtype.kind not in "fiu":
-        raise EvaluatorError(f"the evaluator must answer {expected}, got {shown(given)}")
+        raise EvaluatorError(f"the evaluator must return {expected}, got {shown(given)}")
     return numbers

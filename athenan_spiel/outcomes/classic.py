@@ -30,7 +30,7 @@ def gain(state: pyspiel.State) -> int:
     except AttributeError:
         if hasattr(state, "player_return"):
             raise  # a fault of the game
-        raise SearchError(f"expected a finished match, a state, got {shown(state)}") from None
+        raise SearchError(f"expected a terminal state, got {shown(state)}") from None
     return (worth > 0) - (worth < 0)
 
 

@@ -105,8 +105,8 @@ def _count(state: pyspiel.State, start: str, history: list[int], known: int) -> 
         again.apply_action(action)
     if again.history() != history or str(again) != str(state):
         raise SearchError(
-            f"expected a match of {str(game)!r} that can be played again for its mobility, got one from a position "
-            "that OpenSpiel does not keep: take 'additive_depth'"
+            f"mobility needs a game of {str(game)!r} that can be replayed, got one from a position "
+            "that OpenSpiel does not store: use 'additive_depth'"
         )
     return tuple(turns)
 

@@ -26,7 +26,7 @@ Function = Callable[[pyspiel.State], float]
 Kind = type[Outcome] | Function
 """Class or function that defines an outcome."""
 
-_RESULTS = {1: "a match that player 0 has won", 0: "a draw", -1: "a match that player 1 has won"}
+_RESULTS = {1: "a win of player 0", 0: "a draw", -1: "a win of player 1"}
 _MOST_ACTIONS = 12
 """Maximum number of a game's actions in an error message."""
 
@@ -62,7 +62,7 @@ def checked(worth: object, state: pyspiel.State) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"expected an outcome to give a finite number, got {shown(worth)} for {_match(state)}")
+        raise ConfigError(f"expected an outcome to return a finite number, got {shown(worth)} for {_match(state)}")
     return number
 
 
@@ -114,7 +114,7 @@ def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
     except ConfigError as error:
         raise ConfigError.at(SETTING, f"{name!r}: {error}") from error
     except Exception as error:  # whatever its own code raises
-        problem = f"{name!r} fails on a random match of {str(game)!r}, {_one_line(error)}"
+        problem = f"{name!r} fails on a random game of {str(game)!r}, {_one_line(error)}"
         raise ConfigError.at(SETTING, problem) from error
     _require_order(name, list(zip(worths, sample.ends, strict=True)))
     return outcome
@@ -131,8 +131,8 @@ def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
         if low <= high:
             raise ConfigError.at(
                 SETTING,
-                f"{name!r} breaks Definition 21: it gives {low!r} to {_RESULTS[more]}, {_match(low_end)},\n"
-                f"and {high!r} to {_RESULTS[less]}, {_match(high_end)}; add gain(state) times a larger number",
+                f"{name!r} breaks Definition 21: it returns {low!r} for {_RESULTS[more]}, {_match(low_end)},\n"
+                f"and {high!r} for {_RESULTS[less]}, {_match(high_end)}; add gain(state) times a larger number",
             )
 
 

@@ -140,12 +140,12 @@ def allowed_kind(name: str, given: Given) -> Kind | None:
         return None
     if isinstance(given, str):
         if given != name:
-            raise ConfigError(f"expected the outcome that was trained with, {shown(name)}, got {shown(given)}")
+            raise ConfigError(f"expected the outcome used in training, {shown(name)}, got {shown(given)}")
         return kind_called(name)
     if isinstance(given, tuple):
         return kind_called(name) if is_code(name) and name in given else None
     if name in BUILT_IN:
-        raise ConfigError.at(SETTING, f"{name!r} is one of this package's own and takes no code, got {shown(given)}")
+        raise ConfigError.at(SETTING, f"{name!r} is a built-in outcome and takes no code, got {shown(given)}")
     return checked_kind(name, given)
 
 
@@ -153,8 +153,8 @@ def not_allowed(name: str) -> ConfigError:
     """Returns the error for custom code that a file names and the user has not allowed."""
     return ConfigError.at(
         SETTING,
-        f"{shown(name)} is code that a file names, and that alone imports nothing: if you trust it, "
-        f"name it yourself, by --allow-code {name[:100]} or in Python by outcome={shown(name)}",
+        f"{shown(name)} is custom code named in a file, which is not imported by itself: if you trust it, "
+        f"allow it by --allow-code {name[:100]} or in Python by outcome={shown(name)}",
     )
 
 
@@ -194,10 +194,10 @@ def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
 def suggested(players: int, *, scored: bool) -> tuple[str, str]:
     """Returns the default outcome of a game and the reason for it."""
     if players == 1:
-        return Score.name, "a game for one player has no other"
+        return Score.name, "games for one player have no other outcome"
     if scored:
-        return Score.name, "the game keeps one, so training learns by how much a match is won, too"
-    return AdditiveDepth.name, "the game keeps no score; a win is worth more the sooner it comes"
+        return Score.name, "the game has a score, so training also learns the margin of a win"
+    return AdditiveDepth.name, "the game has no score; a sooner win has a larger value"
 
 
 def kind_called(name: str) -> Kind:
@@ -212,7 +212,7 @@ def kind_called(name: str) -> Kind:
     if name not in known:
         raise ConfigError.at(
             SETTING,
-            f'must be one of {", ".join(known)}, or "module:name" for one of your own, got {shown(name)}'
+            f'must be one of {", ".join(known)}, or "module:name" for a custom outcome, got {shown(name)}'
             f"{nearest(name, known)}",
         )
     return known[name]

@@ -222,7 +222,7 @@ def make_search(
     """
     own = OWN_SETTINGS[config.algorithm]
     if known is not None and "resolved_hours" not in own:
-        raise SearchError(f"states proven otherwise are for Descent and UBFM, got {config.algorithm!r}")
+        raise SearchError(f"known states require Descent or UBFM, got {config.algorithm!r}")
     values = {name: known if name == "resolved_hours" else getattr(config, name) for name in own}
     arguments = {ARGUMENTS.get(name, name): value for name, value in values.items() if value is not None}
     return ALGORITHMS[config.algorithm].search(

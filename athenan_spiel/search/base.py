@@ -117,7 +117,7 @@ class Search(ABC):
         """
         if store is not None and isinstance(self.outcome, InfiniteTerminal):
             raise LearningError(
-                f"expected an outcome with finite values to learn, got {self.outcome!r}: it is for play alone"
+                f"expected an outcome with finite values to learn, got {self.outcome!r}: use it only to play"
             )
         tree = self._new_tree(store)
         tree.most = self.most_states
@@ -136,7 +136,7 @@ class Search(ABC):
         if theirs != ours or not same_game:
             raise SearchError(
                 f"expected a tree of this search, a {type(self).__name__} of {shown(str(self.game))} with the same "
-                f"outcome and completion, got another search's {type(tree).__name__}: make one by search.new_tree()"
+                f"outcome and completion, got another search's {type(tree).__name__}: create one by search.new_tree()"
             )
 
     def finished(self, root: Node) -> bool:

@@ -99,16 +99,16 @@ class MCTS(Search):
         uct = UCT(exploration_constant, first_play_urgency)
         require_callable("selection", selection, SearchError, or_none=True)
         if selection is not None and uct != UCT():
-            raise SearchError(f"MCTS takes a rule of selection or what UCT takes, not both; got {uct!r} beside a rule")
+            raise SearchError(f"MCTS takes a selection rule or arguments of UCT, not both; got {uct!r} and a rule")
         require_kind("rollouts", rollouts, bool, SearchError)
         require_argument("the batch of MCTS", virtual_loss_batch, AtOnce, SearchError)
         if isinstance(self.outcome, InfiniteTerminal):
-            raise SearchError(f"MCTS takes means, so its outcome must be finite, got {self.outcome!r}")
+            raise SearchError(f"MCTS averages values, so its outcome must be finite, got {self.outcome!r}")
         self.selection = selection or uct
         self.needs_priors = getattr(self.selection, "needs_priors", False)
         if rollouts and self.needs_priors:
             raise SearchError(
-                f"MCTS has no priors where leaves are valued by playouts, and {self.selection!r} needs them"
+                f"MCTS with playouts has no priors, and {self.selection!r} needs them: set rollouts=False"
             )
         self.rollouts = rollouts
         self.virtual_loss_batch = virtual_loss_batch
@@ -178,8 +178,8 @@ class MCTS(Search):
         found = yield states
         if self.needs_priors and found.priors is None:
             raise EvaluatorError(
-                f"{type(self).__name__} needs a probability of each action, and this evaluator says values alone: "
-                "take a network with a policy, or another search"
+                f"{type(self).__name__} needs priors, and this evaluator returns only values: "
+                "use a network with a policy, or another search"
             )
         return found
 

@@ -72,7 +72,7 @@ class MinimaxSearch(Search):
         require_kind("wins_ahead", wins_ahead, bool, SearchError)
         if (known is not None or wins_ahead) and not (completion and self.looks_into_known):
             raise SearchError(
-                f"states proven otherwise are for Descent and UBFM with completion, got a {type(self).__name__} "
+                f"known and wins_ahead require Descent or UBFM with completion, got a {type(self).__name__} "
                 f"with completion={completion}"
             )
         self.completion = completion

@@ -91,7 +91,7 @@ class SearchResult(Pictured):
         """
         state = self.state if state is None else state
         if state is None:
-            raise SearchError("expected the state that was searched, as this result does not know it; got state=None")
+            raise SearchError("this result does not hold its state: pass the state that was searched; got state=None")
         require_choice(state)
         legal, actions = set(state.legal_actions()), set(self.actions.tolist())
         if not (actions == legal if self.root_actions is None else actions <= legal):

@@ -290,7 +290,7 @@ def resident_megabytes() -> float:
     taken = occupied()
     if taken is None:
         raise ConfigError(
-            "this system does not say what memory a process takes, so it is not bounded here: leave the bound out "
+            "this system does not report the memory of a process, so it cannot be limited: omit the limit "
             "(--megabytes none)"
         )
     return taken / 1e6

@@ -1,4 +1,4 @@
-"""Whatever an evaluator answers comes out of one gate as an `Evaluation` that was checked."""
+"""`checked` converts every valid answer of an evaluator to an `Evaluation`, and rejects all others."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def test_an_evaluation_keeps_its_priors_as_lists() -> None:
 @pytest.mark.parametrize(
     ("priors", "message"),
     [
-        (UNIFORM[:1], "priors of each of 2 states, or none, got [["),
-        (7, "priors of each of 2 states, or none, got 7"),
+        (UNIFORM[:1], "priors for each of 2 states, or none, got [["),
+        (7, "priors for each of 2 states, or none, got 7"),
         (UNIFORM[::-1], "one prior for each of 9 legal actions, got shape (8,)"),
         ([[[1 / 9] * 9], UNIFORM[1]], "one prior for each of 9 legal actions, got shape (1, 9)"),
         ([["a"] * 9, UNIFORM[1]], "priors that are arrays of numbers, got ['a'"),
         ([UNIFORM[0], [[0.5], [0.25, 0.25]]], "priors that are arrays of numbers, got [[0.5]"),
-        ([UNIFORM[0], [0.2] * 8], "zero or more, of sum 1, got array([0.2"),
-        ([UNIFORM[0], [-0.5, 1.5] + [0.0] * 6], "zero or more, of sum 1, got array([-0.5"),
-        ([UNIFORM[0], [float("nan")] + [0.125] * 7], "zero or more, of sum 1, got array([  nan"),
+        ([UNIFORM[0], [0.2] * 8], "non-negative and sum to 1, got array([0.2"),
+        ([UNIFORM[0], [-0.5, 1.5] + [0.0] * 6], "non-negative and sum to 1, got array([-0.5"),
+        ([UNIFORM[0], [float("nan")] + [0.125] * 7], "non-negative and sum to 1, got array([  nan"),
     ],
 )
 def test_priors_that_are_no_probabilities_are_refused(priors: Any, message: str) -> None:
@@ -80,7 +80,7 @@ def test_a_part_is_of_values_and_of_priors() -> None:
 
 
 class Uniform:
-    """Values and priors, now or later."""
+    """Returns values and priors, at once or asynchronously."""
 
     def __call__(self, states: Sequence[pyspiel.State]) -> Evaluation:
         return Evaluation([0.0] * len(states), [[1 / n] * n for n in (len(s.legal_actions()) for s in states)])

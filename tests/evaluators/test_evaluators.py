@@ -1,4 +1,4 @@
-"""Evaluators lend their buffers safely; those without a network are what they say."""
+"""Evaluators reuse their buffers safely; those without a network return their documented values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from athenan_spiel.networks import make_network
 
 
 class SumEngine:
-    """Answers a row by a sum that tells rows apart, times its weight; what is started waits until it is asked for."""
+    """Engine that returns a weighted sum, different for each row. Started batches run when the result is requested."""
 
     name = "sum"
 

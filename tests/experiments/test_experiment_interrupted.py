@@ -187,7 +187,7 @@ def test_what_is_finished_when_a_variant_fails_is_kept(tmp_path: Path) -> None:
     with pytest.raises(EvaluatorError) as raised:
         run_tiny(folder, 1, recorder, tiny_file('search.algorithm = "ubfm"', text))
     failed = folder / "trainings" / "tic_tac_toe" / "ubfm" / "1"
-    assert str(raised.value).startswith("the evaluator must answer finite values, got ")
+    assert str(raised.value).startswith("the evaluator must return finite values, got ")
     assert str(raised.value).endswith(f": lower learner.learning_rate, now 1e+30 (in {failed})")
     again = Recorder()
     with pytest.raises(EvaluatorError):

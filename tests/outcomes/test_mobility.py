@@ -1,4 +1,4 @@
-"""Cumulative mobility: by hand, by another count, and in searches that must keep histories apart."""
+"""Cumulative mobility: hand calculations, an independent count, and searches that keep histories apart."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ GAMES = [
 
 @pytest.mark.parametrize("spec", GAMES)
 def test_it_is_what_was_counted_while_playing(spec: str) -> None:
-    """With one outcome for all matches, which therefore must not be misled by the match before."""
+    """One outcome serves all games, so its cache must not carry over from the game before."""
     outcome, rng = Mobility(), random.Random(spec)
     for _ in range(20):
         state = play(spec)
@@ -111,7 +111,7 @@ def test_it_is_what_was_counted_while_playing(spec: str) -> None:
 
 
 def test_equal_actions_from_other_positions_are_other_matches() -> None:
-    """The remembered match is told apart by where it began."""
+    """The cached game is distinguished by its initial position."""
     game = pyspiel.load_game("tic_tac_toe")
     board = [["x", ".", "."], ["o", ".", "."], [".", ".", "."]]
     flat = [cell for row in board for cell in row]
@@ -144,7 +144,7 @@ def test_a_match_from_a_position_that_is_not_kept_is_refused() -> None:
     state = game.new_initial_state("1100")
     while not state.is_terminal():
         state.apply_action(state.legal_actions()[0])
-    with pytest.raises(SearchError, match=r"that can be played again for its mobility.*take 'additive_depth'"):
+    with pytest.raises(SearchError, match=r"mobility needs a game of .* that can be replayed.*use 'additive_depth'"):
         Mobility()(state)
 
 
@@ -153,7 +153,7 @@ def test_a_match_from_a_position_that_is_not_kept_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [ath.Descent, ath.UBFM])
 def test_a_search_keeps_histories_apart(kind: type[Search]) -> None:
-    """Two orders of the same three moves are two nodes with mobility, and one with a worth that does not look back."""
+    """Two orders of the same three moves are two nodes with mobility, and one with an outcome of the position."""
     game = pyspiel.load_game("tic_tac_toe")
     one, other = play("tic_tac_toe", 0, 3, 1), play("tic_tac_toe", 1, 3, 0)
     apart, shared = kind(game, outcome=Mobility()), kind(game, outcome=AdditiveDepth(longest=9, exact=True))
@@ -167,7 +167,7 @@ def test_a_search_keeps_histories_apart(kind: type[Search]) -> None:
 @pytest.mark.parametrize("kind", [ath.Descent, ath.UBFM])
 @pytest.mark.parametrize("apart", [True, False])
 def test_a_node_knows_the_ends_of_its_own_histories_alone(kind: type[Search], apart: bool) -> None:
-    """With shared nodes a history would be given the mobility of another one: that is the harm which keys prevent."""
+    """Shared nodes would give a history the mobility of another one, which the keys prevent."""
     game = pyspiel.load_game("clobber(rows=3,columns=3)")
     search = kind(game, outcome=Mobility(), completion=False, key=None if apart else key_function(game))
     tree, evaluator, rng = search.new_tree(), Noise(), random.Random(0)
@@ -182,7 +182,7 @@ def test_a_node_knows_the_ends_of_its_own_histories_alone(kind: type[Search], ap
 
 
 class Noise:
-    """An evaluator with values of no meaning, never twice the same."""
+    """An evaluator with arbitrary values, all different."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -192,7 +192,7 @@ class Noise:
 
 
 def ends_in(tree: Tree, state: pyspiel.State) -> Iterator[tuple[float, pyspiel.State]]:
-    """Every terminal state below `state` by every path, with the worth that the tree has for it there."""
+    """Yields every terminal state below `state` by every path, with the value stored in the tree."""
     node = tree.table.get(tree.key(state))
     if node is None:
         return

@@ -1,4 +1,4 @@
-"""Outcomes: Definition 21 as a law, values worked by hand, and what is chosen for every game."""
+"""Outcomes: Definition 21 as a law, values calculated by hand, and the default of every game."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ LAW_GAMES = [
 
 @functools.cache
 def ends(spec: str) -> list[pyspiel.State]:
-    """Terminal states of random matches, every result that is possible among them."""
+    """Returns terminal states of random games, with every possible result among them."""
     rng = random.Random(spec)
     return [random_end(spec, rng) for _ in range(80)]
 
@@ -82,7 +82,7 @@ OUTCOMES: st.SearchStrategy[Outcome] = st.one_of(
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from(LAW_GAMES), st.integers(0, 79), st.integers(0, 79), OUTCOMES)
 def test_definition_21_the_order_of_the_gain_is_kept(spec: str, i: int, j: int, outcome: Outcome) -> None:
-    """For any two ends, whatever the constants: estimates smaller than the real length are among them."""
+    """Holds for any two ends and any constants, also for estimates smaller than the real length."""
     one, other = ends(spec)[i], ends(spec)[j]
     assert (outcome(one) < outcome(other)) or gain(one) >= gain(other)
     assert (outcome(one) == 0) == (gain(one) == 0), "a draw, and nothing else, is worth 0"
@@ -157,7 +157,7 @@ def test_worth_by_hand(outcome: Outcome, win: float, loss: float) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_additive_depth_of_hex_is_the_number_of_empty_cells_plus_one(seed: int) -> None:
-    """Section 6.2.2 says so."""
+    """Section 6.2.2."""
     outcome = make_outcome("additive_depth", pyspiel.load_game("hex(board_size=4)"), random.Random(0))
     end = random_end("hex(board_size=4)", random.Random(seed))
     assert outcome(end) == end.player_return(0) * (str(end).count(".") + 1)
@@ -180,7 +180,7 @@ GO = "go(board_size=4,komi=2.5)"
 
 
 def test_score_and_presence_by_hand() -> None:
-    """Black's two stones own 16 points, less the komi of 2.5; a match that nobody plays in is White's by the komi."""
+    """Black's two stones own 16 points, less the komi of 2.5. A game without moves is White's by the komi."""
     a, b, passes = 5, 6, 16
     black, nobody = play(GO, a, passes, b, passes, passes), play(GO, passes, passes)
     white = play(GO, passes, a, passes, b, passes, passes)
@@ -290,7 +290,7 @@ def test_the_bound_is_taken_where_it_is_tight_and_estimated_elsewhere(spec: str)
 
 
 def test_a_swap_is_counted_in_the_length_of_a_match() -> None:
-    """A win on the last of five plies is worth the least, 1, and one a ply sooner more."""
+    """A win on the last of five plies has the smallest value, 1; each ply sooner adds 1."""
     game = load_game("hex(board_size=2,swap=True)")
     outcome = make_outcome("additive_depth", game, random.Random(0))
     assert outcome.parameters["longest"] == 5
@@ -301,7 +301,7 @@ def test_a_swap_is_counted_in_the_length_of_a_match() -> None:
 
 
 def test_a_worth_may_be_beyond_the_scale() -> None:
-    """The scale is the largest worth in 32 random matches, so sooner wins may be worth more: it clips nothing."""
+    """The scale is the largest absolute value in 32 random games. Sooner wins may exceed it; it clips nothing."""
     game = load_game("clobber(rows=4,columns=4)")
     outcome = make_outcome("additive_depth", game, random.Random(0))
     rng = random.Random(1)
@@ -338,7 +338,7 @@ def test_an_outcome_is_refused_where_nothing_is_counted(spec: str, name: str) ->
 def test_an_unknown_name_is_refused_with_those_known_and_the_nearest() -> None:
     known = "gain, additive_depth, multiplicative_depth, score, mobility, presence"
     game = pyspiel.load_game("tic_tac_toe")
-    with pytest.raises(ConfigError, match=f"one of {known}, or \"module:name\" for one of your own, got 'xyz'$"):
+    with pytest.raises(ConfigError, match=f"one of {known}, or \"module:name\" for a custom outcome, got 'xyz'$"):
         make_outcome("xyz", game, random.Random(0))
     with pytest.raises(ConfigError, match=r"got 'mobilty': did you mean 'mobility'\?$"):
         make_outcome("mobilty", game, random.Random(0))
@@ -382,7 +382,7 @@ def test_foreign_parameters_are_refused(name: str, parameters: dict[str, float])
     ],
 )
 def test_the_scale_is_of_the_size_of_large_values(name: str, spec: str) -> None:
-    """Neither so small that errors explode, nor so large that targets vanish beside the L2 penalty."""
+    """The scale neither amplifies errors nor makes targets small compared with the L2 penalty."""
     outcome = make_outcome(name, pyspiel.load_game(spec), random.Random(0))
     worths = [abs(outcome(random_end(spec, random.Random(seed)))) for seed in range(40)]
     assert 0.5 * max(worths) <= outcome.scale <= 2 * max(worths)

@@ -1,4 +1,4 @@
-"""Outcomes of one's own: by path or by name, through a checkpoint, held to Definition 21, and refused in one line."""
+"""Custom outcomes: by path or by name, through a checkpoint, tested for Definition 21, and refused in one line."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_class_by_its_path(mine: Path) -> None:
 
 @dataclass(frozen=True)
 class Lengths(Outcome):
-    """Takes a constant from the sample, and looks back."""
+    """Estimates a constant from the sample, and depends on the path."""
 
     path_dependent: ClassVar[bool] = True
     longest: int
@@ -166,7 +166,7 @@ def test_registering_again_is_harmless_and_another_under_the_name_is_refused() -
         ("mine:nothing", "cannot be imported: 'mine' has no 'nothing'"),
         ("mine:constant", r"must be a function of a state or a subclass of Outcome, got 3"),
         ("mine:NoOutcome", r"must be a function of a state or a subclass of Outcome, got <class 'mine.NoOutcome'>"),
-        ("mine:NotAllOfIt", r"fails on a random match of 'tic_tac_toe\(\)', TypeError: Can't instantiate"),
+        ("mine:NotAllOfIt", r"fails on a random game of 'tic_tac_toe\(\)', TypeError: Can't instantiate"),
         ("broken:x", r"cannot be imported, SyntaxError: "),
         (":x", r"cannot be imported, ValueError: Empty module name"),
     ],
@@ -187,12 +187,12 @@ def fails(state: pyspiel.State) -> float:
     [
         (
             lambda state: math.nan,
-            r"outcome 'x': expected an outcome to give a finite number, got nan for \[\d, \d.*\]$",
+            r"outcome 'x': expected an outcome to return a finite number, got nan for \[\d, \d.*\]$",
         ),
         (lambda state: gain(state) * math.inf, r"a finite number, got -?(inf|nan) for "),
         (lambda state: None, "a finite number, got None for "),
         (lambda state: "many", "a finite number, got 'many' for "),
-        (fails, r"outcome 'x' fails on a random match of 'tic_tac_toe\(\)', KeyError: 'knight'$"),
+        (fails, r"outcome 'x' fails on a random game of 'tic_tac_toe\(\)', KeyError: 'knight'$"),
     ],
 )
 def test_what_is_no_finite_number_is_refused(function: Callable[[pyspiel.State], float], message: str) -> None:
@@ -212,11 +212,11 @@ def test_a_number_that_is_not_finite_is_refused_later_too() -> None:
 @pytest.mark.parametrize(
     ("game", "function", "less", "more"),
     [
-        (BREAKTHROUGH, lambda state: -gain(state), "player 1 has won", "player 0 has won"),
-        (BREAKTHROUGH, lambda state: 0.0, "player 1 has won", "player 0 has won"),
-        (TIC_TAC_TOE, lambda state: abs(gain(state)), "player 1 has won", "player 0 has won"),
-        (TIC_TAC_TOE, lambda state: max(0, gain(state)), "player 1 has won", "a draw"),
-        (TIC_TAC_TOE, lambda state: min(0, gain(state)), "a draw", "player 0 has won"),
+        (BREAKTHROUGH, lambda state: -gain(state), "a win of player 1", "a win of player 0"),
+        (BREAKTHROUGH, lambda state: 0.0, "a win of player 1", "a win of player 0"),
+        (TIC_TAC_TOE, lambda state: abs(gain(state)), "a win of player 1", "a win of player 0"),
+        (TIC_TAC_TOE, lambda state: max(0, gain(state)), "a win of player 1", "a draw"),
+        (TIC_TAC_TOE, lambda state: min(0, gain(state)), "a draw", "a win of player 0"),
     ],
 )
 def test_what_breaks_definition_21_is_refused_with_an_example(
@@ -226,7 +226,7 @@ def test_what_breaks_definition_21_is_refused_with_an_example(
     with pytest.raises(ConfigError, match=r"^outcome 'x' breaks Definition 21") as error:
         make("x", game)
     found = re.fullmatch(
-        r".*: it gives (.*) to (?:a match that )?(.*), \[(.*)\],\nand (.*) to (?:a match that )?(.*), \[(.*)\]; add .*",
+        r".*: it returns (.*) for (.*), \[(.*)\],\nand (.*) for (.*), \[(.*)\]; add .*",
         str(error.value),
     )
     assert found is not None
@@ -242,7 +242,7 @@ def test_what_breaks_definition_21_is_refused_with_an_example(
 
 
 def test_only_the_order_counts() -> None:
-    """A draw need not be worth 0, nor a win be positive."""
+    """A draw may have another value than 0, and a win a negative one."""
     register_outcome("x", lambda state: gain(state) - 5.0)
     assert make("x").scale == 6
 
@@ -277,13 +277,13 @@ def test_a_scale_that_is_no_size_is_refused(scale: Any) -> None:
 
 
 def test_a_name_in_a_file_imports_nothing(mine: Path) -> None:
-    with pytest.raises(ConfigError, match="is code that a file names, and that alone imports nothing"):
+    with pytest.raises(ConfigError, match="is custom code named in a file, which is not imported by itself"):
         outcome_from_parameters("mine:crosses", {"scale": 18.0})
     assert allowed_kind("mine:crosses", None) is None
     assert allowed_kind("mine:crosses", ("other:crosses", "mine:Weighted")) is None
-    with pytest.raises(ConfigError, match="expected the outcome that was trained with, 'mine:crosses', got 'other:x'"):
+    with pytest.raises(ConfigError, match="expected the outcome used in training, 'mine:crosses', got 'other:x'"):
         allowed_kind("mine:crosses", "other:x")
-    with pytest.raises(ConfigError, match="'gain' is one of this package's own and takes no code"):
+    with pytest.raises(ConfigError, match="'gain' is a built-in outcome and takes no code"):
         allowed_kind("gain", lambda state: 0.0)
     with pytest.raises(ConfigError, match="must be a function of a state or a subclass of Outcome, got 3"):
         allowed_kind("mine:crosses", 3)  # type: ignore[arg-type]
@@ -312,7 +312,7 @@ def test_a_run_with_it_goes_on_and_its_agent_plays(mine: Path, tmp_path: Path, n
     ath.train(TIC_TAC_TOE, dataclasses.replace(config, matches=3), tmp_path / "run")
     sys.modules.pop("mine")
     for forbidden in (None, ("other:crosses",)):
-        with pytest.raises(ConfigError, match=f"outcome {name!r} is code that a file names"):
+        with pytest.raises(ConfigError, match=f"outcome {name!r} is custom code named in a file"):
             ath.resume(tmp_path / "run", more_matches=3, outcome=forbidden)
     assert "matches = 3\n" in (tmp_path / "run" / "config.toml").read_text(), "what is refused changes nothing"
     assert "mine" not in sys.modules
@@ -403,7 +403,7 @@ def test_the_sample_is_played_by_the_generator_alone() -> None:
 def test_no_process_of_a_warm_up_imports_what_a_file_names(
     mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run's file names `mine:crosses`; who resumes it gives another function."""
+    """The run's file names `mine:crosses`, and the caller resumes it with another function."""
     warm_up = ath.WarmUpConfig(states=600, processes=2)
     config = dataclasses.replace(TINY, outcome="mine:crosses", matches=1, warm_up=warm_up)
     stopped = ath.train(TIC_TAC_TOE, config, tmp_path / "run", stop=lambda: True)

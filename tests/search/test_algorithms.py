@@ -1,4 +1,4 @@
-"""Every setting of the search reaches it: in training, in an agent that plays a run, and in a word for one."""
+"""Every setting of a search reaches it: in training, in an agent of a run, and in a search spec."""
 
 from __future__ import annotations
 
@@ -315,14 +315,14 @@ NOT_DEFAULT: dict[str, Any] = {
     "value_weight": 0.5,
 }
 REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
-"""Settings that mean nothing without these."""
+"""Settings that require others."""
 HOLDERS: dict[str, str] = {
     "longest_descent": "longest",
     "resolved_hours": "known",
     "root_noise": "noise.share",
     "dirichlet_alpha": "noise.alpha",
 }
-"""Where a search has a setting, if not under its name, nor its rule of selection."""
+"""Attribute of a search that holds a setting, if it is not the setting's name or in the selection rule."""
 OF_SEARCHES: dict[tuple[str, str], str] = {
     ("puct", "exploration_constant"): "c_init",
     ("gumbel", "root_noise"): "root_noise",
@@ -337,7 +337,7 @@ def test_every_setting_of_a_search_of_its_own_is_tried() -> None:
 @pytest.mark.parametrize("setting", NOT_DEFAULT)
 @pytest.mark.parametrize("algorithm", get_args(SearchName))
 def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
-    """It reaches the search, or is refused."""
+    """The setting reaches the search, or is rejected."""
     value = NOT_DEFAULT[setting]
     if setting not in OWN_SETTINGS[algorithm]:
         with pytest.raises(ConfigError, match=rf"search.{setting} must be (none|false), as only .* ha(s|ve) it"):

@@ -1,4 +1,4 @@
-"""Alpha-beta is plain minimax at every depth, asks for less, and stops where it should. Quotes `search.alphabeta`."""
+"""Alpha-beta equals plain minimax at every depth, evaluates fewer states, and stops at its limits."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_an_iteration_is_given_up_and_the_last_whole_one_stands() -> None:
 
 
 def test_the_clock_interrupts_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each answer takes a second: the thought ends after so many answers as seconds, not after an iteration."""
+    """Each answer takes a second. The search ends after as many answers as seconds, not after an iteration."""
     clock = Clock()
 
     def slow(states: list[pyspiel.State]) -> object:

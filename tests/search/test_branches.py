@@ -1,4 +1,4 @@
-"""A tree as branches: what its nodes say, the best for the mover first, and no more of it than was asked for."""
+"""Branches of a tree: labels of the nodes, the mover's best first, within the limits."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_best_and_safest_are_the_articles_orders() -> None:
 
 
 class Rule:
-    """A rule that keeps the candidates it was asked for, and takes the last."""
+    """A rule that records its candidates, and selects the last."""
 
     def __init__(self) -> None:
         self.asked: list[list[int]] = []
@@ -88,7 +88,7 @@ def closed_formula(count: int, exploitation: float) -> list[float]:
 
 
 class ScriptedRandom(random.Random):
-    """Answers `random()` from a script, and shuffles nothing, so that ranks are known even among equal values."""
+    """Returns scripted numbers from `random()`. It does not shuffle, so ranks are known even among equal values."""
 
     def __init__(self, script: Sequence[float]) -> None:
         super().__init__(0)
@@ -105,9 +105,9 @@ Choose = Callable[[random.Random], int]
 
 
 def acceptance(choose: Choose, ranked: Sequence[int], rank: int) -> float:
-    """The probability that the action of `rank` is taken once all better ones were not, to 1e-12.
+    """Returns the probability that the action of `rank` is selected once all better ones were not, to 1e-12.
 
-    It is the largest answer of `random()` at which the rule stops there, found by bisection.
+    It is the largest value of `random()` at which the rule stops there, found by bisection.
     """
 
     def stops(x: float) -> bool:
@@ -126,7 +126,7 @@ def acceptance(choose: Choose, ranked: Sequence[int], rank: int) -> float:
 
 
 def probabilities_by_rank(choose: Choose, ranked: Sequence[int]) -> list[float]:
-    """The exact distribution of a rule that goes through `ranked` and stops with some probability at each."""
+    """Returns the exact distribution of a rule that stops at each of `ranked` with some probability."""
     left, answer = 1.0, []
     for rank in range(len(ranked)):
         p = acceptance(choose, ranked, rank)
@@ -167,7 +167,7 @@ def test_only_candidates_are_ranked_and_n_counts_them(
 
 @given(st.integers(1, 60), st.floats(0, 1))
 def test_laws_of_the_closed_formula(count: int, exploitation: float) -> None:
-    """What makes it a distribution, and says what ε' means: the oracle above is checked itself."""
+    """Tests the oracle above: its probabilities sum to 1, and ε' has its documented meaning."""
     p = closed_formula(count, exploitation)
     assert sum(p) == pytest.approx(1)
     assert all(x >= -1e-12 for x in p)

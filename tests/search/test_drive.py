@@ -1,4 +1,4 @@
-"""Budgets, what `think` refuses, and what a `SearchResult` says."""
+"""Budgets, invalid arguments of `think`, and the contents of a `SearchResult`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def think_example(budget: Budget, kind: type[Search] = UBFM) -> SearchResult:
 
 
 def guess(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
-    """A value for each state that looks random, and depends on the state alone."""
+    """Returns a pseudo-random value that depends only on the state."""
     return np.array([random.Random(str(state)).uniform(-1, 1) for state in states])
 
 
 def nothing_known(states: Sequence[pyspiel.State]) -> NDArray[np.float32]:
-    """Every state looks alike, so that chance decides."""
+    """Returns the same value for every state, so that chance breaks all ties."""
     return np.zeros(len(states), np.float32)
 
 
@@ -175,7 +175,7 @@ def test_a_terminal_state_is_refused(kind: type[Search]) -> None:
 
 
 ASKED = 2
-"""States in the first question about EXAMPLE."""
+"""Number of states in the first batch of EXAMPLE."""
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_the_fields_of_a_result() -> None:
 
 
 def test_best_goes_by_value_and_safest_by_visits() -> None:
-    """A has been looked into, and is worth less than it seemed; nobody has looked into B."""
+    """A was searched, and its value has fallen; B was not searched."""
     game = FakeGame(first(0.0, A=second(0.9, C=first(0.1, E=0)), B=second(0.5, D=first(0.1, F=0))))
     search = UBFM(game, outcome=score, key=str)
     result = think(search, game.new_initial_state(), Budget(iterations=2), Recorder())
@@ -336,7 +336,7 @@ def partial_minimax(tree: Tree, state: pyspiel.State) -> tuple[int, float, bool]
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes", "connect_four(rows=4,columns=4)"])
 @pytest.mark.parametrize("iterations", [1, 5, 60])
 def test_values_are_the_minimax_of_the_partial_game_tree(kind: type[Search], spec: str, iterations: int) -> None:
-    """Exactly so where states are not merged: each is then reached through one parent only (see clause 5)."""
+    """Holds exactly without transpositions: each state is then reached through one parent only (see law 5)."""
     game = pyspiel.load_game(spec)
     outcome = AdditiveDepth(longest=game.max_game_length(), exact=True)
     search = kind(game, outcome=outcome, key=lambda state: tuple(state.history()))
@@ -350,7 +350,7 @@ def test_values_are_the_minimax_of_the_partial_game_tree(kind: type[Search], spe
 
 
 def test_a_tree_is_grown_on_from_thought_to_thought() -> None:
-    """After four iterations at the root, B is known but for N, which takes one more and no question."""
+    """After four iterations at the root only N below B is unresolved. It takes one more iteration and no request."""
     search = example_search()
     tree = search.new_tree()
     think(search, EXAMPLE.new_initial_state(), Budget(iterations=4), Recorder(), tree=tree)

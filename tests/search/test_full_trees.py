@@ -1,4 +1,4 @@
-"""Trees with a bound on their states: no search passes it, each still finds a move, and what was let go is learned."""
+"""Trees with a maximum size: no search exceeds it, each still finds a move, and pruned states become samples."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ BY_NAME = pytest.mark.parametrize("name", SEARCHES)
 
 
 class Bounded:
-    """A search whose trees are looked at each time that something is asked.
+    """A search whose trees are checked at every request.
 
     Attributes:
-        trees: all that were made.
+        trees: all trees created.
     """
 
     def __init__(self, name: str, spec: str, most: int | None) -> None:
@@ -124,7 +124,7 @@ def test_a_bound_that_is_not_reached_changes_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ubfm", "ubfm without completion", "ubfm with uct", "mcts", "puct", "exit"])
 def test_a_search_that_fills_its_tree_is_one_of_as_many_iterations(name: str) -> None:
-    """To the bit: what a bound takes away is iterations, and nothing of what those before it have found."""
+    """The results are bit-identical: a limit removes iterations, and changes no result of those before it."""
     state = pyspiel.load_game(BREAKTHROUGH).new_initial_state()
     full = think(SEARCHES[name](BREAKTHROUGH, most_states=30), state, Budget(iterations=5000), EVALUATOR)
     assert 0 < full.iterations < 5000
@@ -136,7 +136,7 @@ def test_a_search_that_fills_its_tree_is_one_of_as_many_iterations(name: str) ->
 
 @pytest.mark.parametrize("name", [name for name in SEARCHES if "completion" not in name])
 def test_a_win_in_one_move_is_seen_in_a_tree_that_others_have_filled(name: str) -> None:
-    """Between two searches the match has left all behind: the new root has room."""
+    """Between two searches all states become unreachable, so the new root has room."""
     search = SEARCHES[name]("tic_tac_toe", most_states=12)
     tree, rng = search.new_tree(), random.Random(0)
     state = search.game.new_initial_state()
@@ -194,7 +194,7 @@ def test_what_can_be_reached_stays(name: str) -> None:
 
 
 def stored_values(tree: Tree) -> dict[int, float]:
-    """What each observation of a tree is to be learned with."""
+    """Returns the training target of each observation of a tree."""
     found = {node.observation: node.value for node in tree.nodes}
     found |= dict(tree.terminals) | {leaf.observation: leaf.value for leaf in tree.leaves.values()}
     return found | dict(zip(tree.pruned.observations, tree.pruned.values, strict=True))

@@ -1,6 +1,6 @@
-"""Gumbel AlphaZero's choices and numbers against those of mctx, the library of the paper's authors.
+"""Gumbel AlphaZero's selections and numbers compared with mctx, the library of the paper's authors.
 
-Skipped where mctx is not installed: `pip install mctx jax`.
+Skipped if mctx is not installed: `pip install mctx jax`.
 """
 
 from __future__ import annotations

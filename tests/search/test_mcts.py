@@ -1,4 +1,4 @@
-"""MCTS by hand: who is selected, what is asked, what is averaged. Quotes the promises of `search.mcts`."""
+"""MCTS by hand calculations: selection, requests and means. Test names quote the laws of `search.mcts`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from athenan_spiel.search.uct import UCT
 
 
 def test_visit_counts_of_a_hand_calculation() -> None:
-    """Q(A) = 1 and Q(B) = 0 for ever, c = 1. After one simulation each B waits for 1 + sqrt(ln N / n(A)) < sqrt(ln N).
+    """With Q(A) = 1, Q(B) = 0 and c = 1, B is selected again only once 1 + sqrt(ln N / n(A)) < sqrt(ln N).
 
     With n(A) = 8, N = 10 that is 1.537 < 1.517, which is false; with n(A) = 9, N = 11 it is 1.516 < 1.549. N counts the
     simulation that valued the root.
@@ -75,7 +75,7 @@ def test_each_untried_action_comes_first_and_in_random_order() -> None:
 
 
 class Scaled:
-    """Who has won, times 8."""
+    """Returns the gain times 8."""
 
     scale = 8.0
 
@@ -135,7 +135,7 @@ def test_a_simulation_values_one_leaf_and_a_state_enters_on_the_second_visit() -
 
 
 def test_means_are_not_minimax() -> None:
-    """What UBFM and Descent hold of A is what one of the states below is worth; a mean is not."""
+    """UBFM and Descent give A the value of one of the states below it; a mean is not one."""
     worths = {0.5, 0.9, 1, -0.3, -1}
     values = {}
     for name, search in {
@@ -241,7 +241,7 @@ def test_every_budget_ends_a_search_that_asks_nothing(budget: Budget) -> None:
 
 @pytest.mark.parametrize("search", [MCTS, UBFM, Descent])
 def test_a_budget_of_evaluations_ends_where_every_line_has(search: type[MCTS] | type[UBFM] | type[Descent]) -> None:
-    """Without completion the only simulation left, of one action that ends the match, asks nothing for ever."""
+    """Without completion the only simulation left, of one action that ends the game, never makes a request."""
     game = FakeGame(first(0.5, A=1, B=0))
     options = {} if search is MCTS else {"completion": False}
     made = search(game, outcome=score, key=str, **options)  # type: ignore[arg-type]
@@ -350,7 +350,10 @@ def test_infinite_worth() -> None:
         ({"exploration_constant": math.inf}, "at most 1,000,000, got inf"),
         ({"exploration_constant": math.nan}, "at least 0, got nan"),
         ({"virtual_loss_batch": 0}, "batch of MCTS must be at least 1, got 0"),
-        ({"outcome": InfiniteTerminal(drawn=Gain())}, "MCTS takes means, so its outcome must be finite, got Infinite"),
+        (
+            {"outcome": InfiniteTerminal(drawn=Gain())},
+            "MCTS averages values, so its outcome must be finite, got Infinite",
+        ),
     ],
 )
 def test_refusals(options: dict[str, object], message: str) -> None:

@@ -1,4 +1,4 @@
-"""MCTS: what is asked at the leaves. First-play urgency, and batches by virtual loss."""
+"""Leaf evaluation in MCTS: first-play urgency, and batches by virtual loss."""
 
 from __future__ import annotations
 

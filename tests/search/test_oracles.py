@@ -1,4 +1,4 @@
-"""The oracles themselves: held against published counts, against each other, and against hand-made cases."""
+"""The oracles: compared with published counts, with each other, and with cases made by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States proven in earlier matches: their proofs stay true, are found again, are not asked about, and are forgotten."""
+"""States proven in earlier games: their proofs stay true, are found again, save evaluations, and can be cleared."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_proofs_stay_true_over_matches(spec: str, kind: type[Search]) -> None:
 
 
 def test_what_is_known_costs_no_evaluations() -> None:
-    """The second time, each match is the same but for what it need not ask."""
+    """The second time each game is the same, with fewer evaluations."""
     memory = ResolvedStates()
     seeds = [1, 2, 3]
     before = matches_of(Descent(GAME, known=memory), seeds)

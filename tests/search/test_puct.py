@@ -1,4 +1,4 @@
-"""PUCT by hand calculations, the noise at the root and nowhere else, and what a search by priors comes to."""
+"""PUCT by hand calculations, noise at the root only, and results of a search with priors."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_sharp_prior_is_followed_and_a_refuted_one_is_left() -> None:
 
 
 def test_without_priors_it_says_so_at_the_first_question() -> None:
-    message = "AlphaZeroMCTS needs a probability of each action, and this evaluator says values alone: take a network"
+    message = "AlphaZeroMCTS needs priors, and this evaluator returns only values: use a network"
     with pytest.raises(EvaluatorError, match=message) as raised:
         think(AlphaZeroMCTS(GAME), START, Budget(iterations=1), noise(0))
     assert "\n" not in str(raised.value)
@@ -318,9 +318,9 @@ def test_a_search_with_noise_is_pickled() -> None:
         (lambda: AlphaZeroMCTS(GAME, root_noise=2.0), "share of the root's noise must be at most 1, got 2.0"),
         (
             lambda: MCTS(GAME, selection=PUCT(), rollouts=True),
-            r"no priors where leaves are valued by playouts, and PUCT\(.*\) needs them",
+            r"MCTS with playouts has no priors, and PUCT\(.*\) needs them",
         ),
-        (lambda: MCTS(GAME, selection=PUCT(), exploration_constant=1.0), "a rule of selection or what UCT takes"),
+        (lambda: MCTS(GAME, selection=PUCT(), exploration_constant=1.0), "a selection rule or arguments of UCT"),
     ],
 )
 def test_refusals(make: Any, message: str) -> None:

@@ -1,4 +1,4 @@
-"""A search that is restricted to some actions of its root: the clauses of `search.tree`, for every search by name."""
+"""Searches restricted to some actions of the root: the laws of `search.tree`, for every search by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ITERATIONS = {"alphabeta": 4}
 
 
 def evaluation(states: Sequence[pyspiel.State]) -> Evaluation:
-    """Values and priors that the states decide."""
+    """Returns values and priors that depend only on the states."""
     priors = []
     for state in states:
         rng = random.Random(f"priors {state}")

@@ -55,7 +55,7 @@ Labels = tuple[float, int, bool, tuple[float, ...], tuple[int, ...], tuple[int, 
 
 
 def labels(node: Node) -> Labels:
-    """Everything that changes in a node."""
+    """Returns everything that changes in a node."""
     return (
         node.value,
         node.completion,
@@ -72,7 +72,7 @@ def contents(tree: Tree) -> dict[object, Labels]:
 
 
 def check_clauses(tree: Tree) -> None:
-    """Clauses 1, 2 and 4 of `athenan_spiel.search.tree`, of every node."""
+    """Checks laws 1, 2 and 4 of `athenan_spiel.search.node` for every node."""
     for key, node in tree.table.items():
         best = node.kind.best
         worths = list(zip(node.completions, node.values, strict=True))
@@ -83,7 +83,7 @@ def check_clauses(tree: Tree) -> None:
 
 
 def check_nothing_proven_was_taken_back(before: dict[object, Labels], tree: Tree) -> None:
-    """Clause 3: what is resolved stays as it is, labels and all."""
+    """Checks law 3: resolved labels never change."""
     for key, (value, completion, resolved, values, completions, resolutions, _) in before.items():
         node = tree.table[key]  # type: ignore[index]
         if resolved:
@@ -270,7 +270,7 @@ def check_same_tables(article: Article, tree: Tree, completion: bool) -> None:
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", GAMES)
 def test_an_iteration_broken_off_leaves_a_sound_tree(spec: str, kind: type[Search]) -> None:
-    """An evaluator may fail, a user may press Ctrl-C: what is in the tree then is true, and the search can go on."""
+    """After an evaluator's error or Ctrl-C the tree is still true, and the search can continue."""
     game = load(spec)
     search = kind(game)
     tree = search.new_tree()

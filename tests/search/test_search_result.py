@@ -1,4 +1,4 @@
-"""What is shown of a search's result, and when it cannot be shown."""
+"""Pictures of search results, and their errors."""
 
 from __future__ import annotations
 

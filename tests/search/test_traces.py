@@ -1,4 +1,4 @@
-"""Descent and UBFM beside the article's algorithms, worked by hand iteration by iteration on a small tree."""
+"""Descent and UBFM compared with the article's algorithms, traced by hand on a small tree."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One iteration: the batches it asks for, and each state that it leaves in another way than it found it."""
+    """One iteration: the batches it requests, and each state that it changes."""
 
     asked: list[str]
     changed: dict[str, State]
@@ -54,7 +54,7 @@ def run_iteration(search: Search, tree: Tree, state: FakeState) -> tuple[list[st
 
 
 def snapshot(game: FakeGame, tree: Tree) -> dict[str, State]:
-    """Everything the tree knows, by name."""
+    """Returns all labels of the tree, by name."""
     return {
         name: State(
             node.value,
@@ -70,7 +70,7 @@ def snapshot(game: FakeGame, tree: Tree) -> dict[str, State]:
 
 
 def check_trace(search: Search, game: FakeGame, steps: list[Step]) -> Node:
-    """Run the iterations of `steps`, comparing questions and the whole tree after each; returns the root's node."""
+    """Runs the iterations of `steps`, compares requests and the whole tree after each, and returns the root's node."""
     tree = search.new_tree()
     expected: dict[str, State] = {}
     root = None
@@ -262,7 +262,7 @@ TRANSPOSITION = FakeGame(
 
 
 def test_worked_trace_through_a_transposition() -> None:
-    """Remark 13: v, c and r of an arc are those of its last visit, whatever other paths have found since (clause 5)."""
+    """Remark 13: v, c and r of an arc are those of its last visit, whatever other paths found since (law 5)."""
     u_lost = State(-1, -1, 1, {"Y": Arc(-1, -1, 1)})
     v_arc = Arc(-2, -1, 1)
     steps = [
@@ -323,7 +323,7 @@ def test_worked_trace_through_a_transposition() -> None:
 
 
 def test_descent_stops_at_a_state_that_another_path_has_proven() -> None:
-    """Resolution stop: the second way to X costs no question and expands nothing."""
+    """Resolution stop: the second path to X makes no request and expands no state."""
     x = first(0.5, U=1, V=-2)
     game = FakeGame(first(0.0, A=second(0.9, X=x, W=first(0.7, R=0)), B=second(0.8, X=same, Z=first(0.85, S=0))))
     x_won, x_arc = State(1, 1, 1, {"U": Arc(1, 1, 1), "V": Arc(-2, -1, 1)}), Arc(1, 1, 1, 1)

@@ -1,4 +1,4 @@
-"""The orders of choice, element by element, and what every node promises: the clauses of `search.node`."""
+"""Selection orders, key by key, and the laws of `search.node`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Choice = Callable[[Node, random.Random], int]
 
 
 class Arc(NamedTuple):
-    """What a node knows of one action: c(s, a), v(s, a), n(s, a), r(s, a)."""
+    """Labels of one action: c(s, a), v(s, a), n(s, a), r(s, a)."""
 
     c: int
     v: float
@@ -31,7 +31,7 @@ class Arc(NamedTuple):
 
 
 def node_with(arcs: Sequence[Arc], *, maximises: bool) -> Node:
-    """A node with these arcs, written for a maximiser; a minimiser's has the signs of c and v turned."""
+    """Returns a node with these arcs, written for a maximiser. A minimiser's have the signs of c and v reversed."""
     return node_of(
         [arc.v for arc in arcs],
         maximises=maximises,
@@ -41,7 +41,7 @@ def node_with(arcs: Sequence[Arc], *, maximises: bool) -> Node:
 
 
 def chosen(choice: Choice, node: Node) -> set[int]:
-    """Every index that `choice` can answer."""
+    """Returns every index that `choice` can select."""
     return {choice(node, random.Random(seed)) for seed in range(40)}
 
 
@@ -111,7 +111,7 @@ def test_a_tie_is_drawn_evenly(choice: Choice) -> None:
 
 
 class NoDraws(random.Random):
-    """A generator that nobody may ask."""
+    """A random generator that must not be used."""
 
     def getrandbits(self, k: int) -> int:
         raise AssertionError("something was drawn at random")
@@ -125,7 +125,7 @@ def test_nothing_is_drawn_where_the_order_decides(choice: Choice) -> None:
 
 
 def test_figure_3_a_proven_win_is_chosen_over_a_larger_estimate() -> None:
-    """Section 5.1: by value alone the first player leaves a won state for an unresolved one that is worth more."""
+    """Section 5.1: by value alone the first player leaves a won state for an unresolved one with a larger value."""
     game = FakeGame(first(0.0, promising=second(1.4, W=first(1.4, X=0), Y=-1), won=second(0.2, Z=1)))
     for completion, expected in ((True, "won"), (False, "promising")):
         tree = MinimaxTree(outcome=score, key=str, completion=completion)
@@ -163,7 +163,7 @@ BACKUPS = {
 @pytest.mark.parametrize("maximises", [True, False], ids=["maximiser", "minimiser"])
 @pytest.mark.parametrize(("arcs", "expected"), [pytest.param(*case, id=name) for name, case in BACKUPS.items()])
 def test_backup(arcs: list[Arc], expected: tuple[int, float, bool], maximises: bool) -> None:
-    """Clause 4: (c(s), v(s)) is the mover's best pair, r(s) = 1 where |c(s)| = 1 or every r(s, a) = 1."""
+    """Law 4: (c(s), v(s)) is the mover's best pair; r(s) = 1 if |c(s)| = 1 or every r(s, a) = 1."""
     node = node_with(arcs, maximises=maximises)
     node.backup()
     sign = 1 if maximises else -1
@@ -191,7 +191,7 @@ def test_backup_is_the_best_pair_in_lexicographic_order(arcs: list[Arc], maximis
 
 
 def test_a_proof_is_never_taken_back() -> None:
-    """Clause 3."""
+    """Law 3."""
     node = node_with([Arc(0, 0.5), Arc(0, 0.2)], maximises=True)
     for completion in (-1, 1, 0):
         node.resolve(0, completion)
@@ -275,7 +275,7 @@ def test_the_store_takes_every_expanded_state_and_each_terminal_one_once() -> No
 
 
 def test_ends_that_look_alike_and_are_worth_different_things_are_both_stored() -> None:
-    """The depth heuristics tell them apart; learning the mean is then what a network can do."""
+    """The depth heuristics distinguish them; a network can learn only their mean."""
     game = FakeGame(first(0, A=second(0.5, C=1, D=first(0.5, E=0)), B=second(0.4, C=same, F=0), C=same))
     store = NameStore()
     tree = MinimaxTree(outcome=lambda state: score(state) / state.move_number(), key=str, store=store)
@@ -289,7 +289,7 @@ def leaves_of(tree: Tree, store: NameStore) -> dict[str, float]:
 
 
 def test_a_store_that_wants_leaves_takes_each_state_once_whatever_becomes_of_it() -> None:
-    """A leaf that is expanded is one no longer; a state with two parents is one state (Remark 3)."""
+    """An expanded leaf is no longer a leaf. A state with two parents is one state (Remark 3)."""
     game = FakeGame(
         first(
             0,
@@ -331,7 +331,7 @@ def test_a_copy_has_leaves_of_its_own() -> None:
 
 
 def test_without_a_store_no_terminal_state_is_kept() -> None:
-    """The note of Algorithm 12: in a match that is not learned from, S has no use for terminal states."""
+    """Note of Algorithm 12: if a game yields no training samples, S needs no terminal states."""
     tree = MinimaxTree(outcome=score, key=str)
     node = expand(tree, MIXED, "A")
     assert (tree.terminals, node.observation) == ([], -1)

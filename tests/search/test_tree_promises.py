@@ -1,4 +1,4 @@
-"""What `search.tree` says of every tree holds of the one that each search grows; and who moves in it is one of two."""
+"""The laws of `search.node` hold for the tree of every search, and one of two players moves in each node."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ GAMES = ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)", "dots_and_b
 def expansions(
     search: UBFM, state: pyspiel.State, count: int, seed: int = 0
 ) -> Iterator[tuple[Tree, list[tuple[int, ...]], int]]:
-    """Iteration by iteration the tree, the histories of the states that are new in it, and the number of questions."""
+    """Yields, for each iteration, the tree, the histories of its new states, and the number of requests."""
     tree, rng, root = search.new_tree(), random.Random(seed), None
     for _ in range(count):
         before = set(tree.table)
@@ -40,7 +40,7 @@ def expansions(
 
 
 class Naive:
-    """The leaves that an iteration is to expand, by the definition, over a tree in which each state has one parent."""
+    """Returns the leaves that an iteration must expand, by the definition, in a tree with one parent per state."""
 
     def __init__(self, root: Node, own: tuple[int, ...]) -> None:
         self.root, self.own = root, own
@@ -100,7 +100,7 @@ def test_the_leaves_are_those_of_the_definition(spec: str, lines: int) -> None:
 
 
 def history_of(state: pyspiel.State) -> tuple[int, ...]:
-    """A key that keeps all ways to a state apart: each state has one parent."""
+    """Key that distinguishes all paths to a state, so each state has one parent."""
     return tuple(state.history())
 
 
@@ -145,7 +145,7 @@ def test_what_looking_ahead_proves_is_true(kind: type[MinimaxSearch]) -> None:
 
 
 def test_each_tree_looks_ahead_by_itself() -> None:
-    """So that a match does not depend on those before it."""
+    """Games must not depend on the games before them."""
     search = UBFM(load("tic_tac_toe"), wins_ahead=True)
     assert search.new_tree().ahead is not search.new_tree().ahead  # type: ignore[attr-defined]
     assert UBFM(load("tic_tac_toe")).new_tree().ahead is None  # type: ignore[attr-defined]
@@ -183,9 +183,9 @@ def test_it_can_be_pickled_and_what_cannot_be_is_refused() -> None:
     for lines, bound in ((0, "at least 1"), (10_001, "at most 10,000")):
         with pytest.raises(SearchError, match=f"lines of UBFM must be {bound}, got {lines}"):
             UBFM(game, lines=lines)
-    with pytest.raises(SearchError, match="compares with infinity"):
+    with pytest.raises(SearchError, match="over several lines requires finite values"):
         UBFM(game, lines=2, outcome=InfiniteTerminal())
-    with pytest.raises(SearchError, match="states proven otherwise are for Descent and UBFM with completion"):
+    with pytest.raises(SearchError, match="known and wins_ahead require Descent or UBFM with completion"):
         UBFM(game, wins_ahead=True, completion=False)
     with pytest.raises(ConfigError, match=r"search\.wins_ahead must be false, unless states are proven"):
         SearchConfig(wins_ahead=True, completion=False)

@@ -1,4 +1,4 @@
-"""MCTS takes its rule of selection as an argument; UCT is one, and what a rule of another kind may look at is there."""
+"""Selection rules of MCTS: UCT, custom rules, and the statistics that a rule can read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START = GAME.new_initial_state()
 
 
 def skewed(states: Sequence[pyspiel.State]) -> Evaluation:
-    """Values at random, and priors that say which state they are of: the first action n + 1 times the others."""
+    """Returns random values, and priors that identify the state: the first action has n + 1 times the others."""
     priors = []
     for state in states:
         weights = [state.move_number() + 2.0] + [1.0] * (len(state.legal_actions()) - 1)
@@ -100,7 +100,7 @@ def test_a_rule_is_told_the_scale_of_the_outcome() -> None:
 
 def test_a_rule_and_what_uct_takes_contradict_each_other() -> None:
     for options in ({"exploration_constant": 0.5}, {"first_play_urgency": True}):
-        with pytest.raises(SearchError, match="a rule of selection or what UCT takes, not both; got UCT"):
+        with pytest.raises(SearchError, match="a selection rule or arguments of UCT, not both; got UCT"):
             MCTS(GAME, selection=puct, **options)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""`solve`: what it proves, the line it gives, what bounds it, and what it is told of the proofs one action ahead."""
+"""Tests `solve`: its proofs and lines, its limits, and the proofs found one action ahead."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def state_after(spec: str, *history: int) -> pyspiel.State:
 
 
 def random_state(spec: str, plies: int, seed: int) -> pyspiel.State:
-    """A state after some random actions, before the end of the match."""
+    """Returns a non-terminal state after some random actions."""
     rng = random.Random(seed)
     state = load_game(spec).new_initial_state()
     for _ in range(plies):
@@ -56,7 +56,7 @@ def random_state(spec: str, plies: int, seed: int) -> pyspiel.State:
 
 
 def check_line(proof: Proof, state: pyspiel.State, oracle: BruteForce) -> None:
-    """The line ends with the match, and each state on it is worth what the first one is."""
+    """Checks that the line ends with the game, and that each of its states has the value of the first."""
     assert proof.best_action == proof.line[0]
     for action in proof.line:
         state = state.child(action)
@@ -204,7 +204,7 @@ def test_a_bound_must_be_positive(name: str) -> None:
 
 
 def wins_ahead(state: pyspiel.State) -> dict[int, tuple[int, float]]:
-    """What is known of the children of `state` by one who has seen that matches end at its ply."""
+    """Returns the proofs of the children of `state`, after an end of the game was seen at its ply."""
     ahead = WinsAhead(Gain())
     ahead.wins([state], [True])
     children = [state.child(action) for action in state.legal_actions()]
@@ -249,7 +249,7 @@ def test_nothing_is_looked_at_where_no_match_was_seen_to_end() -> None:
 
 
 def test_looking_ahead_saves_most_of_the_nodes() -> None:
-    """What it is there for: without it, the search of the same position expands several times as many."""
+    """Without `wins_ahead`, the search of the same position expands several times as many states."""
     state = state_after("hex(board_size=4)", 5, 10, 6)
     game = state.get_game()
     proof = solve(game, state, algorithm="ubfm")

@@ -1,7 +1,7 @@
-"""What Descent and UBFM prove is true: of whole small games, and of the ends of matches of every game.
+"""Proofs by Descent and UBFM are true: of whole small games, and near the end of every game.
 
-Each search is run until the root is resolved, with evaluators that know nothing, guess, or lie; then every proof in
-its tree is compared with brute force (`oracles.proofs`). Clauses are those of `athenan_spiel.search.tree`.
+Each search runs until the root is resolved, with evaluators that return zeros, noise or wrong values. Every proof in
+its tree is then compared with brute force (`oracles.proofs`). The laws are those of `athenan_spiel.search.node`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from athenan_spiel.search.tree import Tree
 
 SEARCHES = [Descent, UBFM]
 ENOUGH = Budget(iterations=1_000_000)
-"""More than any search here takes: a root that is not resolved by then never will be."""
+"""Iterations that no search here needs. A root that is unresolved by then never will be resolved."""
 
 TINY = [
     "nim(pile_sizes=1;2;3,is_misere=false)",
@@ -92,7 +92,7 @@ LATE = {
     "ultimate_tic_tac_toe": "a player may choose the board first, then the cell",
     "y(board_size=6)": "",
 }
-"""Games whose last positions brute force can value, and what makes them worth it."""
+"""Games whose last positions brute force can solve, and the reason for each."""
 
 LATE_AND_SLOW = [
     "antichess",
@@ -114,7 +114,7 @@ def solve(
     outcome: Outcome | None = None,
     seed: int = 0,
 ) -> tuple[SearchResult, Tree]:
-    """Search from `state` until it is resolved."""
+    """Searches from `state` until it is resolved."""
     search = kind(state.get_game(), outcome=outcome)
     tree = search.new_tree()
     result = think(search, state, ENOUGH, evaluator, tree=tree, rng=random.Random(seed))
@@ -123,7 +123,7 @@ def solve(
 
 
 def check_solved(result: SearchResult, tree: Tree, state: pyspiel.State, oracle: BruteForce) -> None:
-    """The root's completion and value, its decisions, and every proof below it, are those of perfect play."""
+    """Checks that the root's completion, value and decisions, and every proof below it, match perfect play."""
     truth = oracle.value(state)
     assert result.completion == truth
     assert result.value == truth, "with the gain as outcome, what is resolved is worth what it is"
@@ -203,7 +203,7 @@ def test_the_ends_of_many_matches(spec: str, kind: type[Search]) -> None:
 @pytest.mark.parametrize("kind", SEARCHES)
 @pytest.mark.parametrize("spec", ["crazyhouse", "shogi", "lines_of_action", "breakthrough", "cursor_go(board_size=3)"])
 def test_proofs_in_games_too_large_for_brute_force_have_reasons(spec: str, kind: type[Search]) -> None:
-    """Every proof found near the end of a match follows from ends of matches by the rules of minimax alone."""
+    """Every proof found near the end of a game follows from terminal states by minimax."""
     game = load(spec)
     search = kind(game)
     certified = 0
@@ -240,7 +240,7 @@ def test_draws_are_proven_as_draws(kind: type[Search]) -> None:
 def test_the_tree_of_a_whole_match_proves_nothing_false(
     spec: str, decision: Callable[..., int], kind: type[Search]
 ) -> None:
-    """Remark 1: the table lives for the match, and its proofs are used from one move to the next."""
+    """Remark 1: the table lasts for the game, and its proofs are used from one move to the next."""
     game, oracle = load(spec), BruteForce()
     evaluator = noise(1)
     for seed in range(2):
@@ -269,13 +269,12 @@ def outcome_for(name: str, spec: str) -> Outcome:
 def test_with_a_depth_heuristic_a_proof_is_of_the_gain_and_its_value_is_safe(
     spec: str, name: str, kind: type[Search]
 ) -> None:
-    """What holds of a resolved state s, V*(s) being the minimax value under the heuristic:
+    """Laws of a resolved state s, with V*(s) the minimax value under the heuristic:
 
     - c(s) is the gain of perfect play, whatever the heuristic;
-    - v(s) is the worth of a terminal state below s with that gain;
-    - it is what the winner has made sure of, not the best there is: 0 < v(s) <= V*(s) where player 0 wins,
-      V*(s) <= v(s) < 0 where player 1 does. The search stops at the first win (resolution stop), and never
-      looks for a faster one.
+    - v(s) is the value of a terminal state below s with that gain;
+    - v(s) is a value that the winner can force, not the best one: 0 < v(s) <= V*(s) if player 0 wins, V*(s) <= v(s) < 0
+    if player 1 wins. The search stops at the first win (resolution stop), and never searches for a faster one.
     """
     outcome = outcome_for(name, spec)
     state = load(spec).new_initial_state()
@@ -305,7 +304,7 @@ def test_a_proven_win_may_be_slower_than_need_be(kind: type[Search]) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_a_state_whose_every_line_is_proven_has_the_minimax_value_of_the_heuristic(kind: type[Search]) -> None:
-    """Where nothing below s was cut off by a proof, v(s) = V*(s)."""
+    """If no proof cut off a state below s, v(s) = V*(s)."""
     spec = "tic_tac_toe"
     state, outcome = load(spec).new_initial_state(), outcome_for("additive_depth", spec)
     ideal = BruteForce(outcome)
@@ -325,7 +324,7 @@ def test_a_state_whose_every_line_is_proven_has_the_minimax_value_of_the_heurist
 
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_a_score_is_proven_by_its_sign(kind: type[Search]) -> None:
-    """With the score as outcome the gain is proven, and v(s) is what the winner has made sure of."""
+    """With the score as outcome the gain is proven, and v(s) is a score that the winner can force."""
     spec = "dots_and_boxes(num_rows=1,num_cols=3,utility_margin=true)"
     state, outcome = load(spec).new_initial_state(), outcome_for("score", spec)
     scores, gains = BruteForce(outcome), BruteForce()

@@ -177,8 +177,8 @@ def test_every_module_is_imported_and_an_agent_trained_as_on_windows(tmp_path: P
     assert process.returncode == 0, process.stderr
     refusals = [line for line in process.stderr.splitlines() if line.startswith("athenan")]
     assert refusals == [
-        "athenan solve: this system does not say what memory a process takes, so it is not bounded here: leave the "
-        "bound out (--megabytes none)",
+        "athenan solve: this system does not report the memory of a process, so it cannot be limited: omit the "
+        "limit (--megabytes none)",
         "athenan train: --restarts needs signals that let a process save, which Windows has not: leave it out",
     ]
 
@@ -240,7 +240,7 @@ def test_a_system_that_says_nothing_of_memory_bounds_none(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "platform", "win32")
     assert portable.pages("SC_PHYS_PAGES") is None
     assert portable.occupied() is None
-    with pytest.raises(ConfigError, match=r"^this system does not say what memory a process takes"):
+    with pytest.raises(ConfigError, match=r"^this system does not report the memory of a process"):
         solver.resident_megabytes()
 
 

@@ -23,7 +23,7 @@ pathlib.Path(__file__).with_name("sprung").touch()
 from athenan_spiel.outcomes import gain as worth
 """
 SPRUNG = "sprung"
-WARNED = "is code that a file names, and that alone imports nothing"
+WARNED = "is custom code named in a file, which is not imported by itself"
 
 
 @pytest.fixture(scope="module")

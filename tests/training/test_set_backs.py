@@ -193,7 +193,7 @@ def test_values_that_are_not_finite_set_a_run_back_too(tmp_path: Path, monkeypat
     run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", listeners=[events.append])
     (told,) = of_type(events, SetBack)
     assert (told.matches, told.checkpoint.name) == (6, "000006")
-    assert told.problem.startswith("the evaluator must answer finite values")
+    assert told.problem.startswith("the evaluator must return finite values")
     assert (run.matches, rate_in(run.folder)) == (12, RATE / 2)
 
 
