@@ -26,12 +26,12 @@ def gain(state: pyspiel.State) -> int:
     try:
         if state.num_players() == 1:
             return 0
-        worth: float = state.player_return(0)
+        returned: float = state.player_return(0)
     except AttributeError:
         if hasattr(state, "player_return"):
             raise  # a fault of the game
         raise SearchError(f"expected a terminal state, got {shown(state)}") from None
-    return (worth > 0) - (worth < 0)
+    return (returned > 0) - (returned < 0)
 
 
 @dataclass(frozen=True)

@@ -51,18 +51,18 @@ class FunctionOutcome(Outcome):
         return {"scale": self.scale}
 
 
-def checked(worth: object, state: pyspiel.State) -> float:
-    """Returns `worth` as a float.
+def checked(value: object, state: pyspiel.State) -> float:
+    """Returns `value` as a float.
 
     Raises:
-        ConfigError: `worth` is not a finite number.
+        ConfigError: `value` is not a finite number.
     """
     try:
-        number = float(cast(float, worth))
+        number = float(cast(float, value))
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"expected an outcome to return a finite number, got {shown(worth)} for {_match(state)}")
+        raise ConfigError(f"expected an outcome to return a finite number, got {shown(value)} for {_history(state)}")
     return number
 
 
@@ -107,7 +107,7 @@ def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
             outcome: Outcome = cast(type[Outcome], kind).for_game(game, sample)
         else:
             outcome = FunctionOutcome(kind).scaled(sample)
-        worths = [checked(outcome(end), end) for end in sample.ends]
+        values = [checked(outcome(end), end) for end in sample.ends]
         for constant, value in outcome.parameters.items():
             if not isinstance(value, Parameter):
                 raise ConfigError(f"expected {constant} to be a number, True or False, or text, got {value!r}")
@@ -116,13 +116,13 @@ def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
     except Exception as error:  # whatever its own code raises
         problem = f"{name!r} fails on a random game of {str(game)!r}, {_one_line(error)}"
         raise ConfigError.at(SETTING, problem) from error
-    _require_order(name, list(zip(worths, sample.ends, strict=True)))
+    _require_order(name, list(zip(values, sample.ends, strict=True)))
     return outcome
 
 
 def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
     """Raises `ConfigError` unless the values keep the order of the gain (Definition 21)."""
-    by_gain = {g: [(worth, end) for worth, end in ends if gain(end) == g] for g in _RESULTS}
+    by_gain = {g: [(value, end) for value, end in ends if gain(end) == g] for g in _RESULTS}
     for more, less in ((1, 0), (1, -1), (0, -1)):
         if not by_gain[more] or not by_gain[less]:
             continue
@@ -131,12 +131,12 @@ def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
         if low <= high:
             raise ConfigError.at(
                 SETTING,
-                f"{name!r} breaks Definition 21: it returns {low!r} for {_RESULTS[more]}, {_match(low_end)},\n"
-                f"and {high!r} for {_RESULTS[less]}, {_match(high_end)}; add gain(state) times a larger number",
+                f"{name!r} breaks Definition 21: it returns {low!r} for {_RESULTS[more]}, {_history(low_end)},\n"
+                f"and {high!r} for {_RESULTS[less]}, {_history(high_end)}; add gain(state) times a larger number",
             )
 
 
-def _match(state: pyspiel.State) -> str:
+def _history(state: pyspiel.State) -> str:
     history = state.history()
     first = ", ".join(map(str, history[:_MOST_ACTIONS]))
     return f"[{first}{', ...' if len(history) > _MOST_ACTIONS else ''}]"

@@ -1,12 +1,12 @@
 """Proofs of children that the next action decides, found without a search.
 
-If a side threatens to win, nearly every reply loses at once. A search would spend a walk from the root, a node and the
-values of all children on each of these replies. In Hex 5 x 5 they are five of six states of a proof. Looking ahead from
-their parent costs a few children each, and no evaluation. It satisfies:
+If a side threatens to win, nearly every reply loses at once. For each of these replies a search would need a walk from
+the root, a node and the values of all children. In Hex 5 x 5 they are five of six states of a proof. Looking ahead from
+the parent costs a few children each, and no evaluation. It satisfies:
 
-1. What it returns is a proof: the mover of the state has an action that ends the game with a win.
-2. It inspects only states that one action may end, by what the search has seen of the game: none before the earliest
-   ply at which a search has met the end of a game. It therefore costs nothing early in a long game.
+1. Each result is a proof: the mover of the state has an action that ends the game with a win.
+2. It inspects no state before the earliest ply at which a search has met the end of a game. It therefore costs nothing
+   early in a long game.
 3. It stops after `MAX_STATES_WITHOUT_WIN` states without a win, because few replies meet an existing threat. Without a
    threat it therefore costs the children of a few states.
 4. It proves no draws, and returns nothing for a state whose mover cannot win by one action.

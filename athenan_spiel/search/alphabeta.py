@@ -56,7 +56,7 @@ class AlphaBeta(MinimaxSearch):
     """
 
     tree_type = AlphaBetaTree
-    looks_into_known = False
+    accepts_known = False
     interruptible = True
 
     def __init__(

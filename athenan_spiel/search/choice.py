@@ -41,12 +41,12 @@ def _narrow(
 
 
 def draw(candidates: Sequence[int], rng: random.Random) -> int:
-    """Returns one of the candidates, which tie, at random; nothing is drawn for a single one."""
+    """Returns a random candidate. It draws no number for a single candidate."""
     return candidates[0] if len(candidates) == 1 else rng.choice(candidates)
 
 
 def argmax(scores: Mapping[int, float], rng: random.Random) -> int:
-    """Returns the index of the largest score; ties are broken by `draw`."""
+    """Returns the index of the largest score. Ties are broken by `draw`."""
     return draw(_narrow([*scores], scores.__getitem__, max), rng)
 
 

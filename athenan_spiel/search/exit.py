@@ -117,10 +117,10 @@ class ExItMCTS(MCTS):
         super().__init__(game, selection=rule, virtual_loss_batch=virtual_loss_batch, **options)
         self._value_weight = value_weight
 
-    def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
+    def _evaluate(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
         """Values states by the evaluator and by one playout from each."""
-        found = yield from self._asked(states)
-        results = yield from self._played_out(states, rng)
+        found = yield from self._request(states)
+        results = yield from self._play_out(states, rng)
         weight = self._value_weight
         values = [(z + weight * v) / (1 + weight) for z, v in zip(results, found.values, strict=True)]
         return Evaluation(values, found.priors)

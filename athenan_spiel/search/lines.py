@@ -1,7 +1,7 @@
 """Iteration over several lines of a tree: the best one, then the best one if that were lost, and so on.
 
-While lines are searched for, the end of each line found is treated as lost for the player who moves last on it. The
-next line is then the best one. Each state where a line leaves the tree is a leaf that the best line would reach if its
+The end of each line is treated as lost for the player who moves last on it, until all lines are found. The next line is
+then the best remaining one. Each state where a line leaves the tree is a leaf that the best line would reach if its
 values were slightly worse. The children of all these leaves are evaluated in one call.
 """
 

@@ -131,7 +131,7 @@ class MCTS(Search):
             root = tree.table.get(tree.key(state))
         node = cast("MCTSNode | None", root)
         if node is None:
-            found = yield from self._valued([state], rng)
+            found = yield from self._evaluate([state], rng)
             priors = None if found.priors is None else found.priors[0]
             if root_actions is None:
                 node = grown.enter(tree.key(state), state, found.values[0], rng, priors)
@@ -142,7 +142,7 @@ class MCTS(Search):
         batch = _Batch(self, grown, rng)
         for _ in range(self.virtual_loss_batch):
             batch.play(node, state.clone())
-        batch.backup((yield from self._valued(batch.leaves, rng)))
+        batch.backup((yield from self._evaluate(batch.leaves, rng)))
         return node
 
     def _move_root(self, tree: MCTSTree, node: MCTSNode, rng: random.Random) -> None:
@@ -158,20 +158,20 @@ class MCTS(Search):
             return [node.count(i) / total for i in range(len(node.actions))]
         return list(cast(MCTSNode, node).priors_or_even())
 
-    def _valued(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
+    def _evaluate(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
         """Values non-terminal states by the evaluator, or by one playout from each."""
         if self.rollouts:
-            return Evaluation((yield from self._played_out(states, rng)))
-        return (yield from self._asked(states))
+            return Evaluation((yield from self._play_out(states, rng)))
+        return (yield from self._request(states))
 
-    def _played_out(self, states: list[pyspiel.State], rng: random.Random) -> Questions[list[float]]:
+    def _play_out(self, states: list[pyspiel.State], rng: random.Random) -> Questions[list[float]]:
         """Returns the outcome of one playout from each state."""
         results = []
         for state in states:
             results.append(float(self.outcome((yield from random_end(state, rng)))))
         return results
 
-    def _asked(self, states: list[pyspiel.State]) -> Questions[Evaluation]:
+    def _request(self, states: list[pyspiel.State]) -> Questions[Evaluation]:
         """Requests the evaluation of non-terminal states."""
         if not states:
             return Evaluation([])

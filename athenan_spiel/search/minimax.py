@@ -43,7 +43,7 @@ class MinimaxSearch(Search):
             is then proven (`ahead`).
 
     Attributes:
-        looks_into_known: the search accepts `known`.
+        accepts_known: the search accepts `known`.
         select: decision of a walk through the tree at an unresolved node.
 
     Raises:
@@ -53,7 +53,7 @@ class MinimaxSearch(Search):
     """
 
     tree_type: ClassVar[type[MinimaxTree]] = MinimaxTree
-    looks_into_known: ClassVar[bool] = True
+    accepts_known: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class MinimaxSearch(Search):
         super().__init__(game, outcome=outcome, key=key, batched=batched, most_states=most_states)
         require_kind("completion", completion, bool, SearchError)
         require_kind("wins_ahead", wins_ahead, bool, SearchError)
-        if (known is not None or wins_ahead) and not (completion and self.looks_into_known):
+        if (known is not None or wins_ahead) and not (completion and self.accepts_known):
             raise SearchError(
                 f"known and wins_ahead require Descent or UBFM with completion, got a {type(self).__name__} "
                 f"with completion={completion}"

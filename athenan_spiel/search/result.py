@@ -104,7 +104,7 @@ class SearchResult(Pictured):
             whole=of_state(self, state.num_players()),
             minds=of_actions(self, state),
             line=self.principal_variation,
-            effort=f"{self.iterations:,} iterations, {self.evaluations:,} states valued, {self.seconds:.2f} s",
+            effort=f"{self.iterations:,} iterations, {self.evaluations:,} evaluations, {self.seconds:.2f} s",
             root=branch_of(self.node, state),
             scale=scale or float(np.abs(finite).max(initial=1.0)),
         )

@@ -180,8 +180,8 @@ class Tree:
         """
         kept = set() if root is None else _below(root)
         if self.store is not None:
-            gone = (node for node in self.table.values() if id(node) not in kept)
-            self.pruned.add(((node.observation, node.value, sum(node.visits.values())) for node in gone), rng)
+            removed = (node for node in self.table.values() if id(node) not in kept)
+            self.pruned.add(((node.observation, node.value, sum(node.visits.values())) for node in removed), rng)
             self.pruned.add(((observation, value, 0) for observation, value in self.terminals), rng)
             left = [leaf for leaf in self.leaves.values() if id(leaf.parent) not in kept]
             self.pruned.add(((leaf.observation, leaf.value, 0) for leaf in left), rng)

@@ -24,7 +24,7 @@ Questions = Generator[Sequence[pyspiel.State], Evaluation, T]
 """Generator that yields states to evaluate, is sent their evaluations, and returns a T."""
 
 
-class SearchInterrupted(Exception):  # noqa: N818 - it says no error
+class SearchInterrupted(Exception):  # noqa: N818 - not an error
     """Thrown into an iteration to end it at once (`Search.curtails`), or raised when a tree is full."""
 
 
