@@ -1,5 +1,7 @@
-"""What runs a value network: `base` says what an engine is, `choice` makes one of `openvino_engine`, `cuda_engine` and
-`torch_engine`, which are imported when they are chosen.
+"""Engines, which run value networks.
+
+`base` defines the protocol. `choice` makes one of `openvino_engine`, `cuda_engine` and `torch_engine`, which are
+imported when they are chosen.
 """
 
 from __future__ import annotations

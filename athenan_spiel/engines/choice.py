@@ -1,4 +1,4 @@
-"""Which engine runs a network: the one that a configuration names, or the best of this machine's."""
+"""Factory of engines: the configured one, or the best of this machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from athenan_spiel.errors import ConfigError
 
 
 def make_engine(config: EngineConfig, shape: Sequence[int]) -> Engine:
-    """Make the engine that `config` names, for encoded states of `shape`; it has no weights yet.
+    """Creates the engine that `config` names, for encoded states of `shape`, without weights.
 
-    It has no more threads than this machine takes (`threads`), whatever machine its settings are from.
+    The number of threads is limited to what this machine supports (`threads`), whatever the settings request.
 
     Raises:
-        ConfigError: its device, its package or its arithmetic is not there.
+        ConfigError: the device, the package or the arithmetic is not available.
     """
     import torch
 

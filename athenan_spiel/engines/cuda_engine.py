@@ -1,8 +1,8 @@
-"""The network on a CUDA device.
+"""Engine on a CUDA device.
 
-Batches go through page-locked buffers, one for each batch under way, from which the device reads by itself.
-Convolutions run in channels-last layout, which tensor cores want, under autocast to bfloat16 where the device has it.
-cuDNN is asked for its deterministic algorithms, without trying out which is fastest, so that values repeat to the bit.
+Batches pass through page-locked buffers, one per batch in progress, which the device reads directly. Convolutions use
+the channels-last layout, which tensor cores require, under autocast to bfloat16 if the device supports it. cuDNN uses
+deterministic algorithms without benchmarking, so values are bit-identical when repeated.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from athenan_spiel.config import EngineConfig, Precision
 from athenan_spiel.engines.base import Answers, Deferred, Pending, answer_row, check_rows, check_shape, no_network
 from athenan_spiel.networks import ValueNetwork
 
-FIRST_ROWS = 256
+MIN_BUFFER_ROWS = 256
 """Rows of the smallest page-locked buffer; larger ones are powers of two."""
 
 
 class CudaEngine:
-    """An engine on a CUDA device.
+    """Engine on a CUDA device.
 
     Args:
-        shape: of one encoded state.
-        precision: `auto` is bfloat16 where the device computes in it, else float32 (without TF32).
-        device: as torch names it. On a processor all steps but the page-locking are the same.
+        shape: shape of one encoded state.
+        precision: arithmetic. `auto` is bfloat16 if the device computes in it, else float32 (without TF32).
+        device: torch device. On a processor all steps except page-locking are the same.
     """
 
     def __init__(
@@ -49,22 +49,22 @@ class CudaEngine:
 
     @property
     def config(self) -> EngineConfig:
-        """As `Engine.config`."""
+        """Configuration of an equal engine; see `Engine.config`."""
         return EngineConfig(name="cuda", precision=self.precision)
 
     def load(self, network: ValueNetwork) -> None:
-        """Copy the weights to the device; see `Engine.load`."""
+        """Copies the weights to the device; see `Engine.load`."""
         check_shape(self.name, self.shape, network)
         network = copy.deepcopy(network).to(self._device).eval()
         self._network = network.to(memory_format=self._layout)  # type: ignore[call-overload]
 
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Values of a batch; see `Engine.infer`."""
+        """Evaluates a batch; see `Engine.infer`."""
         return self.start(batch).result()
 
     @torch.inference_mode()
     def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
-        """Queue the work on the device and return; see `Engine.start`."""
+        """Queues a batch on the device; see `Engine.start`."""
         if self._network is None:
             raise no_network(self.name)
         check_rows(self.name, self.shape, batch)
@@ -72,7 +72,7 @@ class CudaEngine:
         if count == 0:
             row = answer_row(self._network)
             return Deferred(lambda: np.empty((0, *row), np.float32))
-        staging = self._free.pop() if self._free else self._new_staging(FIRST_ROWS)
+        staging = self._free.pop() if self._free else self._new_staging(MIN_BUFFER_ROWS)
         if count > len(staging):
             staging = self._new_staging(1 << (count - 1).bit_length())
         staged = staging[:count]

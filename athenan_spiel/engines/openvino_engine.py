@@ -1,17 +1,15 @@
-"""The network on a processor through OpenVINO, in bfloat16 where the processor has matrix units for it.
+"""Engine on a processor through OpenVINO, in bfloat16 if the processor has matrix units for it.
 
-New weights come after each learning phase, so `load` must be cheap. It writes OpenVINO's graph straight from the
-network's layers (`openvino_graph`), without a file or an exported model between. What then happens depends on where the
-graph has its weights from:
+New weights arrive after each learning phase, so `load` must be cheap. It writes OpenVINO's graph directly from the
+network's layers (`openvino_graph`), without a file or an exported model. The next step depends on the source of the
+graph's weights:
 
-- As inputs: the graph is compiled for each of `SIZES` when a batch first needs that, and the programs serve as long as
-  networks of the same structure are loaded. A batch is cut into parts of these sizes, the last one filled up with
-  empty rows.
-- As constants: `load` compiles it for any number of rows, some 25 ms for a small network in bfloat16. Each number that
-  is met for the first time costs about half a millisecond, and large batches are cut into equal parts, since then
-  their sizes repeat.
+- Inputs: the graph is compiled for each of `SIZES` when a batch first needs it. The programs are reused while networks
+  of the same structure are loaded. A batch is split into parts of these sizes, the last one padded with empty rows.
+- Constants: `load` compiles the graph for any number of rows, some 25 ms for a small network in bfloat16. Each new
+  number of rows costs about half a millisecond. Large batches are split into equal parts, so that their sizes repeat.
 
-Threads wait without using the processor from about a millisecond after a call on.
+Idle threads stop using the processor about a millisecond after a call.
 """
 
 from __future__ import annotations
@@ -32,34 +30,37 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import ValueNetwork
 
 SIZES = (1, 4, 7, 12, 20, 28, 36, 44, 52, 60, 76, 92, 108, 124)
-"""Rows that a program with weights as inputs may have. With the usual numbers of filters, boards of 16 rows would lie
-such distances apart that they are in each other's way in the processor's caches; these do not."""
-LARGEST_PART = 256
-"""Rows that a program with constant weights computes together; more are no faster per row."""
+"""Numbers of rows of programs with weights as inputs.
+
+With the usual numbers of filters, boards of 16 rows would lie at distances that conflict in the processor's caches;
+these do not.
+"""
+MAX_PART_ROWS = 256
+"""Maximum number of rows per call of a program with constant weights. More rows are no faster per row."""
 
 
 @functools.cache
 def core() -> openvino.Core:
-    """The one core of this process, which is never destroyed.
+    """Returns the process's only OpenVINO core, which is never destroyed.
 
-    Each core's processor plugin gives the thread that loads it another stack for signals, and at its end puts back the
-    one it found. When two of them end in the order of their making, that one is gone already, and the next Ctrl-C is a
+    The processor plugin of each core gives its loading thread another stack for signals, and at its end restores the
+    earlier one. If two cores end in the order of their creation, that stack no longer exists, and the next Ctrl-C is a
     segmentation fault.
     """
     return openvino.Core()
 
 
 class OpenVinoEngine:
-    """An engine on OpenVINO's processor plugin.
+    """Engine on OpenVINO's processor plugin.
 
     Args:
-        shape: of one encoded state.
-        precision: `auto` is bfloat16 where OpenVINO would take it and the processor has matrix units for it, else
+        shape: shape of one encoded state.
+        precision: arithmetic. `auto` is bfloat16 if OpenVINO selects it and the processor has matrix units for it, else
             float32.
-        threads: how many compute.
+        threads: number of threads.
 
     Raises:
-        ConfigError: bfloat16 is asked for on a processor without it.
+        ConfigError: bfloat16 is requested on a processor without it.
     """
 
     def __init__(self, shape: Sequence[int], precision: Precision, threads: int) -> None:
@@ -82,11 +83,11 @@ class OpenVinoEngine:
 
     @property
     def config(self) -> EngineConfig:
-        """As `Engine.config`."""
+        """Configuration of an equal engine; see `Engine.config`."""
         return EngineConfig(name="openvino", precision=self.precision, threads=self._threads)
 
     def load(self, network: ValueNetwork) -> None:
-        """Rebuild the network in OpenVINO; see `Engine.load`."""
+        """Rebuilds the network in OpenVINO; see `Engine.load`."""
         check_shape(self.name, self.shape, network)
         for started in list(self._under_way):  # with the old weights
             started.result()
@@ -102,7 +103,7 @@ class OpenVinoEngine:
             program.take(graph.weights)
 
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Values of a batch; see `Engine.infer`."""
+        """Evaluates a batch; see `Engine.infer`."""
         parts = self._parts(batch)
         answers = np.empty((len(batch), *self._row), np.float32)
         for start, end, program in parts:
@@ -112,16 +113,16 @@ class OpenVinoEngine:
         return answers
 
     def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
-        """Begin to compute in OpenVINO's own threads and return; see `Engine.start`.
+        """Starts a batch in OpenVINO's own threads; see `Engine.start`.
 
-        The first batch of a size may have to wait until its program is compiled.
+        The first batch of a size may wait until its program is compiled.
         """
         started = _Started(batch, self._row, self._parts(batch))
         self._under_way.add(started)
         return started
 
     def _parts(self, batch: NDArray[np.float32]) -> list[tuple[int, int, _Program]]:
-        """How a batch is cut: (first row, end, program) each."""
+        """Splits a batch into parts (first row, end, program)."""
         if self._graph is None:
             raise no_network(self.name)
         check_rows(self.name, self.shape, batch)
@@ -130,7 +131,7 @@ class OpenVinoEngine:
         return [(start, end, self._program(rows)) for start, end, rows in _filled_parts(len(batch))]
 
     def _program(self, rows: int | None) -> _Program:
-        """The program for a given number of rows, or for any number."""
+        """Returns the program for a given number of rows, or for any number."""
         assert self._graph is not None
         if rows not in self._programs:
             model = self._graph.model.clone()
@@ -152,12 +153,12 @@ class OpenVinoEngine:
 
 
 class _Program:
-    """A compiled graph, and the calls of it that no batch needs now.
+    """A compiled graph with its idle calls.
 
     Args:
-        compiled: the graph.
-        rows: that each batch of it has; none: any number.
-        weights: its inputs after the first.
+        compiled: compiled graph.
+        rows: number of rows of each batch; None for any number.
+        weights: inputs of the graph after the first.
     """
 
     def __init__(self, compiled: openvino.CompiledModel, rows: int | None, weights: list[NDArray[np.float32]]) -> None:
@@ -167,13 +168,13 @@ class _Program:
         self._idle: list[_Call] = []
 
     def take(self, weights: list[NDArray[np.float32]]) -> None:
-        """Compute with these weights from now on; no call may be under way."""
+        """Uses these weights from now on. No call may be in progress."""
         self._weights = weights
         for call in self._idle:
             call.take(weights)
 
     def call(self, batch: NDArray[np.float32]) -> _Call:
-        """A call for this batch, to be run; `keep` takes it back."""
+        """Returns a call for this batch. `keep` makes it reusable afterwards."""
         if self._idle:
             call = self._idle.pop()
         else:
@@ -186,12 +187,12 @@ class _Program:
         return call
 
     def keep(self, call: _Call) -> None:
-        """Keep a call, of which the values were taken, for another batch."""
+        """Makes a finished call reusable."""
         self._idle.append(call)
 
 
 class _Call:
-    """A request, and all memory that OpenVINO reads for it: a tensor of OpenVINO's does not hold it by itself."""
+    """An inference request with all memory that OpenVINO reads for it, which OpenVINO's tensors do not keep alive."""
 
     def __init__(self, request: openvino.InferRequest) -> None:
         self._request = request
@@ -201,19 +202,19 @@ class _Call:
         self._is_under_way = False
 
     def take(self, weights: list[NDArray[np.float32]]) -> None:
-        """Compute with these weights."""
+        """Sets the weights."""
         for index, array in enumerate(weights, start=1):
             self._request.set_input_tensor(index, openvino.Tensor(array, shared_memory=True))
         self._weights = weights
 
     def read(self, batch: NDArray[np.float32]) -> None:
-        """Take the batch from where it is, or a copy where OpenVINO cannot read that."""
+        """Sets the batch without a copy, or as a copy if OpenVINO cannot read its layout."""
         memory = batch if batch.flags.carray else batch.copy()
         self._request.set_input_tensor(0, openvino.Tensor(memory, shared_memory=True))
         self._memory, self._count = memory, len(batch)
 
     def fill(self, batch: NDArray[np.float32], rows: int) -> None:
-        """Take a copy of the batch and, in as many more rows as are needed, what was there before, or zeros."""
+        """Copies the batch and pads it to `rows` rows. The padding holds earlier rows or zeros."""
         if len(self._memory) != rows:
             self._memory = np.zeros((rows, *batch.shape[1:]), np.float32)
             self._request.set_input_tensor(0, openvino.Tensor(self._memory, shared_memory=True))
@@ -221,17 +222,17 @@ class _Call:
         self._count = len(batch)
 
     def infer(self) -> NDArray[np.float32]:
-        """Compute, in this thread, too; the values are a copy."""
+        """Computes the values, also in this thread, and returns a copy."""
         self._request.infer(share_outputs=True, decode_strings=False)
         return self._values()
 
     def start(self) -> None:
-        """Begin to compute."""
+        """Starts the computation."""
         self._is_under_way = True
         self._request.start_async()
 
     def wait(self) -> NDArray[np.float32]:
-        """Wait for the values of what was started; they are a copy."""
+        """Waits for the computation and returns a copy of the values."""
         self._request.wait()
         self._is_under_way = False
         return self._values()
@@ -240,13 +241,13 @@ class _Call:
         return np.array(self._request.get_output_tensor().data[: self._count])
 
     def __del__(self) -> None:
-        """Nobody came back for the values; the memory must stay until OpenVINO has read it all the same."""
+        """Waits for a computation whose result was never requested, since OpenVINO still reads its memory."""
         if self._is_under_way:
             self._request.wait()
 
 
 class _Started:
-    """A batch under way, in parts (first row, end, program)."""
+    """A batch in progress, in parts (first row, end, program)."""
 
     def __init__(
         self, batch: NDArray[np.float32], row: tuple[int, ...], parts: Sequence[tuple[int, int, _Program]]
@@ -259,7 +260,7 @@ class _Started:
             self._calls.append((start, end, program, call))
 
     def result(self) -> NDArray[np.float32]:
-        """Wait for all parts; see `Pending.result`."""
+        """Waits for all parts; see `Pending.result`."""
         while self._calls:
             start, end, program, call = self._calls.pop(0)
             self._values[start:end] = call.wait()
@@ -268,13 +269,16 @@ class _Started:
 
 
 def _equal_parts(count: int) -> list[tuple[int, int]]:
-    """Equal parts of at most LARGEST_PART rows, (first, end) each."""
-    parts = -(-count // LARGEST_PART)
+    """Splits `count` rows into equal parts of at most MAX_PART_ROWS rows, (first, end) each."""
+    parts = -(-count // MAX_PART_ROWS)
     return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
 
 
 def _filled_parts(count: int) -> list[tuple[int, int, int]]:
-    """Parts of the largest of `SIZES`, and the rest in the smallest that holds it: (first, end, size) each."""
+    """Splits `count` rows into parts of the largest of `SIZES`, with the rest in the smallest that holds it.
+
+    Each part is (first, end, size).
+    """
     parts = []
     for start in range(0, count, SIZES[-1]):
         end = min(count, start + SIZES[-1])

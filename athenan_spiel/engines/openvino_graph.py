@@ -1,15 +1,15 @@
-"""A value network as OpenVINO's graph, written straight from its layers.
+"""Conversion of a value network to OpenVINO's graph, layer by layer.
 
-In bfloat16 the graph is the network's, layer by layer: [N, F, H, W] boards and direct convolutions, for which such
-processors have matrix units. In float32 boards are [H, W, N, F] from the first layer to the last, and convolutions of
-3 x 3 go by Winograd's minimal filtering (`networks/winograd.py`).
+In bfloat16 the graph is the network's: [N, F, H, W] boards and direct convolutions, for which such processors have
+matrix units. In float32 boards are [H, W, N, F] from the first layer to the last, and convolutions of 3 x 3 use
+Winograd's minimal filtering (`networks/winograd.py`).
 
-To compile such a convolution for another size of batch takes milliseconds. The weights of networks that are not large
-are therefore inputs of that graph: it serves a whole run, and each size is compiled once. Direct convolutions would lay
-such weights out anew in each call, twice the time of a small batch; products of matrices hardly mind.
+Compiling such a convolution for another batch size takes milliseconds. The weights of networks that are not large are
+therefore inputs of that graph: one graph serves a whole run, and each size is compiled once. Direct convolutions would
+rearrange such weights in each call, which takes twice the time of a small batch; matrix products lose little.
 
-The last layer is a product and a sum, not a matrix product: OpenVINO computes those in float32 even where the rest is
-in bfloat16. What follows a global sum is in float32, too (`_in_float32`).
+The last layer is a product and a sum, not a matrix product: OpenVINO computes those in float32 even if the rest is in
+bfloat16. Layers after a global sum are in float32, too (`_in_float32`).
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ from athenan_spiel.networks import (
 
 ops = openvino.opset13
 
-MOST_INPUTS = 1 << 19
-"""Larger networks have their weights in the graph: a program for each size would take too much memory, and to lay the
-weights out in each call too much time."""
+MAX_INPUT_WEIGHTS = 1 << 19
+"""Maximum number of weights that can be inputs of the graph. Larger networks have constant weights.
+
+Their programs for each size would take too much memory, and rearranging their weights in each call too much time.
+"""
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,11 @@ class Graph:
     """A network as OpenVINO's graph.
 
     Attributes:
-        model: observations [N, *shape] and then the weights that are inputs, to values [N], or to [N, 1 + A] as the
-            network answers them.
-        weights: the inputs after the observations, in their order.
-        structure: models of equal structure compute the same of their inputs; none where weights are in the model.
+        model: maps observations [N, *shape], followed by the weights that are inputs, to values [N] or to answers
+            [N, 1 + A].
+        weights: inputs after the observations, in order.
+        structure: models of equal structure compute the same function of their inputs. None if the weights are
+            constants.
     """
 
     model: openvino.Model
@@ -62,16 +65,17 @@ class Graph:
 
 
 def graph_of(network: ValueNetwork, *, board_first: bool) -> Graph:
-    """The network as OpenVINO's graph, with a copy of its weights.
+    """Converts a network to OpenVINO's graph, with a copy of its weights.
 
     Args:
-        board_first: how boards lie within, and by which sums they are convolved; for float32.
+        network: network to convert.
+        board_first: uses the memory layout and convolutions for float32.
 
     Raises:
-        ConfigError: a layer is none of those that `networks` has.
+        ConfigError: a layer is not one of those in `networks`.
     """
     board_first = board_first and isinstance(network.layers[0], nn.Conv2d)
-    as_inputs = board_first and sum(parameter.numel() for parameter in network.parameters()) <= MOST_INPUTS
+    as_inputs = board_first and sum(parameter.numel() for parameter in network.parameters()) <= MAX_INPUT_WEIGHTS
     weights = _Inputs() if as_inputs else _Constants()
     writer = _Writer(weights, _BoardFirst(network.shape, weights) if board_first else _StateFirst(weights))
     observations = ops.parameter([-1, *network.shape], np.float32, "observations")
@@ -86,28 +90,28 @@ def graph_of(network: ValueNetwork, *, board_first: bool) -> Graph:
 
 
 class _Weights(Protocol):
-    """Where the graph has its weights from."""
+    """Source of the graph's weights."""
 
     def __call__(self, weights: torch.Tensor) -> openvino.Node:
-        """The node with a copy of these."""
+        """Returns a node with a copy of the weights."""
 
 
 def _array(weights: torch.Tensor) -> NDArray[np.float32]:
-    """A copy, with zero in place of denormal numbers, which processors are slow with."""
+    """Returns a copy with denormal numbers replaced by zero, since they slow processors down."""
     array = np.array(weights.detach().cpu().numpy(), np.float32, order="C")
     array[np.abs(array) < np.finfo(np.float32).tiny] = 0.0
     return array
 
 
 class _Constants:
-    """They are in the graph."""
+    """Weights as constants of the graph."""
 
     def __call__(self, weights: torch.Tensor) -> openvino.Node:
         return ops.constant(_array(weights))
 
 
 class _Inputs:
-    """They are inputs of the graph, `nodes`, and kept in `arrays`."""
+    """Weights as inputs of the graph. `nodes` are the inputs, `arrays` their values."""
 
     def __init__(self) -> None:
         self.nodes: list[openvino.Node] = []
@@ -121,14 +125,14 @@ class _Inputs:
 
 
 class _Writer:
-    """Writes the layers of a network."""
+    """Converts the layers of a network."""
 
     def __init__(self, weights: _Weights, boards: _Boards) -> None:
         self._weights = weights
         self._boards = boards
 
     def answers(self, observations: openvino.Node, network: ValueNetwork) -> openvino.Node:
-        """The node that computes what the network answers."""
+        """Returns the node that computes the network's output."""
         node = self._boards.begin(observations)
         if network.policy is None:
             return self._values(node, network.layers, network.output)
@@ -140,7 +144,7 @@ class _Writer:
         return ops.concat([ops.unsqueeze(values, _integers([1])), logits], 1)
 
     def _logits(self, node: openvino.Node, head: PolicyHead) -> openvino.Node:
-        """The node that computes the logits [N, A]."""
+        """Returns the node that computes the logits [N, A]."""
         if isinstance(head, DenseHead):
             if head.pointwise is not None:
                 node = ops.relu(self._boards.convolution(node, head.pointwise))
@@ -152,7 +156,7 @@ class _Writer:
         return ops.gather(cells, _integers(head.places.tolist()), _integers([1]))
 
     def _values(self, node: openvino.Node, layers: Iterable[nn.Module], output: Output) -> openvino.Node:
-        """The node that computes the values [N]."""
+        """Returns the node that computes the values [N]."""
         for layer in layers:
             node = self._after(node, layer)
         node = ops.reduce_sum(ops.multiply(node, self._weights(output.weight)), _integers([1]), keep_dims=False)
@@ -160,7 +164,7 @@ class _Writer:
         return ops.tanh(node) if output.bounded else ops.multiply(node, self._weights(output.scale))
 
     def _after(self, node: openvino.Node, layer: nn.Module) -> openvino.Node:
-        """The node that computes `layer` of what `node` computes."""
+        """Returns the node that applies `layer` to the output of `node`."""
         if isinstance(layer, nn.Conv2d):
             return self._boards.convolution(node, layer)
         if isinstance(layer, nn.ReLU):
@@ -195,10 +199,10 @@ class _Writer:
         return ops.add(product, self._weights(layer.bias.reshape(1, -1)))
 
     def _in_float32(self, node: openvino.Node, layer: PreciseLinear) -> openvino.Node:
-        """The dense layer as a transposed convolution of one board, whose cells are the rows of the batch.
+        """Returns the dense layer as a transposed convolution of one board, whose cells are the rows of the batch.
 
-        In bfloat16 the plugin leaves in float32 what comes behind the last convolution or product of matrices. A
-        transposed convolution does not count as one; with boards of one cell it would take ten times as long.
+        In bfloat16 the plugin keeps in float32 what follows the last convolution or matrix product. A transposed
+        convolution does not count as one. With boards of one cell it would take ten times as long.
         """
         inputs, neurons = layer.in_features, layer.out_features
         board = _reshaped(ops.transpose(node, _integers([1, 0])), 1, inputs, -1, 1)
@@ -209,23 +213,23 @@ class _Writer:
 
 
 class _Boards(Protocol):
-    """How boards lie in memory within the graph, and what depends on it."""
+    """Memory layout of boards within the graph, with the operations that depend on it."""
 
     axes: tuple[int, int]
-    """Where rows and columns are."""
+    """Axes of rows and columns."""
 
     def begin(self, observations: openvino.Node) -> openvino.Node:
-        """From [N, F, H, W]."""
+        """Converts from [N, F, H, W]."""
 
     def convolution(self, node: openvino.Node, layer: nn.Conv2d) -> openvino.Node:
-        """The sums of `layer`, with its bias."""
+        """Returns the convolution by `layer`, with its bias."""
 
     def end(self, node: openvino.Node) -> openvino.Node:
-        """To [N, F, H, W]."""
+        """Converts to [N, F, H, W]."""
 
 
 class _StateFirst:
-    """[N, F, H, W], as in the network."""
+    """Layout [N, F, H, W], as in the network."""
 
     axes = (2, 3)
 
@@ -246,7 +250,7 @@ class _StateFirst:
 
 
 class _BoardFirst:
-    """[H, W, N, F], of which each step of a convolution is a product of matrices."""
+    """Layout [H, W, N, F], in which each step of a convolution is a matrix product."""
 
     axes = (0, 1)
 

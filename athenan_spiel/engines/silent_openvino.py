@@ -1,8 +1,8 @@
-"""OpenVINO, imported without its telemetry.
+"""Import of OpenVINO without its telemetry.
 
-Where the package `openvino_telemetry` is found, and OpenVINO's wheel brings it, `import openvino` reports itself to
-Google Analytics without asking, and writes an identifier to the user's home. Where it is not found, nothing of that
-happens; so it is not, for as long as that import takes. A program that has imported OpenVINO before has had its way.
+If the package `openvino_telemetry` is found, which OpenVINO's wheel installs, `import openvino` reports itself to
+Google Analytics without asking, and writes an identifier to the user's home. This module hides that package during the
+import. If the program has imported OpenVINO before, this module has no effect.
 """
 
 from __future__ import annotations

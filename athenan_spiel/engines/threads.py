@@ -1,4 +1,4 @@
-"""Default numbers of threads, and the arithmetic that a processor is fast in."""
+"""Default numbers of threads, and the fastest arithmetic of a processor."""
 
 from __future__ import annotations
 
@@ -9,34 +9,37 @@ from typing import Any
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
 
-MOST_PER_CORE = 64
-"""Threads for each core that this process may use. What is more only waits, and some 100,000 end the process; settings
-from a machine with more cores are still taken by one with a few."""
+MAX_THREADS_PER_CORE = 64
+"""Maximum number of threads per usable core.
+
+More threads only wait, and some 100,000 end the process. Settings from a machine with more cores still work on one with
+a few.
+"""
 
 
 def most_threads() -> int:
-    """The largest number of threads that this machine takes."""
-    return MOST_PER_CORE * cores()
+    """Returns the maximum number of threads on this machine."""
+    return MAX_THREADS_PER_CORE * cores()
 
 
 def require_threads(setting: str, count: int | None) -> None:
-    """Raise `ConfigError` naming the setting if it asks for more threads than this machine takes."""
+    """Raises `ConfigError` with the setting's name if `count` exceeds this machine's maximum number of threads."""
     if count is not None and count > most_threads():
         raise ConfigError.at(
             setting,
-            f"must be at most {most_threads()} on this machine, {MOST_PER_CORE} for each of its {cores()} cores, "
-            f"got {count!r}",
+            f"must be at most {most_threads()} on this machine, {MAX_THREADS_PER_CORE} for each of its {cores()} "
+            f"cores, got {count!r}",
         )
 
 
 def half_of_the_cores() -> int:
-    """Half of the processor cores that this process may use, at least one: the default number of threads."""
+    """Returns half of the usable processor cores, at least one: the default number of threads."""
     return max(1, cores() // 2)
 
 
 @contextlib.contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch compute with `count` threads within."""
+    """Context manager that sets torch's number of threads."""
     import torch
 
     before = torch.get_num_threads()
@@ -48,10 +51,10 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def has_matrix_units() -> bool:
-    """Whether the processor has matrix units for bfloat16 (AMX).
+    """Returns whether the processor has matrix units for bfloat16 (AMX).
 
-    Without them networks are faster in float32, forwards and backwards, even where the processor has vector
-    instructions for bfloat16: `athenan bench` and `benchmarks/learner.py` measure both.
+    Without them networks are faster in float32, forwards and backwards, even on a processor with vector instructions
+    for bfloat16. `athenan bench` and `benchmarks/learner.py` measure both.
     """
     import torch
 

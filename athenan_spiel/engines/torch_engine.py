@@ -1,7 +1,7 @@
-"""The plain reference: the network as torch runs it on a processor, layer by layer.
+"""Reference engine: torch runs the network on a processor, layer by layer.
 
-It is the slowest engine, and the one against which the others are checked. `auto` therefore means float32 here;
-with bfloat16 all but the last layer runs under autocast.
+It is the slowest engine, and the tests compare the others with it. `auto` therefore means float32 here. With bfloat16
+all layers except the last run under autocast.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from athenan_spiel.networks import ValueNetwork
 
 
 class TorchEngine:
-    """An engine on torch's own kernels.
+    """Engine on torch's own kernels.
 
     Args:
-        shape: of one encoded state.
-        precision: `auto` is float32.
-        threads: if given, becomes torch's number of threads, of which the process has one for all.
+        shape: shape of one encoded state.
+        precision: arithmetic; `auto` is float32.
+        threads: torch's number of threads, which is shared by the whole process. None leaves it unchanged.
     """
 
     def __init__(self, shape: Sequence[int], precision: Precision = "auto", threads: int | None = None) -> None:
@@ -37,20 +37,20 @@ class TorchEngine:
 
     @property
     def config(self) -> EngineConfig:
-        """As `Engine.config`; the number of threads is the process's."""
+        """Configuration of an equal engine, without the number of threads, which belongs to the process."""
         return EngineConfig(name="torch", precision=self.precision)
 
     def load(self, network: ValueNetwork) -> None:
-        """Copy the weights; see `Engine.load`."""
+        """Copies the weights; see `Engine.load`."""
         check_shape(self.name, self.shape, network)
         self._network = copy.deepcopy(network).to("cpu").eval()
 
     def infer(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Values of a batch; see `Engine.infer`."""
+        """Evaluates a batch; see `Engine.infer`."""
         return self.start(batch).result()
 
     def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
-        """Values of a batch, computed when they are asked for; see `Engine.start`."""
+        """Returns a result that is computed when it is requested; see `Engine.start`."""
         network = self._network  # which the next `load` replaces
         if network is None:
             raise no_network(self.name)

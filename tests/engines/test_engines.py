@@ -28,7 +28,7 @@ from every_engine import (
 from athenan_spiel.config import EngineConfig, NetworkName
 from athenan_spiel.engines import make_engine
 from athenan_spiel.engines.cuda_engine import CudaEngine
-from athenan_spiel.engines.openvino_engine import LARGEST_PART, OpenVinoEngine
+from athenan_spiel.engines.openvino_engine import MAX_PART_ROWS, OpenVinoEngine
 from athenan_spiel.errors import ConfigError, EvaluatorError
 from athenan_spiel.networks import SqueezeExcitation
 
@@ -136,7 +136,7 @@ def test_the_same_batch_has_the_same_bits(kind: str) -> None:
 
 
 @every_engine
-@pytest.mark.parametrize("rows", [1, 2, 7, 64, LARGEST_PART, LARGEST_PART + 1, 3 * LARGEST_PART - 1])
+@pytest.mark.parametrize("rows", [1, 2, 7, 64, MAX_PART_ROWS, MAX_PART_ROWS + 1, 3 * MAX_PART_ROWS - 1])
 def test_batches_may_have_any_size(kind: str, rows: int) -> None:
     made = network(FLAT)
     batch = some_batch(FLAT, rows)

@@ -35,9 +35,9 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import ValueNetwork
 
 
-@pytest.mark.parametrize("most_inputs", [openvino_graph.MOST_INPUTS, 0])
+@pytest.mark.parametrize("most_inputs", [openvino_graph.MAX_INPUT_WEIGHTS, 0])
 def test_denormal_weights_are_zero_in_the_graph(monkeypatch: pytest.MonkeyPatch, most_inputs: int) -> None:
-    monkeypatch.setattr(openvino_graph, "MOST_INPUTS", most_inputs)
+    monkeypatch.setattr(openvino_graph, "MAX_INPUT_WEIGHTS", most_inputs)
     made, batch = network(CONNECT_FOUR), a_match_of_boards(CONNECT_FOUR, 20)
     engines = []
     for value in (0.0, 1e-40):
@@ -51,11 +51,11 @@ def test_denormal_weights_are_zero_in_the_graph(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("board", [(6, 7), (8, 8), (13, 13), (10, 5), (5, 10)], ids=str)
 @pytest.mark.parametrize("architecture", ["auto", "r1", "r2", "r3"])
-@pytest.mark.parametrize("most_inputs", [openvino_graph.MOST_INPUTS, 0])
+@pytest.mark.parametrize("most_inputs", [openvino_graph.MAX_INPUT_WEIGHTS, 0])
 def test_openvino_knows_boards_of_every_size_with_weights_as_inputs_or_not(
     monkeypatch: pytest.MonkeyPatch, architecture: NetworkName, board: tuple[int, int], most_inputs: int
 ) -> None:
-    monkeypatch.setattr(openvino_graph, "MOST_INPUTS", most_inputs)
+    monkeypatch.setattr(openvino_graph, "MAX_INPUT_WEIGHTS", most_inputs)
     residual = architecture != "auto"
     made = network(
         (4, *board), architecture, layers=1 if residual else None, squeeze_excitation=4 if residual else None
@@ -165,7 +165,7 @@ def in_another_process(program: str) -> str:
 def test_what_was_started_outlives_its_engine(most_inputs: int) -> None:
     """OpenVINO reads memory that Python frees, unless somebody holds it: the end would be a segmentation fault."""
     program = f"""
-        openvino_graph.MOST_INPUTS = {most_inputs}
+        openvino_graph.MAX_INPUT_WEIGHTS = {most_inputs}
         engine.load(made)
         expected = engine.infer(batch)
         pending = engine.start(batch)

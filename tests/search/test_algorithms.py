@@ -353,14 +353,14 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
 
 @pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct", "gumbel", "exit"])
 def test_proven_states_are_not_given_to_a_search_that_does_not_look_into_them(algorithm: SearchName) -> None:
-    with pytest.raises(SearchError, match=f"for Descent and UBFM, got '{algorithm}'"):
+    with pytest.raises(SearchError, match=f"known states require Descent or UBFM, got '{algorithm}'"):
         make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm), Gain(), ResolvedStates())
 
 
 @pytest.mark.parametrize("kind", [Descent, UBFM])
 def test_proven_states_are_not_given_to_a_search_without_completion(kind: type[Search]) -> None:
     with pytest.raises(
-        SearchError, match=f"for Descent and UBFM with completion, got a {kind.__name__} with completion=False"
+        SearchError, match=f"require Descent or UBFM with completion, got a {kind.__name__} with completion=False"
     ):
         kind(TIC_TAC_TOE, completion=False, known=ResolvedStates())
 

@@ -324,7 +324,9 @@ def test_each_state_of_the_tree_is_stored_once(leaves: bool) -> None:
 def test_infinite_worth_is_not_learned(kind: type[UBFM] | type[Descent]) -> None:
     game = load("tic_tac_toe")
     search = kind(game, outcome=InfiniteTerminal(), completion=False)
-    with pytest.raises(LearningError, match=r"outcome with finite values to learn, got InfiniteTerminal\(.*play alone"):
+    with pytest.raises(
+        LearningError, match=r"outcome with finite values to learn, got InfiniteTerminal\(.*use it only to play"
+    ):
         search.new_tree(ObservationStore(Encoder(game)))
 
 
