@@ -268,7 +268,7 @@ def test_a_search_is_pickled() -> None:
 
 
 def test_without_priors_it_says_so() -> None:
-    with pytest.raises(EvaluatorError, match="ExItMCTS needs a probability of each action"):
+    with pytest.raises(EvaluatorError, match="ExItMCTS needs priors, and this evaluator returns only values"):
         think(ExItMCTS(GAME), START, Budget(iterations=1), noise(0))
 
 

@@ -326,7 +326,7 @@ def test_it_is_not_puct() -> None:
 
 
 def test_without_priors_it_says_so() -> None:
-    with pytest.raises(EvaluatorError, match="GumbelMCTS needs a probability of each action"):
+    with pytest.raises(EvaluatorError, match="GumbelMCTS needs priors, and this evaluator returns only values"):
         think(GumbelMCTS(GAME), START, Budget(iterations=1), noise(0))
 
 

@@ -149,7 +149,7 @@ def test_without_priors_it_says_so_at_the_first_question() -> None:
     with pytest.raises(EvaluatorError, match=message) as raised:
         think(AlphaZeroMCTS(GAME), START, Budget(iterations=1), noise(0))
     assert "\n" not in str(raised.value)
-    with pytest.raises(EvaluatorError, match="MCTS needs a probability of each action"):
+    with pytest.raises(EvaluatorError, match="MCTS needs priors, and this evaluator returns only values"):
         think(MCTS(GAME, selection=PUCT()), START, Budget(iterations=1), noise(0))
     assert not MCTS(GAME).needs_priors
 

@@ -56,7 +56,7 @@ def test_a_result_that_does_not_know_its_state_is_told() -> None:
     result = result_without_state()
     assert result._repr_html_() is None
     assert result._repr_mimebundle_() == {}
-    with pytest.raises(ath.SearchError, match=r"^expected the state that was searched, .* got state=None$"):
+    with pytest.raises(ath.SearchError, match=r"^this result does not hold its state: .* got state=None$"):
         result.picture()
     assert "<svg" in result.picture(STATE)._repr_html_()
 

@@ -91,5 +91,5 @@ def test_a_constant_is_a_number_and_the_outcome_finite() -> None:
     wrong: Any = "1"
     with pytest.raises(SearchError, match="exploration constant of UBFM must be a number"):
         UBFM(GAME, exploration_constant=wrong)
-    with pytest.raises(SearchError, match="which must be finite, got"):
+    with pytest.raises(SearchError, match="requires finite values, got"):
         UBFM(GAME, outcome=InfiniteTerminal(), exploration_constant=1.0)
