@@ -32,7 +32,7 @@ COMMANDS = {
     "ludii": "say whether Java and Ludii are found, and how to get them",
     "games": "list the games that can be trained, and why not where they cannot",
     "doctor": "say what of this machine and its packages is found, and what to do about the rest",
-    "completion": "print what lets a shell complete these commands and their options",
+    "completion": "print a script that completes these commands in a shell",
 }
 """The subcommands, each the module of that name beside this one, and what it does."""
 LONGEST_LINE = 1000

@@ -51,7 +51,7 @@ def parse(arguments_type: type[T], arguments: Sequence[str], command: str, defau
                 args=arguments,
                 prog=command,
                 return_unknown_args=True,
-                registry=_registry(),
+                registry=option_registry(),
                 **options,
             )
     except SystemExit as stop:
@@ -84,7 +84,7 @@ def option_value(arguments: Sequence[str], option: str) -> str | None:
     return value
 
 
-def _registry() -> ConstructorRegistry:
+def option_registry() -> ConstructorRegistry:
     """tyro's rules, but numbers and values that may be absent say in plain words what they want."""
     registry = ConstructorRegistry()
     readers: dict[Any, tuple[str, Callable[[str], Any]]] = {
@@ -137,7 +137,7 @@ def _in_ascii(text: str) -> str:
 def _option_names(arguments_type: type[Any], command: str, options: dict[str, Any]) -> list[str]:
     help_text = io.StringIO()
     with contextlib.redirect_stdout(help_text), contextlib.suppress(SystemExit):
-        tyro.cli(arguments_type, args=["--help"], prog=command, registry=_registry(), **options)
+        tyro.cli(arguments_type, args=["--help"], prog=command, registry=option_registry(), **options)
     return sorted(set(re.findall(r"--[a-z][\w.-]*", help_text.getvalue())))
 
 
