@@ -1,14 +1,13 @@
-"""Pondering: thinking on while the opponent does, in a thread beside, from the state after one's own move.
+"""Pondering: searching in the background during the opponent's turn, from the state after the own move.
 
-The thread grows the tree of the match, so what it finds is there when the next move is thought about. Its promises:
+The thread grows the tree of the game, so the next search starts with what it found. Guarantees:
 
-1. Once `Ponderer.stop` has returned, the thread has ended: it touches neither the tree nor the evaluator any more. That
-   takes no longer than the answer to its last question, and the end of an iteration that asks for none.
-2. One evaluator has one thread at a time: who ponders or thinks by it ends what another one began with it.
-3. It ends by itself where its root is resolved, where the tree is full, and where less than `FREE_BYTES` of memory are
-   free.
-4. What fails in the thread is kept, and raised by `Ponderer.end`.
-5. It draws from a generator of its own. Who does not ponder plays as if there were no such thing.
+1. When `Ponderer.stop` has returned, the thread has ended: it touches neither the tree nor the evaluator. This takes at
+   most the answer to its current request and the end of an iteration that makes no request.
+2. An evaluator serves one thread at a time: pondering or thinking with it first ends any other pondering with it.
+3. Pondering ends when its root is resolved, when the tree is full, and when memory is short (`background_search`).
+4. An exception in the thread is raised by `Ponderer.end`.
+5. Pondering has a random generator of its own, so an agent that does not ponder plays as if pondering didn't exist.
 """
 
 from __future__ import annotations
@@ -16,35 +15,29 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
-import time
 import weakref
 from dataclasses import dataclass
 
 import pyspiel
 
 from athenan_spiel.config.settings import LONGEST
-from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
+from athenan_spiel.evaluators.base import Evaluator
+from athenan_spiel.play.background_search import BackgroundSearch
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.drive import Budget, search_under
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.system.machine import free_memory
-
-FREE_BYTES = 1_000_000_000
-"""Thinking that nobody waits for ends where less memory is free."""
-LOOK_SECONDS = 0.5
-"""Between two looks at how much memory is free."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ponderable:
-    """What is pondered.
+    """Arguments of a search to ponder.
 
     Attributes:
         search: grows the tree.
-        tree: of the match.
-        state: from which to think, not terminal; nobody else changes it.
+        tree: tree of the game.
+        state: root of the search, not terminal; must not be changed by others.
         evaluator: answers the search.
-        rng: breaks ties; nobody else draws from it.
+        rng: breaks ties; must not be used by others.
     """
 
     search: Search
@@ -54,142 +47,98 @@ class Ponderable:
     rng: random.Random
 
 
-class _Pondering(threading.Thread):
-    """One search, from when it is started until it is stopped or has nothing more to find.
+class _Pondering(BackgroundSearch[None]):
+    """Searches until it is stopped or nothing is left to find.
 
-    Attributes:
-        error: what has ended it, where that is an error.
+    A search with long iterations is abandoned at once, which leaves its tree sound. Other searches end their iteration.
     """
 
     def __init__(self, subject: Ponderable) -> None:
-        super().__init__(name="pondering", daemon=True)
+        super().__init__("pondering")
         self.subject = subject
-        self.error: BaseException | None = None
-        self._stopped = threading.Event()
-        self._began = False
-        self._looks_at = 0.0
 
-    def run(self) -> None:
-        """Think, until `stop`."""
-        try:
-            if not self._stopped.is_set():
-                self._think()
-        except BaseException as error:  # whoever asks for the next move is to hear of it
-            self.error = error
-
-    def _think(self) -> None:
-        """Search for as long as there is something to find.
-
-        A search whose iterations may be long is broken off, which leaves its tree sound; the others come to the end of
-        their iteration, which is near.
-        """
-        of, budget = self.subject, Budget(seconds=LONGEST)
-        questions = search_under(of.search, of.tree, of.state, budget, of.rng, self._clock, punctual=True)
-        try:
-            question = next(questions)
-            while not (of.search.interruptible and self._is_over()):
-                answer = checked(of.evaluator(question), question) if question else Evaluation([])
-                question = questions.send(answer)
-        except StopIteration:
-            return
-        questions.close()
-
-    def stop(self) -> None:
-        """Let it come to its end, and wait for that."""
-        self._stopped.set()
-        begun = self.ident is not None
-        if begun and self is not threading.current_thread():  # which may be the one that lets go of an agent
-            self.join()
-
-    def _clock(self) -> float:
-        """The time by which the search counts: it stands still, and all of it is over where it is time to stop."""
-        if not self._began:  # the beginning, from which it counts
-            self._began = True
-            return 0.0
-        return LONGEST if self._is_over() else 0.0
-
-    def _is_over(self) -> bool:
-        """Whether it was stopped, as it is where memory is short."""
-        if (now := time.monotonic()) >= self._looks_at:
-            self._looks_at = now + LOOK_SECONDS
-            free = free_memory()
-            if free is not None and free < FREE_BYTES:
-                self._stopped.set()
-        return self._stopped.is_set()
+    def search(self) -> None:
+        if not self.is_stopped:
+            of, budget = self.subject, Budget(seconds=LONGEST)
+            questions = search_under(of.search, of.tree, of.state, budget, of.rng, self.clock, punctual=True)
+            self.answer(questions, of.evaluator, lambda: of.search.interruptible and self.is_ending)
 
 
-class _Place:
-    """Where at most one thread ponders: agents with the same evaluator have one place.
+class _Slot:
+    """Slot for the one thread of an evaluator; agents with the same evaluator share it.
 
-    What is pondered there ends with the last of these agents, and with the program.
+    The thread ends with the last of these agents, and with the program.
     """
 
     def __init__(self) -> None:
         self._running: list[_Pondering] = []
         weakref.finalize(self, _end_all, self._running)
 
-    def take(self, thread: _Pondering) -> None:
-        """Let this thread begin, once any other one has ended."""
+    def start(self, thread: _Pondering) -> None:
+        """Starts a thread after the previous one has ended."""
         self.clear()
         self._running.append(thread)
         thread.start()
 
     def clear(self) -> None:
-        """Let no thread ponder here."""
+        """Stops the running thread and waits for its end."""
         _end_all(self._running)
 
 
 def _end_all(running: list[_Pondering]) -> None:
     for thread in [*running]:
-        thread.stop()  # where Ctrl-C breaks off the waiting, the thread stays here, and the next one who asks waits
-        with contextlib.suppress(ValueError):  # another one has waited for it, too
+        thread.stop()
+        # The current thread may be the one that drops the last reference to an agent.
+        if thread.ident is not None and thread is not threading.current_thread():
+            thread.join()  # if Ctrl-C interrupts it, the thread stays in the list and the next call waits for it
+        with contextlib.suppress(ValueError):  # another caller has removed it
             running.remove(thread)
 
 
 class Ponderer:
-    """What an agent ponders with; the file's docstring numbers its promises. It is called from the agent's thread."""
+    """Pondering of one agent; the module's docstring lists its guarantees. Called from the agent's thread."""
 
-    def __init__(self, place: _Place | None = None) -> None:
-        self._place = place or _Place()
+    def __init__(self, slot: _Slot | None = None) -> None:
+        self._slot = slot or _Slot()
         self._subject: Ponderable | None = None
         self._thread: _Pondering | None = None
 
     def twin(self) -> Ponderer:
-        """That of an agent that thinks by the same evaluator; it has pondered nothing yet."""
-        return Ponderer(self._place)
+        """Returns an idle ponderer for an agent with the same evaluator."""
+        return Ponderer(self._slot)
 
     @property
     def is_pondering(self) -> bool:
-        """Whether its thread is at work."""
+        """Whether the thread is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self, subject: Ponderable) -> None:
-        """Ponder this."""
+        """Starts to ponder `subject`."""
         self.end()
         self._subject = subject
         self.resume()
 
     def resume(self) -> None:
-        """Go on with what was pondered last, unless the match has gone on since, or it has failed."""
+        """Continues the last pondering, unless the game has moved on or the pondering failed."""
         failed = self._thread is not None and self._thread.error is not None
         if self._subject is not None and not failed and not self.is_pondering:
             self._thread = _Pondering(self._subject)
-            self._place.take(self._thread)
+            self._slot.start(self._thread)
 
     def stop(self) -> None:
-        """Ponder no more, nor may any other by this evaluator; stopped already, nothing happens."""
-        self._place.clear()
+        """Stops all pondering with this evaluator and waits for its end; has no effect if nothing is pondered."""
+        self._slot.clear()
 
     def leave(self) -> None:
-        """Stop, as the match goes on: what was pondered is not resumed."""
+        """Stops because the game has moved on: `resume` has nothing to continue."""
         self.stop()
         self._subject = None
 
     def end(self) -> None:
-        """Stop, as something else is to be thought about.
+        """Stops because another search begins.
 
         Raises:
-            BaseException: what has failed in the thread, once.
+            BaseException: the exception that ended the thread; raised once.
         """
         self.leave()
         thread, self._thread = self._thread, None
@@ -197,6 +146,6 @@ class Ponderer:
             raise thread.error
 
     def forget(self) -> None:
-        """Stop, as the match is another one; what has failed in this one does not matter any more."""
+        """Stops because a new game begins; drops an error of the previous one."""
         self.leave()
         self._thread = None

@@ -18,14 +18,13 @@ import pyspiel
 from athenan_spiel.errors import ConfigError, ResignedError, shown
 from athenan_spiel.games.measures import measured, score
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.background_search import memory_is_short
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.player import Player
-from athenan_spiel.play.pondering import FREE_BYTES
 from athenan_spiel.protocols.gtp_analysis import analysis
 from athenan_spiel.protocols.gtp_clock import GtpClock
 from athenan_spiel.protocols.vertices import vertices_of
 from athenan_spiel.search.drive import Budget
-from athenan_spiel.system.machine import free_memory
 
 LONGEST_COMMAND = 4096
 """Characters of a command."""
@@ -337,8 +336,7 @@ class GtpServer:
         told = time.monotonic()
         result = None
         while result is None or not interrupted():
-            free = free_memory()
-            if result is None or not (result.is_resolved or (free is not None and free < FREE_BYTES)):
+            if result is None or not (result.is_resolved or memory_is_short()):
                 agent.budget = Budget(seconds=SLICE_SECONDS)
                 result = agent.think(self._state.clone())
             else:

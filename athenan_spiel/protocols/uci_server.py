@@ -21,7 +21,7 @@ from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.protocols.uci_go import Go
 from athenan_spiel.protocols.uci_moves.table import uci_game
-from athenan_spiel.protocols.uci_thinking import NO_POSITION, Thinking
+from athenan_spiel.protocols.uci_search import NO_POSITION, UciSearch
 
 _CHESS_FEN = re.compile(r"[1-8pnbrqkPNBRQK/]{15,71} [wb] (-|[KQkq]{1,4}) (-|[a-h][36]) [0-9]{1,4} [1-9][0-9]{0,4}")
 _FEN_DEFAULTS = ["0", "1"]
@@ -51,7 +51,7 @@ class UciServer:
         self._state: pyspiel.State | None = agent.game.new_initial_state()
         """None once a position was refused."""
         self._white = int(agent.game.new_initial_state().current_player())
-        self._thinking: Thinking | None = None
+        self._search: UciSearch | None = None
 
     def run(self, lines: Iterable[str]) -> None:
         """Answer until `quit`, or until there are no more lines."""
@@ -155,19 +155,19 @@ class UciServer:
     def _go(self, words: list[str]) -> None:
         self._stop()
         state = None if self._state is None else self._state.clone()
-        self._thinking = Thinking(self._agent, self._uci, state, Go.read(words), self._white, self._say)
-        self._thinking.start()
+        self._search = UciSearch(self._agent, self._uci, state, Go.read(words), self._white, self._say)
+        self._search.start()
 
     def _show(self, words: list[str]) -> None:
         for line in (NO_POSITION if self._state is None else str(self._state)).splitlines():
             self._say(f"info string {line}")
 
     def _stop(self, words: Sequence[str] = ()) -> None:
-        """Let the agent come to an end with what it thinks about."""
-        thinking, self._thinking = self._thinking, None
-        if thinking is not None:
-            thinking.stop()
-            thinking.join()
+        """Stops the search and waits for its `bestmove`."""
+        search, self._search = self._search, None
+        if search is not None:
+            search.stop()
+            search.join()
 
 
 def _is_position(fen: str) -> bool:

@@ -24,12 +24,12 @@ from agents import AthenanBot
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.bench import Bench
+from athenan_spiel.web.bot_search import SNAPSHOT_SECONDS, BotSearch, scale_of, snapshot
 from athenan_spiel.web.mind import Judgement
 from athenan_spiel.web.notes import Mind, Notes
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import Table, TableError
-from athenan_spiel.web.thinking import LOOK_SECONDS, Thinking, look_at, scale_of
 from athenan_spiel.web.tree_memory import TreeMemory
 
 ADVICE_SECONDS = 15.0
@@ -90,8 +90,8 @@ class LiveMatch:
         self._places = places
         self._bench = Bench(self.game, opponents, workers, memory)
         self._pondered = 0.0
-        self._thinking: Thinking | None = None
-        self._ending: list[Thinking] = []
+        self._thinking: BotSearch | None = None
+        self._ending: list[BotSearch] = []
         self._is_advice = False
         self._thought: tuple[int, ...] = ()
         self._thinker = ""
@@ -355,13 +355,15 @@ class LiveMatch:
         """Take what the one who thinks has found; a move, too, if it has ended."""
         thinking = self._thinking
         assert thinking is not None
-        seen = thinking.seen
+        seen = thinking.latest
         if seen is not None and thinking.tree is not None and not self._notes.knows(seen):
             state = self.table.state.clone()
             self._notes.note(Mind(self._thought, state, self._thinker, seen, thinking.scale, thinking.tree))
             self.version += 1
         if self._is_advice:
-            is_spent = thinking.seconds >= ADVICE_SECONDS or (thinking.seen is not None and thinking.seen.is_resolved)
+            is_spent = thinking.seconds >= ADVICE_SECONDS or (
+                thinking.latest is not None and thinking.latest.is_resolved
+            )
             if thinking.is_over or is_spent:
                 self._stop(done=True)
             return
@@ -397,7 +399,8 @@ class LiveMatch:
             return False
         self._bench.stop_pondering()
         self._is_advice, self._thought, self._thinker = is_advice, self.line, name
-        self._thinking = Thinking(bot, self.table.state).start()
+        self._thinking = BotSearch(bot, self.table.state)
+        self._thinking.start()
         self.used_at = time.monotonic()
         self.version += 1
         return True
@@ -411,9 +414,9 @@ class LiveMatch:
             bot.stop_pondering()
             return False
         now = time.perf_counter()
-        if now - self._pondered >= LOOK_SECONDS and not self.table.ahead:
+        if now - self._pondered >= SNAPSHOT_SECONDS and not self.table.ahead:
             self._pondered = now
-            seen = look_at(bot.agent, self.table.state, random.Random(0), 0.0)
+            seen = snapshot(bot.agent, self.table.state, random.Random(0), 0.0)
             if seen is not None:
                 by, scale = f"{self._adviser()}, pondering,", scale_of(bot.agent)
                 self._notes.note(Mind(self.line, self.table.state.clone(), by, seen, scale, bot.agent.tree))
@@ -465,5 +468,5 @@ class LiveMatch:
         self.version += 1
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).split("\n")[0]

@@ -21,7 +21,7 @@ from athenan_spiel.cli.terminal_match import TerminalMatch, judgement
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.pondering import _Place, _Pondering
+from athenan_spiel.play.pondering import _Pondering, _Slot
 from athenan_spiel.search import UBFM, Budget, think
 
 TIC_TAC_TOE = load_game("tic_tac_toe")
@@ -205,14 +205,14 @@ def test_hints_change_nothing_in_the_match(capsys: Out, monkeypatch: pytest.Monk
 def pondered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], bool]]:
     """The history of each position that was pondered, and whether it was begun anew there."""
     found: list[tuple[list[int], bool]] = []
-    take = _Place.take
+    start = _Slot.start
 
-    def noted(self: _Place, thread: _Pondering) -> None:
+    def noted(self: _Slot, thread: _Pondering) -> None:
         history = thread.subject.state.history()
         found.append((history, bool(found) and found[-1][0] == history))
-        take(self, thread)
+        start(self, thread)
 
-    monkeypatch.setattr(_Place, "take", noted)
+    monkeypatch.setattr(_Slot, "start", noted)
     return found
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import agents
 from athenan_spiel.errors import AgentError, EvaluatorError
 from athenan_spiel.evaluators.simple import ZeroEvaluator
-from athenan_spiel.play import pondering
+from athenan_spiel.play import background_search
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.driver import Driver
 from athenan_spiel.play.match import Match, play_match
@@ -215,11 +215,11 @@ def test_it_ends_by_itself_where_memory_is_short(
     search: Callable[[pyspiel.Game], Search], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = pondering_agent(CONNECT_FOUR, search, iterations=2)
-    monkeypatch.setattr(pondering, "free_memory", lambda: None)
+    monkeypatch.setattr(background_search, "free_memory", lambda: None)
     moved(agent)
-    monkeypatch.setattr(pondering, "free_memory", lambda: 10)
+    monkeypatch.setattr(background_search, "free_memory", lambda: 10)
     wait_until(lambda: not ponders_now(agent))
-    monkeypatch.setattr(pondering, "free_memory", lambda: pondering.FREE_BYTES)
+    monkeypatch.setattr(background_search, "free_memory", lambda: background_search.MIN_FREE_BYTES)
     agent.resume_pondering()
     assert ponders_now(agent)
     agent.stop_pondering()

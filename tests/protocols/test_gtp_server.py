@@ -329,7 +329,7 @@ def test_an_analysis_of_nothing() -> None:
 
 
 def test_an_analysis_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gtp_server, "free_memory", lambda: 10)
+    monkeypatch.setattr(gtp_server, "memory_is_short", lambda: True)
     server = serving("hex(board_size=5)", "alphabeta@1s")
     assert server._agent is not None
     analysed(server, "lz-analyze 1", 3)

@@ -11,11 +11,11 @@ import pytest
 import athenan_spiel as ath
 from agents import AgentWord, parse_word
 from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.web.bot_search import BotSearch
 from athenan_spiel.web.live_match import LiveMatch
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.places import Places
 from athenan_spiel.web.table import TableError
-from athenan_spiel.web.thinking import Thinking
 from athenan_spiel.web.tree_memory import TreeMemory
 
 PATIENCE = 60.0
@@ -262,10 +262,7 @@ def test_an_agent_that_answers_with_an_illegal_move_forfeits(
 ) -> None:
     """Nothing is raised in `tick`, which lets the other matches go on."""
 
-    def answers(thinking: Thinking) -> None:
-        thinking.action, thinking._ended = 999, time.perf_counter()
-
-    monkeypatch.setattr(Thinking, "_run", answers)
+    monkeypatch.setattr(BotSearch, "search", lambda self: 999)
     match = match_at(workers, seats=("random", YOU))
     wait(match, lambda: match.is_over)
     assert match.forfeit is not None

@@ -1,14 +1,13 @@
-"""A turn that an agent of ours is asked for by UCI: thought about in a thread, told of as it goes, and stopped.
+"""Search for a turn by UCI's `go`, in the background: reports progress and ends with `bestmove`.
 
-A search that is told to stop ends with its iteration. One whose iteration is long is given up soon after, and the move
-is then selected from what its tree holds.
+A stopped search ends with its iteration. A long iteration is abandoned soon after, and the move is then selected from
+what the tree holds.
 """
 
 from __future__ import annotations
 
 import math
 import random
-import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -17,9 +16,9 @@ import pyspiel
 from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.errors import ProgramError, shown
-from athenan_spiel.evaluators.base import Evaluation, checked
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.background_search import BackgroundSearch
 from athenan_spiel.protocols.uci_go import Go, end_words, score_words
 from athenan_spiel.protocols.uci_moves.base import Turn, UciGame
 from athenan_spiel.search.base import Search
@@ -27,53 +26,46 @@ from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.result import SearchResult, Used, make_result
 
-TOLD_EVERY = 1.0
-"""Seconds between two lines about a search that goes on."""
-PATIENCE = 0.1
-"""Seconds after its time that an iteration may take to come to its end."""
-FIRST_PATIENCE = 1.0
-"""Seconds after its time that the first iteration may take, without which nothing is known of any move."""
-LONGEST_LINE = 40
-"""Moves of a principal variation that are told."""
+INFO_SECONDS = 1.0
+"""Seconds between two `info` lines of a running search."""
+GRACE_SECONDS = 0.1
+"""Seconds after the time limit that an iteration has to end."""
+FIRST_GRACE_SECONDS = 1.0
+"""Seconds more that the first iteration has; without it no move has a value."""
+MAX_PV_MOVES = 40
+"""Maximum number of moves of a principal variation."""
 NO_POSITION = "no position, as the last one was refused: send position"
 
 
-class Thinking(threading.Thread):
-    """Thinks about the state in which a turn begins, and says `bestmove` in the end.
+class UciSearch(BackgroundSearch[None]):
+    """Searches from the state in which a turn begins and then prints `bestmove`.
 
-    The agent is the thread's until it has ended. What fails is said as `info string`, and the move is then `0000`.
+    The agent belongs to the thread until it has ended. A failure is printed as `info string`, with the move `0000`.
 
     Args:
-        agent: who thinks.
-        uci: how its game is written.
-        state: in which a turn begins; None where there is no position.
-        go: for how long, and about which moves.
-        white: the side that begins, UCI's White.
+        agent: chooses the move.
+        uci: notation of its game.
+        state: start of a turn; None if there is no position.
+        go: limits, and the moves to choose from.
+        white: player that begins, UCI's White.
         say: writes a line.
     """
 
     def __init__(
         self, agent: Agent, uci: UciGame, state: pyspiel.State | None, go: Go, white: int, say: Callable[[str], None]
     ) -> None:
-        super().__init__(daemon=True)
+        super().__init__("uci-search", checks_memory=go.infinite)
         self._agent = agent
         self._uci = uci
         self._state = state
         self._go = go
         self._white = white
         self._say = say
-        self._stopped = threading.Event()
-        self._start = time.perf_counter()
-        self._told = self._start
-        self._evaluations = 0
+        self._last_info = 0.0
         self._rng = random.Random(0)
 
-    def stop(self) -> None:
-        """Come to an end with the search as it is."""
-        self._stopped.set()
-
-    def run(self) -> None:
-        """Think, wait for `stop` where it was asked to, and say what was found."""
+    def search(self) -> None:
+        """Searches, and prints the move."""
         move = "0000"
         try:
             if self._state is None:
@@ -83,7 +75,7 @@ class Thinking(threading.Thread):
                 move = "(none)"
             else:
                 move = self._uci.write(self._state, self._turn(self._state))
-        except Exception as error:  # the other side is to hear of it, and nobody else can
+        except Exception as error:  # reported to the client, which waits for an answer
             self._say(f"info string {type(error).__name__}: {' '.join(str(error).split())}"[:500])
         if self._go.infinite:
             self._stopped.wait()
@@ -196,21 +188,16 @@ class Thinking(threading.Thread):
 
     def _budget(self, usual: Budget, state: pyspiel.State, parts: int, *, is_limited: bool) -> Budget:
         """How long to think about an action."""
-        if self._stopped.is_set():  # between two actions of a turn
+        if self.is_ending:  # between two actions of a turn
             return Budget(iterations=1, seconds=LONGEST)
         if is_limited and not self._go.limited:
             return Budget(seconds=LONGEST)
         return self._go.budget(usual, white=mover_of(state) == self._white, parts=parts)
 
-    def _clock(self) -> float:
-        """The machine's, until it is time to stop."""
-        return math.inf if self._stopped.is_set() else time.perf_counter()
-
     def _searched(self, start: pyspiel.State, done: Turn, allowed: Sequence[int]) -> SearchResult | None:
-        """What the search finds of the state to which `done` of the turn has led.
+        """Searches after the first actions `done` of the turn, and prints the result once in a while.
 
-        It prints the result from time to time. An iteration that takes too long is given up. None if nothing was
-        found until then.
+        Returns None if nothing was found before the search was abandoned.
 
         Args:
             allowed: actions to which the search is restricted; empty for all.
@@ -221,33 +208,32 @@ class Thinking(threading.Thread):
             state.apply_action(action)
         seconds = agent.budget.seconds
         assert seconds is not None
-        until = time.perf_counter() + seconds + PATIENCE
-        questions = agent.thought(state, self._clock, root_actions=root_actions)
-        try:
-            question = next(questions)
-            while True:
-                answer = checked(agent.evaluator(question), question) if question else Evaluation([])
-                self._evaluations += len(question)
-                question = questions.send(answer)
-                now, root = time.perf_counter(), agent.tree.search_root
-                if self._stopped.is_set():
-                    until = min(until, now + PATIENCE)
-                elif root is None and now <= until + FIRST_PATIENCE:
-                    continue
-                if now > until:
-                    questions.close()
-                    return None if root is None else self._found(root, state, root_actions, agent.rng)
-                if root is not None and now - self._told >= TOLD_EVERY:
-                    self._tell(self._found(root, state, root_actions, self._rng), start, done)
-        except StopIteration as end:
-            result: SearchResult = end.value
-            return result
+        until = time.perf_counter() + seconds + GRACE_SECONDS
+
+        def progress() -> bool:
+            nonlocal until
+            now, root = time.perf_counter(), agent.tree.search_root
+            if self.is_ending:
+                until = min(until, now + GRACE_SECONDS)
+            elif root is None and now <= until + FIRST_GRACE_SECONDS:
+                return False
+            if now > until:
+                return True
+            if root is not None and self.seconds - self._last_info >= INFO_SECONDS:
+                self._tell(self._found(root, state, root_actions, self._rng), start, done)
+            return False
+
+        questions = agent.thought(state, self.clock, root_actions=root_actions)
+        result = self.answer(questions, agent.evaluator, progress)
+        if result is None and (root := agent.tree.search_root) is not None:
+            return self._found(root, state, root_actions, agent.rng)
+        return result
 
     def _found(
         self, root: Node, state: pyspiel.State, root_actions: Sequence[int] | None, rng: random.Random
     ) -> SearchResult:
         """What the search has found so far."""
-        used, seconds = Used(0, self._evaluations, 0), time.perf_counter() - self._start
+        used, seconds = Used(0, self.evaluations, 0), self.seconds
         return make_result(root, rng, used, seconds, state, decision=self._agent.decided, root_actions=root_actions)
 
     def _tell(self, result: SearchResult, start: pyspiel.State, done: Turn, *, ends: bool = False) -> None:
@@ -256,7 +242,7 @@ class Thinking(threading.Thread):
         Args:
             ends: the move is chosen with it.
         """
-        self._told = time.perf_counter()
+        self._last_info = self.seconds
         i = result.actions.tolist().index(result.action)
         line = [*done, *result.principal_variation]
         length = self._uci.turn_length
@@ -274,14 +260,14 @@ class Thinking(threading.Thread):
         self._say(f"info depth {depth} {score} {self._effort()}" + (f" pv {' '.join(moves)}" if moves else ""))
 
     def _effort(self) -> str:
-        seconds = max(1e-3, time.perf_counter() - self._start)
-        return f"nodes {self._evaluations} time {round(1000 * seconds)} nps {round(self._evaluations / seconds)}"
+        seconds = max(1e-3, self.seconds)
+        return f"nodes {self.evaluations} time {round(1000 * seconds)} nps {round(self.evaluations / seconds)}"
 
     def _moves(self, start: pyspiel.State, actions: Sequence[int]) -> list[str]:
         """The whole turns of a line from the state in which this one began."""
         state, length = start.clone(), self._uci.turn_length
         moves: list[str] = []
-        for first in range(0, min(len(actions), LONGEST_LINE * length) - length + 1, length):
+        for first in range(0, min(len(actions), MAX_PV_MOVES * length) - length + 1, length):
             turn = actions[first : first + length]
             moves.append(self._uci.write(state, turn))
             for action in turn:
