@@ -1,9 +1,8 @@
-"""Measuring agents: intervals of a series' points, Elo differences, both with the tallies; a single player's scores."""
+"""Games between agents: statistics of a series, Elo differences, scores in games for one player."""
 
-from athenan_spiel.arena.comparison import Comparison
+from athenan_spiel.arena.comparison import Comparison, Scores
 from athenan_spiel.arena.ratings import elo_difference
-from athenan_spiel.arena.scores import Scores, mean_interval
-from athenan_spiel.arena.statistics import Interval, points_interval, share_interval
+from athenan_spiel.arena.statistics import Interval, mean_interval, points_interval, share_interval
 
 __all__ = [
     "Comparison",

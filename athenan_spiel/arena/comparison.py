@@ -1,117 +1,303 @@
-"""What a series says of two agents, ready to be shown: tallies by colour, share of the points, Elo difference."""
+"""Results of one agent against another, or of a single player, ready to be shown."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from athenan_spiel.arena.effort import Effort, effort_of
+import numpy as np
+
 from athenan_spiel.arena.ratings import elo_difference
 from athenan_spiel.arena.sprt import SequentialTest
-from athenan_spiel.arena.statistics import Interval, binomial_p, points_interval, wilcoxon_p
+from athenan_spiel.arena.statistics import Interval, binomial_p, mean_interval, share_interval, wilcoxon_p
+from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Series, Tally
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A finished series between two named agents, seen from the contender.
+@dataclass(frozen=True, kw_only=True)
+class PairResult:
+    """Points of a contender against an opponent.
 
     Attributes:
-        contender, opponent: their names, such as the agent words of the command line.
-        series: their matches.
-        confidence: of the intervals.
-        test: the sequential test by which the series was stopped, if there was one.
-        first_mover: the player id that moves first in the game; 1 in OpenSpiel's chess, where player 0 is Black.
+        contender, opponent: names of the agents.
+        as_first, as_second: the contender's tally as player 0 and as player 1.
+        points_by_opening: the contender's points in the games of each opening.
+        cut: number of games that the length limit ended.
+        confidence: confidence level of the intervals.
+        test: the sequential test that may have stopped the games.
+        first_mover: player id that moves first in the game; 1 in OpenSpiel's chess, where player 0 is Black.
     """
 
     contender: str
     opponent: str
-    series: Series
+    as_first: Tally
+    as_second: Tally
+    points_by_opening: Mapping[Any, Sequence[float]]
+    cut: int
     confidence: float = 0.95
     test: SequentialTest | None = None
     first_mover: int = 0
 
     @property
     def moving_first(self) -> Tally:
-        """The contender's tally where it moved first."""
-        return self.series.as_player(self.first_mover)
+        """The contender's tally in games where it moved first."""
+        return self.as_second if self.first_mover else self.as_first
 
     @property
     def moving_second(self) -> Tally:
-        """The contender's tally where it moved second."""
-        return self.series.as_player(1 - self.first_mover)
+        """The contender's tally in games where it moved second."""
+        return self.as_first if self.first_mover else self.as_second
 
     @property
+    def tally(self) -> Tally:
+        """The contender's tally over both colours."""
+        return self.as_first + self.as_second
+
+    @cached_property
     def points(self) -> Interval:
         """The contender's share of the points, in [0, 1]."""
-        return points_interval(self.series, self.confidence)
+        return share_interval(self.points_by_opening.values(), self.confidence)
 
     @property
     def elo(self) -> Interval:
-        """By how many Elo points the contender is ahead; infinite where it won or lost everything."""
+        """The contender's Elo difference to the opponent; infinite if it won or lost every game."""
         return self.points.mapped(elo_difference)
 
     @property
     def binomial_p(self) -> float:
-        """The p-value of the sign test of won and lost matches (`statistics`)."""
-        return binomial_p(self.series.wins, self.series.losses)
+        """The p-value of the sign test of won and lost games."""
+        return binomial_p(self.tally.wins, self.tally.losses)
+
+    @cached_property
+    def wilcoxon_p(self) -> float:
+        """The p-value of Wilcoxon's signed-rank test of the points of each opening."""
+        return wilcoxon_p([sum(points) - len(points) / 2 for points in self.points_by_opening.values()])
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result as JSON values."""
+        return {
+            "contender": self.contender,
+            "opponent": self.opponent,
+            "matches": self.tally.matches,
+            **tally_to_json(self.tally),
+            "draw_share": self.tally.draws / self.tally.matches,
+            "cut": self.cut,
+            "as_first_player": tally_to_json(self.as_first),
+            "as_second_player": tally_to_json(self.as_second),
+            "moving_first": tally_to_json(self.moving_first),
+            "moving_second": tally_to_json(self.moving_second),
+            "points": self.points.estimate,
+            "points_interval": self.points.ends(),
+            "elo_difference": self.elo.to_json(),
+            "binomial_p": self.binomial_p,
+            "wilcoxon_p": self.wilcoxon_p,
+            "sprt": None if self.test is None else self.test.to_json(),
+        }
+
+
+class Comparison(PairResult):
+    """A finished series between two agents.
+
+    Args:
+        contender, opponent: their names, for example agent specs of the command line.
+        series: their games, at least one.
+        confidence: confidence level of the intervals.
+        test: the sequential test that may have stopped the series.
+        first_mover: player id that moves first in the game.
+
+    Attributes:
+        series: the games.
+    """
+
+    series: Series
+
+    def __init__(
+        self,
+        contender: str,
+        opponent: str,
+        series: Series,
+        confidence: float = 0.95,
+        test: SequentialTest | None = None,
+        first_mover: int = 0,
+    ) -> None:
+        super().__init__(
+            contender=contender,
+            opponent=opponent,
+            as_first=series.as_player(0),
+            as_second=series.as_player(1),
+            points_by_opening=series.points_by_opening,
+            cut=series.cut,
+            confidence=confidence,
+            test=test,
+            first_mover=first_mover,
+        )
+        object.__setattr__(self, "series", series)
 
     @property
-    def wilcoxon_p(self) -> float:
-        """The p-value of Wilcoxon's signed-rank test of the points of each opening (`statistics`)."""
-        return wilcoxon_p([sum(points) - len(points) / 2 for points in self.series.points_by_opening.values()])
+    def name(self) -> str:
+        """Both names, for messages."""
+        return f"{self.contender} against {self.opponent}"
+
+    @property
+    def finished(self) -> int:
+        """Number of finished games."""
+        return len(self.series.results)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Reasons of the games without a result."""
+        return self.series.failures
 
     def efforts(self) -> tuple[Effort, Effort]:
-        """What the contender and the opponent have spent."""
+        """Returns the effort of the contender and of the opponent."""
         both = list(zip(self.series.results, self.series.colours, strict=True))
         return effort_of(both), effort_of((result, 1 - colour) for result, colour in both)
 
     def forfeited(self) -> list[tuple[str, int, str]]:
-        """Who forfeited matches: its name, how many, and the reason of the first."""
+        """Returns each agent that forfeited games: its name, their number, and the first reason."""
         both = zip((self.contender, self.opponent), self.series.forfeits(), strict=True)
         return [(name, len(reasons), reasons[0]) for name, reasons in both if reasons]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Returns the comparison as JSON values."""
         seconds = self.series.seconds
         ours, theirs = self.series.forfeits()
         efforts = dict(zip(("contender", "opponent"), self.efforts(), strict=True))
         plies = [len(result.history) for result in self.series.results]
-        return {
-            "contender": self.contender,
-            "opponent": self.opponent,
-            "matches": self.series.tally.matches,
-            "total": tally_to_json(self.series.tally),
-            "as_first_player": tally_to_json(self.series.as_player(0)),
-            "as_second_player": tally_to_json(self.series.as_player(1)),
-            "moving_first": tally_to_json(self.moving_first),
-            "moving_second": tally_to_json(self.moving_second),
-            "draw_share": self.series.draws / self.series.tally.matches,
-            "cut": self.series.cut,
+        pair, tally = super().to_json(), self.tally
+        for key in (*tally_to_json(tally), "points_interval"):
+            del pair[key]
+        return pair | {
+            "total": tally_to_json(tally),
             "failed": list(self.series.failures),
             "points": self.points.to_json(),
-            "elo_difference": self.elo.to_json(),
-            "openings": len(self.series.points_by_opening),
+            "openings": len(self.points_by_opening),
             "seconds": {"contender": seconds[0], "opponent": seconds[1]},
             "forfeits": {"contender": ours, "opponent": theirs},
-            "wins_minus_losses": (self.series.wins - self.series.losses) / self.series.tally.matches,
-            "binomial_p": self.binomial_p,
-            "wilcoxon_p": self.wilcoxon_p,
-            "sprt": None if self.test is None else self.test.to_json(),
+            "wins_minus_losses": (tally.wins - tally.losses) / tally.matches,
             "move_seconds": {name: effort.times() for name, effort in efforts.items()},
             "moves": {name: effort.counts() for name, effort in efforts.items()},
             "plies": {"mean": sum(plies) / len(plies), "least": min(plies), "most": max(plies)},
         }
 
     def __str__(self) -> str:
-        points, tally = self.points, self.series.tally
+        points, tally = self.points, self.tally
         return (
-            f"{self.contender} against {self.opponent}: {tally.wins} won, {tally.draws} drawn, {tally.losses} lost, "
+            f"{self.name}: {tally.wins} won, {tally.draws} drawn, {tally.losses} lost, "
             f"{points.estimate:.1%} of the points "
             f"({points.confidence:.0%} interval {points.low:.1%} to {points.high:.1%})"
         )
 
 
 def tally_to_json(tally: Tally) -> dict[str, int]:
-    """As JSON values."""
+    """Returns the tally as JSON values."""
     return {"wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Finished games of one agent in a game for one player.
+
+    Attributes:
+        name: the agent's name, for example its spec on the command line.
+        results: the games; at least one.
+        failures: reasons of the games without a result.
+        confidence: confidence level of the interval.
+    """
+
+    name: str
+    results: tuple[MatchResult, ...]
+    failures: tuple[str, ...] = ()
+    confidence: float = 0.95
+
+    @property
+    def finished(self) -> int:
+        """Number of finished games."""
+        return len(self.results)
+
+    @property
+    def scores(self) -> list[float]:
+        """The return of each game."""
+        return [result.returns[0] for result in self.results]
+
+    @property
+    def cut(self) -> int:
+        """Number of games that the length limit ended."""
+        return sum(result.cut for result in self.results)
+
+    @property
+    def mean(self) -> Interval:
+        """The mean score."""
+        return mean_interval(self.scores, self.confidence)
+
+    @property
+    def best(self) -> float:
+        """The highest score."""
+        return max(self.scores)
+
+    @property
+    def worst(self) -> float:
+        """The lowest score."""
+        return min(self.scores)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the scores as JSON values."""
+        return {
+            "agent": self.name,
+            "matches": self.finished,
+            "mean": self.mean.to_json(),
+            "best": self.best,
+            "worst": self.worst,
+            "scores": self.scores,
+            "cut": self.cut,
+            "failed": list(self.failures),
+            "seconds": sum(result.seconds[0] for result in self.results),
+        }
+
+
+@dataclass
+class Effort:
+    """Time and evaluations that an agent spent, summed over its games.
+
+    Attributes:
+        matches, evaluations: numbers of games and evaluations.
+        questions: number of batches of evaluations. Evaluations and batches are counted only for agents whose requests
+            a driver answers.
+        seconds: time of each move.
+    """
+
+    matches: int = 0
+    evaluations: int = 0
+    questions: int = 0
+    seconds: array[float] = field(default_factory=lambda: array("f"))
+
+    def add(self, result: MatchResult, player_id: int) -> None:
+        """Add a game that the agent played as `player_id`."""
+        self.matches += 1
+        self.evaluations += result.evaluations[player_id] if result.evaluations else 0
+        self.questions += result.questions[player_id] if result.questions else 0
+        both = zip(result.movers, result.move_seconds, strict=True)
+        self.seconds.extend(seconds for mover, seconds in both if mover == player_id)
+
+    def counts(self) -> dict[str, int]:
+        """Returns the counts, which repeat with the same seed, as JSON values."""
+        return {"moves": len(self.seconds), "states_valued": self.evaluations, "network_calls": self.questions}
+
+    def times(self) -> dict[str, float | None]:
+        """Returns statistics of the time per move in seconds, as JSON values; None without a move."""
+        if not self.seconds:
+            return {"mean": None, "99_percent": None, "longest": None}
+        seconds = np.frombuffer(self.seconds, np.float32)
+        found = {"mean": seconds.mean(), "99_percent": np.quantile(seconds, 0.99), "longest": seconds.max()}
+        return {name: round(float(value), 6) for name, value in found.items()}
+
+
+def effort_of(results: Iterable[tuple[MatchResult, int]]) -> Effort:
+    """Returns the effort of a player in games, each given with its player id."""
+    found = Effort()
+    for result, player_id in results:
+        found.add(result, player_id)
+    return found

@@ -15,21 +15,19 @@ import pyspiel
 
 from agents import AgentWord, parse_word, require_programs
 from agents.words import game_for
-from athenan_spiel.arena.comparison import Comparison
+from athenan_spiel.arena.comparison import Comparison, Scores
 from athenan_spiel.arena.contestant import Contestant, limited
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set
-from athenan_spiel.arena.processes import Encounter, play_all, play_everywhere
+from athenan_spiel.arena.processes import Encounter, play_all
 from athenan_spiel.arena.record import MatchWriter
-from athenan_spiel.arena.scores import Scores
-from athenan_spiel.arena.sprt import SequentialTest, Sprt
+from athenan_spiel.arena.sprt import PairTests, SequentialTest, Sprt
 from athenan_spiel.arena.tournament_settings import openings_from
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.openings import lone_openings, series_openings
-from athenan_spiel.play.series import Fixture, Played, Series, fixtures_of, lone_fixtures, sides_of
-from athenan_spiel.system.cluster import Site
+from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures_of, lone_fixtures, sides_of
 from athenan_spiel.training.cluster.placing import on_cluster
 
 MAX_MATCHES = 100_000
@@ -57,13 +55,7 @@ class EvaluationReport:
     def failed(self) -> list[tuple[str, int, Sequence[str]]]:
         """Returns the series with failed games: name, number of all their games, and the reasons."""
         found = [(name, len(reasons), reasons) for name, reasons in self.unplayed]
-        for one in self.results:
-            if isinstance(one, Scores):
-                name, finished, reasons = one.agent, len(one.results), one.failures
-            else:
-                name = f"{one.contender} against {one.opponent}"
-                finished, reasons = one.series.tally.matches, one.series.failures
-            found.append((name, finished + len(reasons), reasons))
+        found += [(one.name, one.finished + len(one.failures), one.failures) for one in self.results]
         return [row for row in found if row[2]]
 
     def problems(self) -> tuple[list[str], bool]:
@@ -74,14 +66,23 @@ class EvaluationReport:
         ]
         measured = not self.unplayed
         for one in self.results:
-            if isinstance(one, Scores):
-                continue
-            count = one.series.tally.matches
-            for name, forfeited, reason in one.forfeited():
-                measured &= forfeited < count
-                versus = f"{one.contender} against {one.opponent}"
-                lines.append(f"{versus}: {name} forfeited {forfeited} of {count} matches, the first as {reason}")
+            for name, forfeited, reason in one.forfeited() if isinstance(one, Comparison) else ():
+                measured &= forfeited < one.finished
+                lines.append(
+                    f"{one.name}: {name} forfeited {forfeited} of {one.finished} matches, the first as {reason}"
+                )
         return lines, measured
+
+    def add(self, team: Sequence[Contestant], series: Series, test: SequentialTest | None, first_mover: int) -> None:
+        """Add the games of an agent against an opponent, or of an agent alone."""
+        name = " against ".join(map(str, team))
+        if not series.results:
+            self.unplayed += [(name, series.failures)] if series.failures else []
+        elif len(team) == 1:
+            self.results.append(Scores(name, series.results, series.failures))
+        else:
+            contender, opponent = map(str, team)
+            self.results.append(Comparison(contender, opponent, series, test=test, first_mover=first_mover))
 
 
 class AgentEvaluation:
@@ -134,11 +135,46 @@ class AgentEvaluation:
         Args:
             save: writes each game as it ends.
         """
-        with on_cluster(self.request.cluster, [str(self.game)]) as site:
-            if self.openings is None:
-                self._play_alone(report, on_game, save, site)
-            else:
-                self._play_series(self.openings, report, on_game, save, site)
+        request = self.request
+        contender, *opponents = self.contestants
+        alone = self.openings is None
+        if self.openings is None:
+            teams = [[agent] for agent in self.contestants]
+            planned = lone_fixtures(self.game, request.matches, self.opening_plies, request.seed)
+        else:
+            teams = [[contender, opponent] for opponent in opponents]
+            planned = fixtures_of(self.openings.openings)
+        played = [Played() for _ in teams]
+        tests: PairTests[int] = PairTests(self._sprt)
+
+        def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
+            if save is not None:
+                save.add([agent.word.text for agent in teams[index]], fixture, result)
+            played[index].add(fixture, result)
+            tests.add(index, fixture.number, result.points(fixture.colour))
+            if on_game is not None:
+                on_game(index, played[index].series())
+
+        def on_failure(index: int, fixture: Fixture, reason: str) -> None:
+            played[index].fail(fixture, reason)
+            tests.drop(index, fixture.number)
+
+        try:
+            with on_cluster(request.cluster, [str(self.game)]) as site:
+                play_all(
+                    [Encounter(self.game, _sides(team), planned) for team in teams],
+                    on_result,
+                    forfeits=not alone,
+                    at_once=request.matches_at_once,
+                    wanted=lambda index: not tests.is_decided(index),
+                    site=site,
+                    on_failure=on_failure,
+                    silent_seconds=request.stall_seconds,
+                )
+        finally:
+            first_mover = mover_of(self.game.new_initial_state())
+            for index, team in enumerate(teams):
+                report.add(team, played[index].series(), tests.of(index), first_mover)
 
     def to_json(self, report: EvaluationReport) -> dict[str, Any]:
         """Returns the report as JSON values."""
@@ -166,105 +202,6 @@ class AgentEvaluation:
             contestant.require_openings(found.openings)
         return found
 
-    def _play_series(
-        self,
-        openings: OpeningSet,
-        report: EvaluationReport,
-        on_game: OnGame | None,
-        save: MatchWriter | None,
-        site: Site | None,
-    ) -> None:
-        contender, *opponents = self.contestants
-        planned = fixtures_of(openings.openings)
-        played = [Played() for _ in opponents]
-        tests = [None if self._sprt is None else SequentialTest(self._sprt) for _ in opponents]
-        encounters = [Encounter(self.game, sides_of(contender.bot, opponent.bot), planned) for opponent in opponents]
-
-        def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
-            if save is not None:
-                save.add([contender.word.text, opponents[index].word.text], fixture, result)
-            played[index].add(fixture, result)
-            if (test := tests[index]) is not None:
-                test.add(fixture.number, result.points(fixture.colour))
-            if on_game is not None:
-                on_game(index, played[index].series())
-
-        def on_failure(index: int, fixture: Fixture, reason: str) -> None:
-            played[index].fail(fixture, reason)
-            if (test := tests[index]) is not None:
-                test.drop(fixture.number)
-
-        def wanted(index: int) -> bool:
-            test = tests[index]
-            return test is None or test.verdict is None
-
-        try:
-            play_all(
-                encounters,
-                on_result,
-                forfeits=True,
-                at_once=self.request.matches_at_once,
-                wanted=wanted,
-                site=site,
-                on_failure=on_failure,
-                silent_seconds=self.request.stall_seconds,
-            )
-        finally:
-            first = mover_of(self.game.new_initial_state())
-            for opponent, one, test in zip(opponents, played, tests, strict=True):
-                if (series := one.series()).results:
-                    report.results.append(
-                        Comparison(str(contender), str(opponent), series, test=test, first_mover=first)
-                    )
-                elif series.failures:
-                    report.unplayed.append((f"{contender} against {opponent}", series.failures))
-
-    def _play_alone(
-        self, report: EvaluationReport, on_game: OnGame | None, save: MatchWriter | None, site: Site | None
-    ) -> None:
-        request = self.request
-        planned = lone_fixtures(self.game, request.matches, self.opening_plies, request.seed)
-        for index, agent in enumerate(self.contestants):
-            self._play_one_alone(index, agent, planned, report, on_game, save, site)
-
-    def _play_one_alone(
-        self,
-        index: int,
-        agent: Contestant,
-        planned: Sequence[Fixture],
-        report: EvaluationReport,
-        on_game: OnGame | None,
-        save: MatchWriter | None,
-        site: Site | None,
-    ) -> None:
-        played = Played()
-
-        def on_result(fixture: Fixture, result: MatchResult) -> None:
-            if save is not None:
-                save.add([agent.word.text], fixture, result)
-            played.add(fixture, result)
-            if on_game is not None:
-                on_game(index, played.series())
-
-        try:
-            play_everywhere(
-                self.game,
-                [[agent.bot(0)]],
-                planned,
-                on_result,
-                forfeits=False,
-                at_once=self.request.matches_at_once,
-                site=site,
-                on_failure=played.fail,
-                silent_seconds=self.request.stall_seconds,
-            )
-        finally:
-            series = played.series()
-            if series.results:
-                report.results.append(Scores(str(agent), series.results, series.failures))
-            elif series.failures:
-                report.unplayed.append((str(agent), series.failures))
-
 
 def evaluate(request: EvaluationRequest) -> list[dict[str, Any]]:
     """Play the games of a request and return one row of JSON values for each opponent, as `athenan eval --json` does.
@@ -287,6 +224,10 @@ def check(request: EvaluationRequest) -> None:
         AthenanError, LudiiError: as `AgentEvaluation`.
     """
     AgentEvaluation(request)
+
+
+def _sides(team: Sequence[Contestant]) -> Sides:
+    return sides_of(team[0].bot, team[1].bot) if len(team) == 2 else [[team[0].bot(0)]]
 
 
 def _agents_of(request: EvaluationRequest) -> list[AgentWord]:

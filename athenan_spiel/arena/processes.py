@@ -75,50 +75,6 @@ class Encounter:
     matches: Sequence[Fixture]
 
 
-def play_everywhere(
-    game: pyspiel.Game,
-    sides: Sides,
-    matches: Sequence[Fixture],
-    on_result: Callable[[Fixture, MatchResult], None],
-    *,
-    forfeits: bool,
-    at_once: int | None = None,
-    wanted: Callable[[], bool] = lambda: True,
-    site: Site | None = None,
-    on_failure: Callable[[Fixture, str], None] | None = None,
-    silent_seconds: float = SILENT_SECONDS,
-) -> None:
-    """Play these matches, in several processes where that is faster.
-
-    Args:
-        forfeits, on_result: as for `play_together`.
-        at_once: how many matches are played at once, in all processes; none: as the machine and the players let it.
-        wanted: asked before each part of matches that are played side by side; once it says no, no more begins.
-        site: the cluster on which they are played; none: they are played here.
-        on_failure: called with each match whose process has died or hung, and the reason; such matches have no result.
-            None: the first one ends all.
-        silent_seconds: time without a move or a batch of evaluations after which a process is killed, with
-            `on_failure`. The longest time limit of a player that asks no driver is added, as it has one for a move.
-
-    Raises:
-        AgentError: as `play_together`; in another process any error of a player or the game. A player cannot be sent to
-            the cluster, or ponders in the time of another one.
-        ExperimentError: a process ended by itself or could not be started, or its memory ran out; with `on_failure`,
-            `workers.MAX_LOSSES_IN_A_ROW` processes ended without a result between them.
-        KeyboardInterrupt: Ctrl-C came.
-    """
-    play_all(
-        [Encounter(game, sides, matches)],
-        lambda _, fixture, result: on_result(fixture, result),
-        forfeits=forfeits,
-        at_once=at_once,
-        wanted=lambda _: wanted(),
-        site=site,
-        on_failure=None if on_failure is None else lambda _, fixture, reason: on_failure(fixture, reason),
-        silent_seconds=silent_seconds,
-    )
-
-
 def play_all(
     encounters: Sequence[Encounter],
     on_result: Callable[[int, Fixture, MatchResult], None],
@@ -130,16 +86,26 @@ def play_all(
     on_failure: Callable[[int, Fixture, str], None] | None = None,
     silent_seconds: float = SILENT_SECONDS,
 ) -> None:
-    """Play the matches of many series as `play_everywhere` does those of one, begun in their order.
+    """Play the games of several series, in several processes where that is faster; series start in their order.
 
     Args:
-        on_result: called with the index of the encounter, the match and what came of it.
-        wanted: asked with the index of an encounter before each part of its matches.
-        on_failure: called with the index of the encounter, the match and the reason.
-        site, silent_seconds: as for `play_everywhere`.
+        on_result: called with the index of the series, the fixture and the result of each finished game.
+        forfeits: as for `play_together`.
+        at_once: maximum number of concurrent games in all processes; None: chosen by the machine and the players.
+        wanted: called with the index of a series before each part of its games; if it returns False, the rest of the
+            series is not played.
+        site: the cluster that plays; None: this machine.
+        on_failure: called with the index of the series, the fixture and the reason if the process of a game died or
+            hung; the game has no result. None: the first such game raises.
+        silent_seconds: with `on_failure`, time without a move or a batch of evaluations after which a process is
+            killed. The longest time limit of a move or a game is added for players that think without the driver.
 
     Raises:
-        As `play_everywhere`.
+        AgentError: as `play_together`; in another process for any error of a player or the game. Also if a player
+            cannot be sent to the cluster, or ponders during the time of another player.
+        ExperimentError: a process ended by itself, could not be started or ran out of memory; with `on_failure`,
+            `workers.MAX_LOSSES_IN_A_ROW` processes ended in a row without a result.
+        KeyboardInterrupt: Ctrl-C was pressed.
     """
     for encounter in encounters:
         for players in encounter.sides:

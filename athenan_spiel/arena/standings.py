@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from athenan_spiel.arena.effort import Effort
+from athenan_spiel.arena.comparison import Effort, PairResult
 from athenan_spiel.arena.ratings import Meeting, Rating, ratings
 from athenan_spiel.arena.record import SavedMatch
-from athenan_spiel.arena.sprt import SequentialTest
-from athenan_spiel.arena.statistics import Interval, binomial_p, share_interval, stratified_mean, wilcoxon_p
+from athenan_spiel.arena.sprt import PairTests
+from athenan_spiel.arena.statistics import Interval, share_interval, stratified_mean
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.play.series import Tally
 
@@ -49,43 +49,6 @@ class FailedMatch:
 
     def __str__(self) -> str:
         return f"{self.contender} against {self.opponent} at {self.game}, opening {self.number}: {self.reason}"
-
-
-@dataclass(frozen=True)
-class PairResult:
-    """The matches of a pair at a game, seen from the contender.
-
-    Attributes:
-        as_first, as_second: the tally as player 0 and as player 1.
-        first_mover: the player id that moves first in the game.
-    """
-
-    game: str
-    contender: str
-    opponent: str
-    as_first: Tally
-    as_second: Tally
-    points: Interval
-    binomial_p: float
-    wilcoxon_p: float
-    test: SequentialTest | None
-    cut: int
-    first_mover: int = 0
-
-    @property
-    def moving_first(self) -> Tally:
-        """The tally where the contender moved first."""
-        return self.as_second if self.first_mover else self.as_first
-
-    @property
-    def moving_second(self) -> Tally:
-        """The tally where the contender moved second."""
-        return self.as_first if self.first_mover else self.as_second
-
-    @property
-    def tally(self) -> Tally:
-        """Over both colours."""
-        return self.as_first + self.as_second
 
 
 @dataclass(frozen=True)
@@ -187,7 +150,7 @@ class Standings:
     @property
     def complete(self) -> bool:
         """Whether no match is left: each pair has played all, or its sequential test has decided."""
-        played = {(pair.game, pair.contender, pair.opponent): pair for pair in self.pairs}
+        played = {(game, pair.contender, pair.opponent): pair for game, pair in self.pairs}
         for key in ((game, *pair) for game in self.tournament.games for pair in self.tournament.pairs()):
             pair = played.get(key)
             if pair is None:
@@ -224,31 +187,25 @@ class Standings:
             found.setdefault(number, []).append(points)
         return found
 
-    def _pair(self, game: str, contender: str, opponent: str) -> PairResult:
+    def _pair(self, game: str, contender: str, opponent: str) -> tuple[str, PairResult]:
         key = (game, contender, opponent)
         tallies = [_tally(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
         openings = self._by_opening(key)
-        both = tallies[0] + tallies[1]
-        test = None
-        if self.tournament.sequential is not None:
-            test = SequentialTest(self.tournament.sequential.sprt())
-            for failed in self.failures:
-                if (failed.game, failed.contender, failed.opponent) == key:
-                    test.drop(failed.number)
-            for number, points in openings.items():
-                for one in points:
-                    test.add(number, one)
-        return PairResult(
-            game=game,
+        tests: PairTests[tuple[str, str, str]] = PairTests(self.tournament.sprt)
+        for failed in self.failures:
+            tests.drop((failed.game, failed.contender, failed.opponent), failed.number)
+        for number, points in openings.items():
+            for one in points:
+                tests.add(key, number, one)
+        return game, PairResult(
             contender=contender,
             opponent=opponent,
             as_first=tallies[0],
             as_second=tallies[1],
-            points=share_interval(openings.values(), self.tournament.confidence),
-            binomial_p=binomial_p(both.wins, both.losses),
-            wilcoxon_p=wilcoxon_p([sum(p) - len(p) / 2 for p in openings.values()]),
-            test=test,
+            points_by_opening=openings,
             cut=self._cut_of[key],
+            confidence=self.tournament.confidence,
+            test=tests.of(key),
             first_mover=self._first_movers.get(game, 0),
         )
 

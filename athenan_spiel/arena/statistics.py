@@ -54,8 +54,12 @@ class Interval:
         """The interval of an increasing `function` of the value."""
         return Interval(function(self.estimate), function(self.low), function(self.high), self.confidence)
 
+    def ends(self) -> dict[str, float]:
+        """Returns the ends and the confidence level as JSON values."""
+        return {"low": self.low, "high": self.high, "confidence": self.confidence}
+
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; what is infinite is None."""
+        """Returns the interval as JSON values; infinite numbers become None."""
         values = {"estimate": self.estimate, "low": self.low, "high": self.high, "confidence": self.confidence}
         return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
@@ -78,8 +82,7 @@ def share_interval(groups: Iterable[Sequence[float]], confidence: float = 0.95) 
     clusters = [list(group) for group in groups if group]
     if not clusters:
         raise ConfigError("an interval needs at least one match, got none")
-    if not 0 < confidence < 1:
-        raise ConfigError(f"confidence must be between 0 and 1, got {confidence!r}")
+    _require_confidence(confidence)
     total = sum(map(len, clusters))
     share = sum(map(sum, clusters)) / total
     size = _effective_matches(clusters, share, total)
@@ -110,6 +113,30 @@ def _wilson(share: float, size: float, z: float) -> tuple[float, float]:
     reach = z / scale * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
     # Rounding must not put the share outside of its own interval.
     return min(share, max(0.0, middle - reach)), max(share, min(1.0, middle + reach))
+
+
+def mean_interval(numbers: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Returns the mean of independent numbers with Student's interval.
+
+    The interval is infinite for a single number or equal numbers, because their spread is unknown.
+
+    Raises:
+        ConfigError: there is no number, or `confidence` is not between 0 and 1.
+    """
+    if not numbers:
+        raise ConfigError("a mean needs at least one match, got none")
+    _require_confidence(confidence)
+    mean, count = float(np.mean(numbers)), len(numbers)
+    spread = float(np.std(numbers, ddof=1)) if count > 1 else 0.0
+    if spread == 0:
+        return Interval(mean, -math.inf, math.inf, confidence)
+    reach = quantile(confidence, count) * spread / math.sqrt(count)
+    return Interval(mean, mean - reach, mean + reach, confidence)
+
+
+def _require_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ConfigError(f"confidence must be between 0 and 1, got {confidence!r}")
 
 
 def draws(rng: np.random.Generator, count: int, resamples: int) -> NDArray[np.float64]:

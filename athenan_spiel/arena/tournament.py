@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from agents import AgentWord, parse_word, require_programs
@@ -28,7 +27,7 @@ from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_op
 from athenan_spiel.arena.plots import plot_files, require_matplotlib
 from athenan_spiel.arena.processes import SILENT_SECONDS, Encounter, play_all
 from athenan_spiel.arena.record import SavedMatch
-from athenan_spiel.arena.sprt import SequentialTest
+from athenan_spiel.arena.sprt import PairTests
 from athenan_spiel.arena.standings import FailedMatch, Standings
 from athenan_spiel.arena.tournament_folder import MatchKey, TournamentFolder, key_of
 from athenan_spiel.arena.tournament_report import report_files
@@ -237,27 +236,23 @@ def _play(
     progress: Progress,
     stall_seconds: float,
 ) -> list[FailedMatch]:
-    """Play what is left; returns the matches that have failed."""
-    tournament, sequential = entrants.tournament, entrants.tournament.sequential
-    tests: defaultdict[Pair, SequentialTest] = defaultdict(lambda: SequentialTest(sequential.sprt()))  # type: ignore[union-attr]
+    """Play the remaining games, and return the games that failed."""
+    tournament = entrants.tournament
+    tests: PairTests[Pair] = PairTests(tournament.sprt)
     played: set[MatchKey] = set()
     failures: list[FailedMatch] = []
 
     def add(match: SavedMatch) -> None:
         played.add(key_of(match))
-        if sequential is not None:
-            contender, opponent = match.agents
-            tests[match.game, contender, opponent].add(match.number, match.result.points(match.colour))
-
-    def is_wanted(pair: Pair) -> bool:
-        return pair not in tests or tests[pair].verdict is None
+        contender, opponent = match.agents
+        tests.add((match.game, contender, opponent), match.number, match.result.points(match.colour))
 
     for match in folder.matches(openings):
         add(match)
     left: list[tuple[Pair, list[Fixture]]] = []
     for pair in ((game, *agents) for game in tournament.games for agents in tournament.pairs()):
         fixtures = [f for f in fixtures_of(openings[pair[0]].openings) if (*pair, f.number, f.colour) not in played]
-        if fixtures and is_wanted(pair):
+        if fixtures and not tests.is_decided(pair):
             left.append((pair, fixtures))
     total = tournament.match_count()
     progress(len(played), total)
@@ -273,8 +268,7 @@ def _play(
 
     def on_failure(index: int, fixture: Fixture, reason: str) -> None:
         pair = left[index][0]
-        if sequential is not None:
-            tests[pair].drop(fixture.number)
+        tests.drop(pair, fixture.number)
         failures.append(FailedMatch(*pair, fixture.number, reason))
 
     if left:
@@ -283,7 +277,7 @@ def _play(
             on_result,
             forfeits=True,
             at_once=matches_at_once,
-            wanted=lambda index: is_wanted(left[index][0]),
+            wanted=lambda index: not tests.is_decided(left[index][0]),
             on_failure=on_failure,
             silent_seconds=stall_seconds,
         )

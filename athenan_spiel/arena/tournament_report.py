@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from athenan_spiel.arena.comparison import tally_to_json
-from athenan_spiel.arena.ratings import PRIOR, elo_difference
-from athenan_spiel.arena.standings import AgentResult, PairResult, Standings
+from athenan_spiel.arena.comparison import PairResult, tally_to_json
+from athenan_spiel.arena.ratings import PRIOR
+from athenan_spiel.arena.standings import AgentResult, Standings
 from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 
@@ -42,9 +42,9 @@ def to_json(standings: Standings) -> dict[str, Any]:
         "without_limit": list(standings.without_limit),
         "prior_draws": PRIOR,
         "agents": [_agent_json(result) for result in standings.agents],
-        "pairs": [_pair_json(result) for result in standings.pairs],
+        "pairs": [{"game": game, **pair.to_json()} for game, pair in standings.pairs],
         "means": [
-            {"agent": m.agent, "games": m.games, "points": m.estimate, "interval": _interval_json(m.interval)}
+            {"agent": m.agent, "games": m.games, "points": m.estimate, "interval": m.interval and m.interval.ends()}
             for m in standings.means
         ],
         "gains": [
@@ -52,7 +52,7 @@ def to_json(standings: Standings) -> dict[str, Any]:
                 "agent": gain.agent,
                 "rather_than": gain.other,
                 "gain": gain.estimate,
-                "interval": _interval_json(gain.interval),
+                "interval": gain.interval and gain.interval.ends(),
                 "opponents": gain.opponents,
             }
             for gain in standings.gains
@@ -129,10 +129,10 @@ def _openings(standings: Standings) -> str:
 def _stopping(standings: Standings) -> str:
     """When a pair has played enough: what was declared."""
     tournament = standings.tournament
-    if tournament.sequential is None:
+    if tournament.sprt is None:
         return f"Each pair plays {tournament.matches} matches, as declared before the first."
     return (
-        f"Each pair plays until its sequential test decides ({tournament.sequential.sprt()}), at most "
+        f"Each pair plays until its sequential test decides ({tournament.sprt}), at most "
         f"{tournament.matches} matches; points of pairs that have stopped so say somewhat too much."
     )
 
@@ -160,7 +160,7 @@ def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult])
     names = [result.agent for result in results]
     if len(names) <= MOST_COLUMNS:
         parts += ["The row's share of the points against the column:", cross_table(names, _shares(standings, game))]
-    pairs = [pair for pair in standings.pairs if pair.game == game]
+    pairs = [pair for at, pair in standings.pairs if at == game]
     plies = _lengths(standings.lengths[game])
     return [
         *parts,
@@ -199,8 +199,8 @@ def ratings_table(results: Sequence[AgentResult]) -> str:
 def _shares(standings: Standings, game: str) -> dict[tuple[str, str], float]:
     """Each agent's share of the points against each other one."""
     shares: dict[tuple[str, str], float] = {}
-    for pair in standings.pairs:
-        if pair.game == game:
+    for at, pair in standings.pairs:
+        if at == game:
             shares[pair.contender, pair.opponent] = pair.points.estimate
             shares[pair.opponent, pair.contender] = 1 - pair.points.estimate
     return shares
@@ -265,44 +265,16 @@ def _agent_json(result: AgentResult) -> dict[str, Any]:
         "game": result.game,
         "agent": result.agent,
         "rating": rating.elo,
-        "rating_interval": _interval_json(rating.interval),
+        "rating_interval": rating.interval and rating.interval.ends(),
         "matches": result.tally.matches,
         **tally_to_json(result.tally),
         "points": result.points.estimate,
-        "points_interval": _interval_json(result.points),
+        "points_interval": result.points.ends(),
         "forfeits": result.forfeits,
         "resignations": result.resignations,
         **result.effort.counts(),
         "seconds_a_move": result.effort.times(),
     }
-
-
-def _pair_json(pair: PairResult) -> dict[str, Any]:
-    return {
-        "game": pair.game,
-        "contender": pair.contender,
-        "opponent": pair.opponent,
-        "matches": pair.tally.matches,
-        **tally_to_json(pair.tally),
-        "draw_share": pair.tally.draws / pair.tally.matches,
-        "cut": pair.cut,
-        "as_first_player": tally_to_json(pair.as_first),
-        "as_second_player": tally_to_json(pair.as_second),
-        "moving_first": tally_to_json(pair.moving_first),
-        "moving_second": tally_to_json(pair.moving_second),
-        "points": pair.points.estimate,
-        "points_interval": _interval_json(pair.points),
-        "elo_difference": pair.points.mapped(elo_difference).to_json(),
-        "binomial_p": pair.binomial_p,
-        "wilcoxon_p": pair.wilcoxon_p,
-        "sprt": None if pair.test is None else pair.test.to_json(),
-    }
-
-
-def _interval_json(interval: Interval | None) -> dict[str, float] | None:
-    if interval is None:
-        return None
-    return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
 
 
 def _lengths(lengths: Sequence[int]) -> dict[str, float]:

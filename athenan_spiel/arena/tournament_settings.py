@@ -144,6 +144,11 @@ class Tournament:
         """The words of all agents, those of the pool after the others, by their names."""
         return {**self.agents, **self.pool}
 
+    @property
+    def sprt(self) -> Sprt | None:
+        """The sequential test of each pair; None without one."""
+        return None if self.sequential is None else self.sequential.sprt()
+
     def pairs(self) -> list[tuple[str, str]]:
         """Who meets whom, the contender first."""
         if self.pool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from athenan_spiel.arena import Comparison, Interval, Scores
-    from athenan_spiel.arena.effort import Effort
+    from athenan_spiel.arena.comparison import Effort
 
 
 def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
@@ -106,8 +106,8 @@ def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
         mean = one.mean
         interval = f"{mean.low:.4g} to {mean.high:.4g}" if math.isfinite(mean.low) else "none: all scores are equal"
         table.add_row(
-            printable(one.agent),
-            str(len(one.results)),
+            printable(one.name),
+            str(one.finished),
             f"{mean.estimate:.4g}",
             interval,
             f"{one.best:g}",

@@ -12,7 +12,7 @@ from command_line import Out
 from fatal_bots import Fatal
 
 import agents
-from athenan_spiel.arena.processes import play_everywhere
+from athenan_spiel.arena.processes import Encounter, play_all
 from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ExperimentError
@@ -33,14 +33,12 @@ def play(way: str, numbers: tuple[int, ...], *, at_once: int | None = None, seco
     bots = [Fatal(way, numbers), Fatal(*HARMLESS)]
     played, failed = Played(), []
 
-    def on_failure(fixture: Fixture, reason: str) -> None:
+    def on_failure(index: int, fixture: Fixture, reason: str) -> None:
         failed.append((fixture.index, reason))
 
-    play_everywhere(
-        GAME,
-        [bots, bots[::-1]],
-        fixtures(GAME, 8, 2, 5),
-        played.add,
+    play_all(
+        [Encounter(GAME, [bots, bots[::-1]], fixtures(GAME, 8, 2, 5))],
+        lambda index, fixture, result: played.add(fixture, result),
         forfeits=True,
         at_once=at_once,
         on_failure=on_failure,
@@ -68,7 +66,7 @@ def test_processes_that_all_die_end_the_series() -> None:
     bots = [Fatal("kill", tuple(range(100))), Fatal(*HARMLESS)]
     sides, planned = [bots, bots[::-1]], fixtures(GAME, 40, 2, 5)
     with pytest.raises(ExperimentError, match=f"{MAX_LOSSES_IN_A_ROW} processes were lost in a row, the last as its"):
-        play_everywhere(GAME, sides, planned, print, forfeits=True, on_failure=lambda *told: None)
+        play_all([Encounter(GAME, sides, planned)], print, forfeits=True, on_failure=lambda *told: None)
 
 
 @pytest.fixture
@@ -115,10 +113,8 @@ def test_the_time_limit_of_a_move_is_no_silence(monkeypatch: pytest.MonkeyPatch)
     for limit, seconds in (({"seconds": 700.0}, 700.0), ({"match_seconds": 900.0}, 900.0), ({}, 0.0)):
         bots = [Fatal(*HARMLESS), Fatal(*HARMLESS)]
         vars(bots[1]).update(limit)
-        play_everywhere(
-            GAME,
-            [bots, bots[::-1]],
-            fixtures(GAME, 2, 2, 5),
+        play_all(
+            [Encounter(GAME, [bots, bots[::-1]], fixtures(GAME, 2, 2, 5))],
             lambda *told: None,
             forfeits=True,
             on_failure=lambda *told: None,

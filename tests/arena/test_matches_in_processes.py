@@ -15,7 +15,7 @@ import pytest
 from agents import AthenanBot, load_bot, make_bot
 from agents.gtp import GtpBot
 from athenan_spiel.arena import processes
-from athenan_spiel.arena.processes import Encounter, PlayTask, play_all, play_everywhere
+from athenan_spiel.arena.processes import Encounter, PlayTask, play_all
 from athenan_spiel.config import EngineConfig, NetworkConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines import make_engine
@@ -85,11 +85,19 @@ def sides(make: Callable[[int], Any]) -> Sides:
     return [[make(0), make(1)], [make(2), make(3)]]
 
 
+def play_into(played: Played, players: Sides, matches: int, *, forfeits: bool = True, at_once: int | None = 2) -> None:
+    encounter = Encounter(GAME, players, fixtures(GAME, matches, 2, 5))
+    play_all(
+        [encounter],
+        lambda index, fixture, result: played.add(fixture, result),
+        forfeits=forfeits,
+        at_once=at_once,
+    )
+
+
 def play(players: Sides, matches: int, at_once: int | None = None, **options: Any) -> Series:
     played = Played()
-    play_everywhere(
-        GAME, players, fixtures(GAME, matches, 2, 5), played.add, **({"forfeits": True, "at_once": at_once} | options)
-    )
+    play_into(played, players, matches, **({"at_once": at_once} | options))
     return played.series()
 
 
@@ -134,7 +142,7 @@ def test_what_ends_a_process_is_told_and_what_was_played_kept() -> None:
     played = Played()
     players = sides(lambda seed: Ends(2 if seed == 1 else None))
     with pytest.raises(ExperimentError, match=r"ended with code 3 .* fewer --matches-at-once"):
-        play_everywhere(GAME, players, fixtures(GAME, 6, 2, 5), played.add, forfeits=True, at_once=2)
+        play_into(played, players, 6)
     assert 1 <= len(played.series().results) < 6
 
 
@@ -229,7 +237,7 @@ def test_who_ponders_has_a_second_core(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_ponders_meets_no_player_of_the_process() -> None:
     bots = [load_bot("alphabeta", GAME, 0, {"iterations": 1, "ponder": True}), make_bot("random", GAME, 1)]
     with pytest.raises(AgentError, match="player 0 ponders, which would take the time of player 1"):
-        play_everywhere(GAME, [bots, bots[::-1]], fixtures(GAME, 2, 2, 0), print, forfeits=True)
+        play([bots, bots[::-1]], 2)
 
 
 def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,10 +276,10 @@ def test_a_single_player_has_processes_too(begun: list[int]) -> None:
     game = pyspiel.load_game("morpion_solitaire")
     results: dict[int, MatchResult] = {}
 
-    def on_result(fixture: Fixture, result: MatchResult) -> None:
+    def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
         results[fixture.index] = result
 
-    play_everywhere(game, [[Ends()]], lone_fixtures(game, 3, 1, 0), on_result, forfeits=False, at_once=3)
+    play_all([Encounter(game, [[Ends()]], lone_fixtures(game, 3, 1, 0))], on_result, forfeits=False, at_once=3)
     assert sorted(results) == [0, 1, 2]
     assert begun == [3]
 

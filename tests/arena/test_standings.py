@@ -49,7 +49,7 @@ MATCHES = [
 
 def test_a_pair_is_counted_by_colour() -> None:
     standings = Standings(tournament(), MATCHES, {GAME: "chosen"})
-    pair = standings.pairs[0]
+    _, pair = standings.pairs[0]
     assert (pair.contender, pair.opponent) == ("a", "b")
     assert (pair.as_first.wins, pair.as_first.draws, pair.as_first.losses) == (2, 0, 0)
     assert (pair.as_second.wins, pair.as_second.draws, pair.as_second.losses) == (0, 1, 1)
@@ -116,8 +116,8 @@ def test_a_decided_pair_is_complete() -> None:
         agents={"a": "random", "b": "mcts:1"}, matches=100, sequential=SequentialConfig(elo0=0, elo1=400)
     )
     standings = Standings(tested, both("a", "b", [(1.0, 1.0)] * 30), {GAME: "x"})
-    assert standings.pairs[0].test is not None
-    assert standings.pairs[0].test.verdict == "H1"
+    assert standings.pairs[0][1].test is not None
+    assert standings.pairs[0][1].test.verdict == "H1"
     assert standings.complete
     text = markdown(standings)
     assert "until its sequential test decides (H0 +0 Elo, H1 +400 Elo" in text
@@ -133,12 +133,12 @@ def test_the_test_of_a_pair_leaves_out_openings_with_a_failed_match() -> None:
     )
     matches = [m for m in both("a", "b", [(1.0, 1.0)] * 30) if (m.number, m.colour) != (2, 1)]
     undecided = Standings(tested, matches, {GAME: "x"})
-    assert undecided.pairs[0].test is not None
-    assert (undecided.pairs[0].test.openings, undecided.pairs[0].test.verdict) == (2, None)
+    assert undecided.pairs[0][1].test is not None
+    assert (undecided.pairs[0][1].test.openings, undecided.pairs[0][1].test.verdict) == (2, None)
     failed = FailedMatch(GAME, "a", "b", 2, "its process ended with code 3")
     decided = Standings(tested, matches, {GAME: "x"}, failures=[failed])
-    assert decided.pairs[0].test is not None
-    assert decided.pairs[0].test.verdict == "H1"
+    assert decided.pairs[0][1].test is not None
+    assert decided.pairs[0][1].test.verdict == "H1"
     assert not decided.complete
     after = FailedMatch(GAME, "a", "b", 29, "its process ended with code 3")
     assert Standings(tested, both("a", "b", [(1.0, 1.0)] * 29), {GAME: "x"}, failures=[after]).complete
@@ -146,7 +146,7 @@ def test_the_test_of_a_pair_leaves_out_openings_with_a_failed_match() -> None:
 
 def test_a_pair_is_counted_by_who_moves_first() -> None:
     standings = Standings(tournament(), MATCHES, {GAME: "chosen"}, first_movers={GAME: 1})  # as in OpenSpiel's chess
-    pair = standings.pairs[0]
+    _, pair = standings.pairs[0]
     assert (pair.moving_first, pair.moving_second) == (pair.as_second, pair.as_first)
     row = to_json(standings)["pairs"][0]
     assert row["moving_first"] == row["as_second_player"] == {"wins": 0, "draws": 1, "losses": 1}

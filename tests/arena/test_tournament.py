@@ -131,7 +131,7 @@ def test_a_sequential_test_ends_a_pair(tmp_path: Path) -> None:
     )
     standings = run_tournament(tested, tmp_path)
     assert standings is not None
-    (pair,) = standings.pairs
+    ((_, pair),) = standings.pairs
     assert pair.test is not None
     assert pair.test.verdict == "H1"
     assert pair.tally.matches < 60
@@ -355,7 +355,7 @@ def test_an_agent_against_itself_is_even(tmp_path: Path) -> None:
     itself = with_(agents={"a": "mcts:10", "b": "mcts:10"}, matches=400, openings=OpeningsConfig(plies=3))
     standings = run_tournament(itself, tmp_path)
     assert standings is not None
-    (pair,) = standings.pairs
+    ((_, pair),) = standings.pairs
     assert pair.points.low <= 0.5 <= pair.points.high
     assert pair.tally.matches == 400
     assert min(pair.binomial_p, pair.wilcoxon_p) > 0.01

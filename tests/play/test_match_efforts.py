@@ -10,7 +10,7 @@ import pyspiel
 import pytest
 
 from agents import AthenanBot
-from athenan_spiel.arena.effort import effort_of
+from athenan_spiel.arena.comparison import effort_of
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import Forfeit, Match, MatchResult, play_match
 from athenan_spiel.search import UBFM, Budget
@@ -104,7 +104,7 @@ def test_a_failing_move_counts_for_nothing() -> None:
 def test_an_effort_is_that_of_one_player() -> None:
     one = MatchResult((0, 1, 2), 1, (1.0, -1.0), (1.0, 2.0), None, (1, 0), (2.0, 1.0), (10, 20), (1, 2))
     effort = effort_of([(one, 0), (one, 1)])
-    assert (effort.matches, effort.moves, effort.evaluations, effort.questions) == (2, 2, 30, 3)
+    assert (effort.matches, len(effort.seconds), effort.evaluations, effort.questions) == (2, 2, 30, 3)
     assert effort.times() == {"mean": 1.5, "99_percent": pytest.approx(1.99), "longest": 2.0}
     assert effort.counts() == {"moves": 2, "states_valued": 30, "network_calls": 3}
     nothing = effort_of([])
