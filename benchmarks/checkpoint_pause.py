@@ -40,6 +40,7 @@ from athenan_spiel.training.events import CheckpointWritten, Event, MatchFinishe
 from athenan_spiel.training.fleet import Actors
 from athenan_spiel.training.fleet.board import difference
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.presets import QUICK
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Session
@@ -150,7 +151,7 @@ class Watch:
 
 def trained(game: pyspiel.Game, config: TrainingConfig, targets: Targets, states: int, seconds: float) -> Watch:
     """Train for so long with a full replay; what was seen."""
-    learner, watch = LearnerSide(game, config), Watch(seconds)
+    learner, watch = LearnerSide(plan_run(game, config)), Watch(seconds)
     while learner.replay.states() < states:
         learner.replay.add(targets)
     actor = Actor(game, config, learner.outcome)

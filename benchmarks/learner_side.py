@@ -64,6 +64,7 @@ from athenan_spiel.training.fleet.matches import Played
 from athenan_spiel.training.fleet.playing import Proofs
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.model import Weights
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Session
 
@@ -75,7 +76,7 @@ class Timed(LearnerSide):
     """A learner that keeps the records that it learns, and how long that takes."""
 
     def __init__(self, game: pyspiel.Game, config: TrainingConfig) -> None:
-        super().__init__(game, config)
+        super().__init__(plan_run(game, config))
         self.records: list[MatchRecord] = []
         self.keeps_records = True
         self.seconds: list[float] = []

@@ -28,6 +28,7 @@ from athenan_spiel.search.algorithms import budget_of, make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import learning_device, require_means
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.toml_lines import KeyPath
 
 MOST_MATCHES = 2_000_000
@@ -177,7 +178,7 @@ def _require_search(game: pyspiel.Game, play: PlayConfig, training: TrainingConf
 
 def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
     """Make all that trains; returns the worth of a match, and the memory that the network takes beside a processor."""
-    learner = LearnerSide(game, dataclasses.replace(config, engine=COMPILES_NOTHING))
+    learner = LearnerSide(plan_run(game, dataclasses.replace(config, engine=COMPILES_NOTHING)))
     make_search(game, config.search, learner.outcome)
     shape, policy = learner.encoder.shape, learner.policy
     require_means(config, shape, policy)

@@ -1,66 +1,92 @@
-"""Data augmentation by symmetry: each pair is joined by its mirror image (the article, Section 9.3.1).
+"""Data augmentation: each training sample is augmented by a random symmetry (the article, Section 9.3.1).
 
-D ← D ∪ {(sym(s), v) | (s, v) ∈ D}, after a match and before the replay, where sym is drawn for each state from the
-symmetries chosen, the identity excepted (Sections 10.3 and 11.4). The union is not merged: a state that is its own
-image counts twice.
+D ← D ∪ {(sym(s), v) | (s, v) ∈ D}, after a game and before the replay. For each state sym is drawn from the chosen
+symmetries other than the identity (Sections 10.3 and 11.4). The union is not merged: a state that is its own image
+counts twice.
 
-A policy is mirrored with its state: each action becomes its image. Where the image of one of a state's actions is not
-known (`Symmetries.action_images`), the image of the state has its value to learn, and no policy.
+A policy is transformed with its state: each action becomes its image. If the image of one of a state's actions is
+unknown (`Symmetries.action_images`), the image of the state has a value and no policy.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Self
+
 import numpy as np
 import pyspiel
+from numpy.typing import NDArray
 
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.encoding.symmetries import find_symmetries
+from athenan_spiel.encoding.symmetries import Symmetries, find_symmetries
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets
 
 
-class Augmentation:
-    """Adds mirror images to the data set of a match.
-
-    Args:
-        game: whose symmetries are found first.
-        encoder: of what is learned.
-        setting: `EncodingConfig.symmetries`; with "none", nothing is looked for, added or drawn.
-        rng: finds the symmetries, and draws the one for each state. Its state belongs to its owner.
-        policies: states have policies, which are to be mirrored.
+@dataclass(frozen=True, eq=False)
+class ChosenSymmetries:
+    """Symmetries of a game that augment its training samples; by default none.
 
     Attributes:
-        names: of the symmetries that are drawn from.
-
-    Raises:
-        ConfigError: a symmetry is named that the game does not have.
+        found: the symmetries of the game; None: they were not searched for.
+        indices: indices of the chosen ones in `found`.
+        actions: images of actions, as `Symmetries.action_images` returns them; None without policies.
     """
 
-    def __init__(
-        self, game: pyspiel.Game, encoder: Encoder, setting: str, rng: np.random.Generator, *, policies: bool = False
-    ) -> None:
-        self.names: tuple[str, ...] = ()
-        self._rng = rng
+    found: Symmetries | None = None
+    indices: tuple[int, ...] = ()
+    actions: NDArray[Any] | None = None
+
+    @classmethod
+    def find(
+        cls, game: pyspiel.Game, encoder: Encoder, setting: str, rng: np.random.Generator, *, policies: bool = False
+    ) -> Self:
+        """Find the symmetries of `game` and choose some.
+
+        Args:
+            setting: `EncodingConfig.symmetries`. With "none" nothing is searched for or drawn.
+            policies: samples have policies, which need images of actions.
+
+        Raises:
+            ConfigError: the game does not have the symmetry named.
+        """
         if setting == "none":
-            return
-        self._symmetries = find_symmetries(game, rng, encoder)
-        chosen = self._symmetries.select(setting)
-        self.names = tuple(self._symmetries.names[i] for i in chosen)
-        self._chosen = np.array(chosen, np.int64)
-        self._actions = self._symmetries.action_images(game, rng, encoder) if policies else None
+            return cls()
+        found = find_symmetries(game, rng, encoder)
+        chosen = tuple(found.select(setting))
+        return cls(found, chosen, found.action_images(game, rng, encoder) if policies else None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the chosen symmetries."""
+        return () if self.found is None else tuple(self.found.names[index] for index in self.indices)
+
+
+class Augmentation:
+    """Adds an image of each sample to the samples of a game.
+
+    Args:
+        rng: draws the symmetry of each state. Its owner stores its state.
+    """
+
+    def __init__(self, symmetries: ChosenSymmetries, rng: np.random.Generator) -> None:
+        self._symmetries = symmetries
+        self._rng = rng
 
     def __call__(self, targets: Targets) -> Targets:
-        """D with as many images behind it, in the same order and with the same values and weights."""
-        if not self.names:
+        """Returns `targets` followed by one image of each, in the same order, with the same values and weights."""
+        symmetries = self._symmetries
+        if symmetries.found is None or not symmetries.indices:
             return targets
-        drawn = [self._rng.choice(self._chosen, size=len(pack)) for pack in targets.rows]
+        chosen = np.array(symmetries.indices, np.int64)
+        drawn = [self._rng.choice(chosen, size=len(pack)) for pack in targets.rows]
         images = [
-            CompactRows.pack(self._symmetries.apply(pack.unpack(), which))
+            CompactRows.pack(symmetries.found.apply(pack.unpack(), which))
             for pack, which in zip(targets.rows, drawn, strict=True)
         ]
         labels = targets.labels
-        if labels.policies is not None and self._actions is not None:
-            mirrored = labels.policies.renamed(self._actions, np.concatenate(drawn))
+        if labels.policies is not None and symmetries.actions is not None:
+            mirrored = labels.policies.renamed(symmetries.actions, np.concatenate(drawn))
             labels = Labels(labels.values, labels.weights, mirrored)
         return Targets([*targets.rows, *images], Labels.joined([targets.labels, labels]))

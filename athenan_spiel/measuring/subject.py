@@ -17,6 +17,7 @@ from athenan_spiel.encoding.compact import unpack_rows
 from athenan_spiel.learning import Targets
 from athenan_spiel.learning.labels import Labels, Policies
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 
 STATES = 8192
 """Random states that are learned, or as many as are made in `STATES_SECONDS`."""
@@ -36,7 +37,7 @@ class Subject:
     def __init__(self, game: pyspiel.Game, config: TrainingConfig) -> None:
         self.game = game
         self.config = config
-        self.learner = LearnerSide(game, config)
+        self.learner = LearnerSide(plan_run(game, config))
 
     @functools.cached_property
     def targets(self) -> Targets:

@@ -19,6 +19,7 @@ from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.events import CheckpointWritten, Event, MatchFinished, RoundFinished, RoundProgress
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Session
 
@@ -64,9 +65,9 @@ def with_workers(config: TrainingConfig, count: int) -> TrainingConfig:
 
 def training_speed(subject: Subject, config: TrainingConfig, seconds: float) -> TrainingSpeed:
     """What a training with these settings does; raises as `training_speeds`."""
-    learner = LearnerSide(subject.game, config)
+    learner = LearnerSide(plan_run(subject.game, config))
     engine = TimedEngine(make_engine(config.engine, learner.encoder.shape))
-    actor = Actor(subject.game, config, learner.outcome, engine)
+    actor = Actor(subject.game, config, learner.outcome, engine, learner.encoder)
     watch = _Watch(config.workers.count, engine, seconds)
     with tempfile.TemporaryDirectory(prefix="athenan-") as place, StopRequests() as stops:
         folder = RunFolder(Path(place) / "run")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.config.search import LIMITS
+from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines import Engine
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games.playout import is_cut
@@ -84,23 +85,34 @@ class Actor:
     Args:
         game, config: what is played, and how.
         outcome: what the ends of matches are worth.
-        engine: what computes; by default one of the settings' own.
+        engine: the engine; by default a new one with the settings of `config`.
+        encoder: the encoder; by default a new one.
 
     Raises:
         ConfigError: the network does not fit the game or the memory, or the engine this machine.
     """
 
     def __init__(
-        self, game: pyspiel.Game, config: TrainingConfig, outcome: Outcome, engine: Engine | None = None
+        self,
+        game: pyspiel.Game,
+        config: TrainingConfig,
+        outcome: Outcome,
+        engine: Engine | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
         self._config = config
-        self._model = make_model(game, config, outcome, engine=engine)
+        self._model = make_model(game, config, outcome, engine=engine, encoder=encoder)
         policies = config.network.policy != "none"
         self._model.evaluator.priors = policies
         self._opened = functools.partial(self_play, opening_plies=config.self_play.opening_plies or 0)
         self._targets = make_targets(config.targets, self._model.encoder, outcome, policies=policies)
         self._version: int | None = None
         self._search: tuple[SearchConfig, Known | None, Search] | None = None
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the network, untrained ones before `load`."""
+        return {name: tensor.detach() for name, tensor in self._model.network.state_dict().items()}
 
     @property
     def evaluator(self) -> NetworkEvaluator:

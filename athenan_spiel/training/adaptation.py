@@ -42,7 +42,7 @@ class Adaptation:
     """Checks the progress of a session against its time limit.
 
     Args:
-        learner: its `fit` names the settings that may be reduced.
+        learner: the `fit` of its plan names the settings that may be reduced.
         write: stores settings in the run folder.
     """
 
@@ -51,7 +51,7 @@ class Adaptation:
         self._emit = emit
         self._write = write
         config, before = learner.config, learner.counters.seconds
-        self._fit = None if config.seconds is None else learner.fit
+        self._fit = None if config.seconds is None else learner.plan.fit
         self._end = config.seconds or 0.0
         self._share = FIRST_GAMES_SHARE * (self._end - before)
         self._due = before + self._share

@@ -103,7 +103,9 @@ class Measured(Lengths):
         return f"random matches take {self.length:.0f} moves{cut}, of {self.branching:.0f} legal ones each"
 
 
-def measure(game: pyspiel.Game, clock: Callable[[], float] = time.thread_time) -> Measured:
+def measure(
+    game: pyspiel.Game, encoder: Encoder | None = None, *, clock: Callable[[], float] = time.thread_time
+) -> Measured:
     """Play some random matches, always the same ones, for `MEASURE_SECONDS` by `clock` at most."""
     rng = random.Random(0)
     end = clock() + MEASURE_SECONDS
@@ -122,12 +124,11 @@ def measure(game: pyspiel.Game, clock: Callable[[], float] = time.thread_time) -
             lengths.append(state.move_number())
     length = statistics.mean(lengths) if lengths else float(LONGEST)
     cut_off = sum(length >= LONGEST for length in lengths) / max(1, len(lengths))
-    return Measured(length, statistics.mean(legal) if legal else 1.0, _is_slow(game, seen), cut_off)
+    return Measured(length, statistics.mean(legal) if legal else 1.0, _is_slow(encoder or Encoder(game), seen), cut_off)
 
 
-def _is_slow(game: pyspiel.Game, states: list[pyspiel.State]) -> bool:
+def _is_slow(encoder: Encoder, states: list[pyspiel.State]) -> bool:
     """Whether the children of `states` are made and encoded at less than `SLOW` a second."""
-    encoder = Encoder(game)
     start, made, taken = time.process_time(), 0, 0.0
     for state in itertools.cycle(states):
         children = children_of(state, state.legal_actions())
@@ -175,6 +176,7 @@ def fit_to(
     measured: Measured,
     names: Collection[str],
     elapsed: Callable[[], float] | None = None,
+    encoder: Encoder | None = None,
 ) -> tuple[pyspiel.Game, TrainingConfig, str | None]:
     """The game and the settings of a run, with those in `names` as they fit, and what was measured and chosen in words.
 
@@ -182,40 +184,45 @@ def fit_to(
 
     Args:
         elapsed: returns the training time until now, in seconds. By default the settings don't fit the training time.
+        encoder: encoder of the game; by default a new one.
     """
     if not names:
         return game, config, None
-    config = suited(config, game, [name for name in names if name != "encoding.symmetries" or not measured.slow])
+    encoder = encoder or Encoder(game, edges=config.encoding.edges)
+    quick = [name for name in names if name != "encoding.symmetries" or not measured.slow]
+    config = suited(config, game, encoder, quick)
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
         game = with_length(game, measured)
     config = fitted(config, measured, names)
     if "network.filters" in names:
-        filters = widest(config, Encoder(game, edges=config.encoding.edges))
+        filters = widest(config, encoder)
         config = dataclasses.replace(config, network=dataclasses.replace(config.network, filters=filters))
     if elapsed is not None and not set(names).isdisjoint(BY_TIME):
         longest = game.max_game_length()
-        speed = functools.partial(evaluations_per_second, game)
+        speed = functools.partial(evaluations_per_second, game, encoder=encoder)
         config = fit_to_time(config, measured, longest, names, speed, elapsed)
     return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
 
 
-def suited(config: TrainingConfig, game: pyspiel.Game, names: Collection[str] = FITTED) -> TrainingConfig:
+def suited(
+    config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, names: Collection[str] = FITTED
+) -> TrainingConfig:
     """`config`, with the outcome and the mirror images that the game offers, if they are in `names`."""
     if "outcome" in names:
         outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
         config = dataclasses.replace(config, outcome=outcome)
-    if "encoding.symmetries" in names and has_many_images(config, game):
+    if "encoding.symmetries" in names and has_many_images(game, encoder):
         config = dataclasses.replace(config, encoding=dataclasses.replace(config.encoding, symmetries="all"))
     return config
 
 
-def has_many_images(config: TrainingConfig, game: pyspiel.Game) -> bool:
+def has_many_images(game: pyspiel.Game, encoder: Encoder) -> bool:
     """Whether a board of the game has as many images as a square, which are then learned as well.
 
     Each state counts twice then. At Othello that won far more, at Connect Four, with two images, it did not.
     """
-    found = find_symmetries(game, np.random.default_rng(0), Encoder(game, edges=config.encoding.edges))
+    found = find_symmetries(game, np.random.default_rng(0), encoder)
     return len(found.names) == 1 + len(SYMMETRIES)
 
 

@@ -15,94 +15,61 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.config import ReplayConfig, TrainingConfig
-from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.engines import torch_threads
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.learning import Replay, make_replay
+from athenan_spiel.learning import Replay, Targets, make_replay
 from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork
-from athenan_spiel.outcomes import Kind, Outcome, is_code, kind_called, make_outcome, outcome_from_parameters
 from athenan_spiel.training.actor import MatchRecord, PublishedWeights, proven_states
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished, ShareName
-from athenan_spiel.training.means import learning_device, require_means, require_suited
-from athenan_spiel.training.model import Weights, load_weights, new_network, policy_shape
+from athenan_spiel.training.means import learning_device
+from athenan_spiel.training.model import Weights, load_weights, new_network
+from athenan_spiel.training.plan import RunPlan
 from athenan_spiel.training.randomness import Randomness
-from athenan_spiel.training.shares import Shares, share_out
-from athenan_spiel.training.time_budget import Fit
 
 
 class LearnerSide:
     """What a run has learned.
 
     Args:
-        game: the game to learn.
-        config: the run's settings.
-        checkpoint: where to go on; none: a new run.
-        kind: what the outcome is made of, where it is code of one's own and a checkpoint alone names it.
+        checkpoint: state to resume from; None for a new run. The plan has the same header.
 
     Attributes:
-        kind: what the outcome is made of, where it is code of one's own.
-        counters: how far the run has come; of `seconds` the loop is told, and tells it here when it saves.
-        policy: the actions that the network tells a policy of; None where it tells none.
-        proven: the states proven in earlier matches; None where they are not kept.
-        fit: what the settings were fitted to, to be set from outside; None if they were not.
-        shares: of the memory that the run may take, as they stand in `config`; None where it has no bound.
-        trees_were_full: the tree of a match that was learned has been full.
+        plan: the run's plan. Its `config` holds the settings at the beginning.
+        game, outcome, kind, encoder, policy: as in the plan.
+        config: the current settings.
+        counters: progress of the run. `seconds` is only set in checkpoints, as the caller has the clock.
+        proven: states proven in earlier games; None if they are not kept.
+        trees_were_full: the tree of a learned game was full.
 
     Raises:
-        CheckpointError: what the checkpoint holds does not fit the game and the settings.
-        ConfigError: the game has no such outcome, edges or symmetry, or a setting does not suit this machine.
+        CheckpointError: the checkpoint does not fit the plan.
+        ConfigError: the network does not fit the game or the free memory.
     """
 
-    def __init__(
-        self,
-        game: pyspiel.Game,
-        config: TrainingConfig,
-        checkpoint: Checkpoint | None = None,
-        kind: Kind | None = None,
-    ) -> None:
-        self.game = game
-        self.kind = kind_called(config.outcome) if kind is None and is_code(config.outcome) else kind
-        self._random = Randomness(config.seed)
-        self.outcome: Outcome
-        if checkpoint is None:
-            self.outcome = make_outcome(config.outcome, game, self._random.outcome, self.kind)
-        else:
-            self.outcome = outcome_from_parameters(config.outcome, checkpoint.header.outcome, self.kind)
-        require_suited(config, game, self.outcome)
-        self.encoder = Encoder(game, edges=config.encoding.edges)
-        self.policy = policy_shape(game, self.encoder, config.network)
-        require_means(config, self.encoder.shape, self.policy)
-        self.shares: Shares | None = None
-        if config.memory.bytes is not None:
-            self.shares = share_out(config, game, self.outcome, self.encoder, self.policy)
-            config = dataclasses.replace(config, memory=self.shares.memory)
-        self.config = config
-        network = new_network(self.encoder, config, self.outcome, self.policy, seed=self._random.network)
-        self._learner = Learner(network, config.learner, learning_device(config.engine))
+    def __init__(self, plan: RunPlan, checkpoint: Checkpoint | None = None) -> None:
+        self.plan = plan
+        self.config = config = plan.config
+        self.game, self.encoder, self.policy = plan.game, plan.encoder, plan.policy
+        self.outcome, self.kind = plan.outcome, plan.kind
+        self._random = Randomness(config.seed, plan.generators)
         generators = self._random.generators
-        self.augmentation = Augmentation(
-            game,
-            self.encoder,
-            config.encoding.symmetries,
-            generators["symmetries"],
-            policies=self.policy is not None,
-        )
-        if not self.augmentation.names:
-            del generators["symmetries"]  # nothing will ever be drawn from it
+        network = new_network(plan.encoder, config, plan.outcome, plan.policy, seed=self._random.network)
+        self._learner = Learner(network, config.learner, learning_device(config.engine))
+        self.augmentation: Callable[[Targets], Targets] = lambda targets: targets
+        if plan.symmetries.names:
+            self.augmentation = Augmentation(plan.symmetries, generators["symmetries"])
         self.replay = make_replay(self._replay_config(), generators["replay"])
         self.proven = proven_states(config)
         self.trees_were_full = False
         self.counters = Counters()
-        self.fit: Fit | None = None
         if checkpoint is not None:
             self._restore(checkpoint)
         self._version = 0
@@ -322,7 +289,7 @@ class LearnerSide:
             outcome=dict(self.outcome.parameters),
             counters=dataclasses.replace(self.counters, seconds=seconds),
             generators=self._random.states(),
-            fit=None if self.fit is None else self.fit.to_dict(),
+            fit=None if self.plan.fit is None else self.plan.fit.to_dict(),
         )
 
     def _weights(self) -> Weights:

@@ -45,7 +45,7 @@ from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.cluster import placed
 from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
-from athenan_spiel.training.fitting import fit_names, fit_to, measure
+from athenan_spiel.training.fitting import fit_names
 from athenan_spiel.training.fleet.losses import WorkersLostError
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import (
@@ -56,12 +56,12 @@ from athenan_spiel.training.means import (
     worker_count,
 )
 from athenan_spiel.training.new_folder import given_folder, new_folder
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.presets import ALL, preset
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.set_backs import SET_BACKS
 from athenan_spiel.training.settings_file import config_to_dict
-from athenan_spiel.training.time_budget import BY_TIME, Fit
 
 FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
 """Settings that a run keeps from its beginning on: the weights and what was learned rest on them."""
@@ -144,19 +144,16 @@ def train(
         require_opponents(str(game), config, allow_programs)
     with placed(config, cluster, str(game)) as (config, site):
         start = clock.now()
-        measured = measure(game)
-        game, config, choice = fit_to(game, config, measured, names, lambda: clock.now() - start)
-        learner = LearnerSide(game, config)  # what it refuses leaves no folder behind
-        learner.fit = Fit(measured, [name for name in names if name in BY_TIME])
-        actor = Actor(game, learner.config, learner.outcome)
+        plan = plan_run(game, config, fit=names, elapsed=lambda: clock.now() - start)
+        learner = LearnerSide(plan)  # refuses bad settings before the folder is created
+        actor = Actor(plan.game, plan.config, plan.outcome, encoder=plan.encoder)
         made = _missing_folders(run_folder.path)
         with run_folder.locked():
             run_folder.require_new()
             with _removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
-                run_folder.write_settings(str(game), learner.config)
-                beginning = Beginning(start, choice)
+                run_folder.write_settings(str(plan.game), plan.config)
                 hooks = listeners, stop, milestones, allow_programs, set_backs, site
-                return Session(run_folder, learner, actor, beginning, *hooks).run()
+                return Session(run_folder, learner, actor, Beginning(start), *hooks).run()
 
 
 def resume(
@@ -232,14 +229,14 @@ def resume(
             require_opponents(spec, config, allow_programs)
         game = load_game(spec)
         with placed(extended, cluster, spec) as (extended, site):
-            learner = LearnerSide(game, extended, begun, kind)
-            learner.fit = None if begun is None else Fit.restored(begun.header.fit, config, begun.header.config)
-            actor = Actor(game, learner.config, learner.outcome)
+            plan = plan_run(game, extended, header=None if begun is None else begun.header, kind=kind)
+            learner = LearnerSide(plan, begun)
+            actor = Actor(game, plan.config, plan.outcome, encoder=plan.encoder)
             hooks = listeners, stop, milestones, allow_programs, set_backs, site
             origin = None if begun is None else run_folder.checkpoint(checkpoint)
             session = Session(run_folder, learner, actor, origin, *hooks)  # all that may be refused is refused by now
-            if learner.config != config:
-                run_folder.write_settings(spec, learner.config)
+            if plan.config != config:
+                run_folder.write_settings(spec, plan.config)
             if checkpoint is not None:
                 run_folder.put_aside(checkpoint)
             return session.run()

@@ -60,19 +60,21 @@ def make_model(
     weights: Weights | None = None,
     *,
     engine: EngineConfig | Engine | None = None,
+    encoder: Encoder | None = None,
 ) -> Model:
     """The model of a training of `game` with the settings `config`.
 
     Args:
         weights: of the network; none: the evaluator answers nothing before `Model.load`.
-        engine: what computes, in place of the settings', or its settings.
+        engine: engine, or its settings, in place of those of `config`.
+        encoder: the encoder; by default a new one.
 
     Raises:
         CheckpointError: the weights are those of a network of another shape.
         ConfigError: the network does not fit the game or the memory that is free; the engine does not suit this
             machine.
     """
-    encoder = Encoder(game, edges=config.encoding.edges)
+    encoder = encoder or Encoder(game, edges=config.encoding.edges)
     if engine is None or isinstance(engine, EngineConfig):
         engine = make_engine(engine or config.engine, encoder.shape)
     evaluator = NetworkEvaluator(encoder, engine)

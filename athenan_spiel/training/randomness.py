@@ -1,4 +1,4 @@
-"""Everything random in a run, from its one seed, but what is random in a match, which has a seed of its own."""
+"""Random sources of a run, derived from its seed. Each game has a seed of its own."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ import numpy as np
 
 
 class Randomness:
-    """The sources of a run's random numbers, each for one purpose.
+    """Random sources of a run, one for each purpose.
+
+    Args:
+        seed: the run's seed.
+        states: states of the generators to keep, by name; None: all generators in their initial states.
 
     Attributes:
-        outcome: draws what the outcome wants to know of the game.
-        network: the seed of the initial weights.
-        warm_up: the seed of the random matches before the first one.
-        generators: of what goes on as long as the run does, by purpose: the seeds of "matches", the "replay" and the
-            "symmetries". Their states belong into a checkpoint.
+        outcome: generator for the random games that an outcome measures.
+        network: seed of the initial weights.
+        warm_up: seed of the warm-up's random games.
+        generators: generators used throughout the run: "matches" (seeds of games), "replay" and "symmetries".
+            Checkpoints contain their states.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, states: Mapping[str, Any] | None = None) -> None:
         sequences = np.random.SeedSequence(seed).spawn(6)
         for_outcome, for_network, for_matches, for_replay, for_warm_up, for_symmetries = sequences
         self.outcome = random.Random(_seed(for_outcome))
@@ -31,16 +35,19 @@ class Randomness:
             "replay": np.random.default_rng(for_replay),
             "symmetries": np.random.default_rng(for_symmetries),
         }
+        if states is not None:
+            self.generators = {name: self.generators[name] for name in states}
+            self.set_states(states)
 
     def states(self) -> dict[str, dict[str, Any]]:
-        """The states of the generators."""
+        """Returns the state of each generator."""
         return {name: dict(generator.bit_generator.state) for name, generator in self.generators.items()}
 
     def set_states(self, states: Mapping[str, Any]) -> None:
-        """Let each generator go on from its state among `states`.
+        """Set the state of each generator.
 
         Raises:
-            KeyError, OverflowError, TypeError, ValueError: one is missing, or is the state of no such generator.
+            KeyError, OverflowError, TypeError, ValueError: a state is missing or invalid.
         """
         for name, generator in self.generators.items():
             generator.bit_generator.state = states[name]

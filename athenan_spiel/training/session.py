@@ -72,15 +72,13 @@ class Run(Pictured):
 
 @dataclass(frozen=True)
 class Beginning:
-    """What came before the first session of a run.
+    """Start of a new run.
 
     Attributes:
-        start: when its clock began, as `clock.now` says.
-        choice: which settings were chosen by them, in words; None: none.
+        start: the start of its clock, by `clock.now`.
     """
 
     start: float
-    choice: str | None = None
 
 
 class Session:
@@ -126,7 +124,7 @@ class Session:
         self._emit = emit = Broadcast([metrics, TensorBoard(folder.tensorboard_path), self._results, *listeners])
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None
-        self._choice = None if beginning is None else beginning.choice
+        self._choice = None if beginning is None else learner.plan.choice
         self._full: set[ShareName] = set()
         self._before = learner.counters.seconds
         self._clock = clock = RunClock(self._before, None if beginning is None else beginning.start)
@@ -277,9 +275,9 @@ class Session:
             network=learner.network.description,
             engine=self._actor.evaluator.engine.name,
             outcome=learner.config.outcome + (f" ({constants})" if constants else ""),
-            symmetries=learner.augmentation.names,
+            symmetries=learner.plan.symmetries.names,
             choice=self._choice,
-            memory=None if learner.shares is None else str(learner.shares),
+            memory=None if learner.plan.memory is None else str(learner.plan.memory),
         )
 
     def _finished_early(self) -> RunFinished:

@@ -23,7 +23,6 @@ from athenan_spiel.errors import CheckpointError
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import Actor, PublishedWeights
-from athenan_spiel.training.model import new_network, policy_shape
 
 FIRST_GAMES_SHARE = 0.1
 """Share of the training time within which the first games end."""
@@ -113,7 +112,7 @@ def evaluations_per_move(search: SearchConfig, lengths: Lengths) -> float:
     return max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
 
 
-def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig) -> float:
+def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig, encoder: Encoder | None = None) -> float:
     """Measure the speed of self-play with these settings, by an untrained network, in one of the run's processes.
 
     Raises:
@@ -123,11 +122,8 @@ def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig) -> float:
     if config.workers.count:
         threads = config.engine.threads or max(1, cores() // workers)
         config = dataclasses.replace(config, engine=dataclasses.replace(config.engine, threads=threads))
-    encoder, outcome = Encoder(game, edges=config.encoding.edges), Gain()
-    network = new_network(encoder, config, outcome, policy_shape(game, encoder, config.network))
-    actor = Actor(game, config, outcome)
-    weights = {name: tensor.detach() for name, tensor in network.state_dict().items()}
-    playing = actor.play(PublishedWeights(0, weights), None, range(config.matches_at_once), 0.0)
+    actor = Actor(game, config, Gain(), encoder=encoder)
+    playing = actor.play(PublishedWeights(0, actor.weights), None, range(config.matches_at_once), 0.0)
     playing.advance()  # the first call of an engine takes longer
     seconds = min(MOST_MEASURED_SECONDS, MEASURED_SHARE * (config.seconds or math.inf))
     before, start = playing.evaluations, time.perf_counter()

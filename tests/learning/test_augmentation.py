@@ -17,7 +17,7 @@ from athenan_spiel.encoding import CompactRows, Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games import load_game
-from athenan_spiel.learning.augmentation import Augmentation
+from athenan_spiel.learning.augmentation import Augmentation, ChosenSymmetries
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets
 from athenan_spiel.search import Budget
@@ -28,7 +28,8 @@ ENCODER = Encoder(GAME)
 
 
 def augmentation(setting: str, seed: int = 0) -> Augmentation:
-    return Augmentation(GAME, ENCODER, setting, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    return Augmentation(ChosenSymmetries.find(GAME, ENCODER, setting, rng), rng)
 
 
 def rows_of(targets: Targets) -> NDArray[np.float32]:
@@ -90,22 +91,27 @@ def test_none_adds_nothing_and_draws_nothing() -> None:
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     targets = some_targets(5)
-    made = Augmentation(GAME, ENCODER, "none", rng)
-    assert made(targets) is targets
-    assert made.names == ()
+    symmetries = ChosenSymmetries.find(GAME, ENCODER, "none", rng)
+    assert Augmentation(symmetries, rng)(targets) is targets
+    assert symmetries.names == ()
     assert rng.bit_generator.state == before
 
 
 def test_all_of_a_game_without_symmetries_adds_nothing() -> None:
     game = load_game("mancala")
-    made = Augmentation(game, Encoder(game), "all", np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    symmetries = ChosenSymmetries.find(game, Encoder(game), "all", rng)
     targets = some_targets(5)
-    assert made(targets) is targets
+    assert Augmentation(symmetries, rng)(targets) is targets
 
 
 def test_the_names_are_told() -> None:
-    assert augmentation("transpose,rotate_90").names == ("transpose", "rotate_90")
-    assert augmentation("all").names == find_symmetries(GAME, np.random.default_rng(1)).names[1:]
+    rng = np.random.default_rng(0)
+    assert ChosenSymmetries.find(GAME, ENCODER, "transpose,rotate_90", rng).names == ("transpose", "rotate_90")
+    assert (
+        ChosenSymmetries.find(GAME, ENCODER, "all", rng).names
+        == find_symmetries(GAME, np.random.default_rng(1)).names[1:]
+    )
 
 
 # In a run

@@ -16,6 +16,7 @@ from athenan_spiel.training import resume, train
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.events import Event, LearningFinished, MatchFinished
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 
@@ -109,7 +110,7 @@ def test_moves_are_decided_by_progress_and_the_outcomes_scale(monkeypatch: pytes
         return make_decision(config, progress, scale, own)
 
     monkeypatch.setattr("athenan_spiel.training.actor.make_decision", spy)
-    learner = LearnerSide(TIC_TAC_TOE, case(exploration=ExplorationConfig(distribution="softmax")))
+    learner = LearnerSide(plan_run(TIC_TAC_TOE, case(exploration=ExplorationConfig(distribution="softmax"))))
     Actor(TIC_TAC_TOE, learner.config, learner.outcome).play(learner.published(), None, learner.new_round(), 0.3)
     assert asked == [(learner.config.exploration, 0.3, learner.outcome.scale)]
     assert learner.outcome.scale > 1

@@ -50,6 +50,7 @@ from athenan_spiel.search.uct import UCT
 from athenan_spiel.training import load_agent, train
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 
 TIC_TAC_TOE = load("tic_tac_toe")
 
@@ -154,7 +155,7 @@ def test_an_actor_searches_as_the_settings_say(
 ) -> None:
     searches: list[Search] = []
     monkeypatch.setattr("athenan_spiel.training.actor.Round", lambda _, search, *rest, **named: searches.append(search))
-    learner = LearnerSide(TIC_TAC_TOE, config(**settings))
+    learner = LearnerSide(plan_run(TIC_TAC_TOE, config(**settings)))
     Actor(TIC_TAC_TOE, learner.config, learner.outcome).play(learner.published(), None, [1], progress=0.0)
     assert [type(search) for search in searches] == [kind]
 

@@ -31,6 +31,7 @@ from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import read_checkpoint, read_header
 from athenan_spiel.training.events import Event, RoundFinished
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 
 PLAY = completed(ordinal(constant_exploitation(0.5)))
 KEPT = dataclasses.replace(TINY, search=SearchConfig(iterations=3, resolved_hours=12.0))
@@ -213,7 +214,7 @@ def test_a_run_that_was_stopped_goes_on_with_its_memory(tmp_path: Path) -> None:
 
 
 def test_the_memory_is_emptied_in_time(tmp_path: Path) -> None:
-    learner = LearnerSide(GAME, KEPT)
+    learner = LearnerSide(plan_run(GAME, KEPT))
     assert learner.proven is not None
     learner.proven.add([("a", 1, (1, 1.0))])
     learner.forget_proven(12 * 3600.0 - 1)
@@ -223,7 +224,8 @@ def test_the_memory_is_emptied_in_time(tmp_path: Path) -> None:
     learner.proven.add([("a", 1, (1, 1.0))])
     learner.forget_proven(20 * 3600.0)
     assert len(learner.proven) == 1
-    again = LearnerSide(GAME, KEPT, learner.checkpoint(20 * 3600.0))
+    checkpoint = learner.checkpoint(20 * 3600.0)
+    again = LearnerSide(plan_run(GAME, KEPT, header=checkpoint.header), checkpoint)
     again.forget_proven(23 * 3600.0)
     assert again.proven is not None
     assert len(again.proven) == 1

@@ -32,6 +32,7 @@ from athenan_spiel.play.self_play import Match
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 
 SPEC = "connect_four(rows=4,columns=4,x_in_row=3)"
 GAME = pyspiel.load_game(SPEC)
@@ -107,7 +108,7 @@ def played_elsewhere(order: bytes) -> bytes:
 @pytest.mark.parametrize("case", CASES)
 def test_a_round_in_another_process_gives_the_same_records_to_the_bit(case: str) -> None:
     config = CASES[case]
-    learner = LearnerSide(GAME, config)
+    learner = LearnerSide(plan_run(GAME, config))
     order = (config, published_twice(learner), learner.new_round(), learner.outcome, learner.proven)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as processes:
@@ -120,7 +121,7 @@ def test_a_round_in_another_process_gives_the_same_records_to_the_bit(case: str)
 
 def test_the_weights_of_a_round_matter_and_those_that_come_in_between_too() -> None:
     config = dataclasses.replace(KEPT, seed=2)  # the first match ends before some others
-    learner = LearnerSide(GAME, config)
+    learner = LearnerSide(plan_run(GAME, config))
     first, second = published_twice(learner)
     seeds = learner.new_round()
     rounds = [played(config, given, seeds, learner.outcome, None) for given in ([first], [first, second], [second])]
@@ -130,7 +131,7 @@ def test_the_weights_of_a_round_matter_and_those_that_come_in_between_too() -> N
 
 
 def test_proven_states_are_looked_into_and_stay_as_they_are() -> None:
-    learner = LearnerSide(GAME, KEPT)
+    learner = LearnerSide(plan_run(GAME, KEPT))
     published, seeds, proven = published_twice(learner), learner.new_round(), ResolvedStates()
     records = played(KEPT, published, seeds, learner.outcome, proven)
     assert len(proven) == 0
@@ -165,7 +166,7 @@ def test_a_record_shares_nothing_with_the_tree(case: str, monkeypatch: pytest.Mo
         return make(playing, match)
 
     monkeypatch.setattr(RoundInPlay, "_record", noted)
-    learner = LearnerSide(GAME, CASES[case])
+    learner = LearnerSide(plan_run(GAME, CASES[case]))
     records = played(CASES[case], published_twice(learner), learner.new_round(), learner.outcome, learner.proven)
     before = plain(records)
     noting = Noting()
@@ -184,7 +185,7 @@ def test_a_record_shares_nothing_with_the_tree(case: str, monkeypatch: pytest.Mo
 
 def test_a_pickled_record_is_learned_as_the_record_itself() -> None:
     config = dataclasses.replace(KEPT, encoding=EncodingConfig(symmetries="all"))
-    here, there = (LearnerSide(GAME, config) for _ in range(2))
+    here, there = (LearnerSide(plan_run(GAME, config)) for _ in range(2))
     for _ in range(2):
         seeds = here.new_round()
         assert there.new_round() == seeds
@@ -197,7 +198,7 @@ def test_a_pickled_record_is_learned_as_the_record_itself() -> None:
 
 
 def test_weights_of_a_version_are_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    learner = LearnerSide(GAME, TINY)
+    learner = LearnerSide(plan_run(GAME, TINY))
     actor = Actor(GAME, TINY, learner.outcome)
     loads: list[None] = []
     load = actor.evaluator.load

@@ -65,8 +65,8 @@ def lines(folder: Path, event: str) -> list[dict[str, Any]]:
 
 
 def test_actors_adapt_their_settings(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: Measured(2.0, 4.0, slow=False))
-    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda game, config: 1e9)
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: Measured(2.0, 4.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 1e9)
     monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     run = train(TIC_TAC_TOE, changed(seconds=600.0), tmp_path / "run", fit=BY_TIME, cluster="local")

@@ -31,6 +31,7 @@ from athenan_spiel.training import load_agent, preset, resume, train
 from athenan_spiel.training.actor import WARM_START, Actor, RoundInPlay, search_at
 from athenan_spiel.training.events import LearningFinished, MatchFinished
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 
 EXIT = dataclasses.replace(
     TINY,
@@ -83,7 +84,7 @@ def test_values_that_are_never_learned_never_count() -> None:
 
 def played(config: TrainingConfig, progress: float) -> tuple[RoundInPlay, list[Any]]:
     """A round of three matches at this progress, and its records."""
-    learner = LearnerSide(TIC_TAC_TOE, config)
+    learner = LearnerSide(plan_run(TIC_TAC_TOE, config))
     actor = Actor(TIC_TAC_TOE, config, learner.outcome)
     playing = actor.play(learner.published(), learner.proven, learner.new_round(progress), progress)
     while playing.advance():
@@ -123,7 +124,7 @@ def test_after_it_one_state_of_a_match_is_learned(progress: float) -> None:
 def test_the_temperature_is_that_of_the_settings(temperature: float, same: bool) -> None:
     """Near zero all matches of one network are the same."""
     config = dataclasses.replace(with_self_play(temperature=temperature), matches_at_once=6)
-    learner = LearnerSide(TIC_TAC_TOE, config)
+    learner = LearnerSide(plan_run(TIC_TAC_TOE, config))
     asked = set()
     actor = Actor(TIC_TAC_TOE, config, learner.outcome)
     playing = actor.play(learner.published(), None, learner.new_round(0.5), 0.5)
@@ -141,7 +142,7 @@ def values_alone(learner: LearnerSide) -> list[bytes]:
 
 @pytest.mark.parametrize(("progress", "learns_values"), [(0.0, False), (0.4, False), (0.5, True), (1.0, True)])
 def test_the_policy_alone_is_learned_before_values(progress: float, learns_values: bool) -> None:
-    learner = LearnerSide(TIC_TAC_TOE, EXIT)
+    learner = LearnerSide(plan_run(TIC_TAC_TOE, EXIT))
     actor = Actor(TIC_TAC_TOE, EXIT, learner.outcome)
     before, weights = values_alone(learner), {n: t.clone() for n, t in learner.network.state_dict().items()}
     assert before

@@ -16,6 +16,7 @@ from training_runs import TINY
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import SearchConfig, SelfPlayConfig, TrainingConfig
+from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.outcomes import AdditiveDepth, Gain, MultiplicativeDepth, Sample, Score, sample_matches
 from athenan_spiel.search import UBFM, Descent
@@ -72,16 +73,16 @@ def test_the_preset_stays_in_short_games_of_openspiel(spec: str) -> None:
 )
 def test_a_match_is_worth_its_score_where_the_game_has_one(spec: str, outcome: str) -> None:
     game = pyspiel.load_game(spec)
-    assert suited(QUICK, game).outcome == outcome
+    assert suited(QUICK, game, Encoder(game)).outcome == outcome
     gain = dataclasses.replace(QUICK, outcome="gain")
-    assert suited(gain, game, ["network.filters"]).outcome == "gain"
+    assert suited(gain, game, Encoder(game), ["network.filters"]).outcome == "gain"
 
 
 @pytest.mark.parametrize(("spec", "images"), [("tic_tac_toe", "all"), ("connect_four", "none"), ("nim", "none")])
 def test_mirror_images_are_learned_where_there_are_many(spec: str, images: str) -> None:
     game = pyspiel.load_game(spec)
-    assert suited(QUICK, game).encoding.symmetries == images
-    assert suited(QUICK, game, ["outcome"]).encoding.symmetries == "none"
+    assert suited(QUICK, game, Encoder(game)).encoding.symmetries == images
+    assert suited(QUICK, game, Encoder(game), ["outcome"]).encoding.symmetries == "none"
     slow, names = dataclasses.replace(measure(game), slow=True), ["encoding.symmetries"]
     assert fit_to(game, QUICK, slow, names)[1].encoding.symmetries == "none", "it would take long to find them"
     _, config, text = fit_to(game, QUICK, dataclasses.replace(slow, slow=False), names)
@@ -184,7 +185,7 @@ def test_python_says_what_is_chosen(tmp_path: Path) -> None:
 
 
 def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: XIANGQI)
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: XIANGQI)
     told: list[Event] = []
     run = train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=BY_LENGTH, listeners=[told.append])
     assert numbers(run.config) == (2, 200, 6, 5)

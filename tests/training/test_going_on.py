@@ -14,6 +14,7 @@ from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 
 
@@ -91,14 +92,14 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tiny_run: Path) -> None:
     assert checkpoint is not None
     wider = dataclasses.replace(TINY, network=dataclasses.replace(TINY.network, neurons=17))
     with pytest.raises(CheckpointError, match="the checkpoint's weights do not fit") as error:
-        LearnerSide(TIC_TAC_TOE, wider, checkpoint)
+        LearnerSide(plan_run(TIC_TAC_TOE, wider, header=checkpoint.header), checkpoint)
     assert len(str(error.value).splitlines()) == 1
     for change in ({"matches": {}}, {}):
         header = dataclasses.replace(checkpoint.header, generators=change)
         with pytest.raises(CheckpointError, match="the checkpoint does not fit this run"):
-            LearnerSide(TIC_TAC_TOE, TINY, dataclasses.replace(checkpoint, header=header))
+            LearnerSide(plan_run(TIC_TAC_TOE, TINY, header=header), dataclasses.replace(checkpoint, header=header))
     sizes = checkpoint.replay["shapes"].copy()
     sizes[:, 1] -= 1  # as many bytes a row, one number less
     foreign = dataclasses.replace(checkpoint, replay=checkpoint.replay | {"shapes": sizes})
     with pytest.raises(CheckpointError, match="its replay holds states of 35 numbers, not of 36"):
-        LearnerSide(TIC_TAC_TOE, TINY, foreign)
+        LearnerSide(plan_run(TIC_TAC_TOE, TINY, header=foreign.header), foreign)

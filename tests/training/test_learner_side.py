@@ -12,6 +12,7 @@ from training_runs import TINY, comparable
 from athenan_spiel.config import EncodingConfig, SearchConfig
 from athenan_spiel.training.actor import Actor, MatchRecord
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 
 GAME = pyspiel.load_game("connect_four(rows=4,columns=4,x_in_row=3)")
 CONFIG = dataclasses.replace(
@@ -30,7 +31,7 @@ def learner() -> LearnerSide:
 
 def one_round_learned() -> LearnerSide:
     """A learner side with something to go back to."""
-    learner = LearnerSide(GAME, CONFIG)
+    learner = LearnerSide(plan_run(GAME, CONFIG))
     for record in records(learner, learner.new_round()):
         learner.learn(record, lambda: None)
     learner.end_round(1.0)

@@ -39,8 +39,8 @@ from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.search.tree import ROWS
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished, RunStarted, ShareIsFull
-from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import WORKER_BYTES, worker_count
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.shares import COPIES, LEAST_STATES, REPLAY, WARM_UP_BYTES, Shares
 
 GAME = pyspiel.load_game("connect_four(rows=4,columns=4,x_in_row=3)")
@@ -58,7 +58,7 @@ def bounded(total: int | None = TWO, **settings: Any) -> TrainingConfig:
 
 
 def shares_of(config: TrainingConfig, game: pyspiel.Game = GAME) -> Shares:
-    shares = LearnerSide(game, config).shares
+    shares = plan_run(game, config).memory
     assert shares is not None
     return shares
 
@@ -108,7 +108,7 @@ def test_the_parts_are_no_more_than_the_whole(config: TrainingConfig) -> None:
 @BY_CONFIG
 def test_too_little_is_refused_with_what_would_do(config: TrainingConfig) -> None:
     with pytest.raises(ConfigError, match=r"memory\.bytes must be at least \d+m for these settings, got 1m") as raised:
-        LearnerSide(GAME, dataclasses.replace(config, memory=MemoryConfig(bytes=10**6)))
+        plan_run(GAME, dataclasses.replace(config, memory=MemoryConfig(bytes=10**6)))
     told = re.search(r"at least (\d+m)", str(raised.value))
     assert told is not None
     least = parse_memory(told[1])
@@ -117,7 +117,7 @@ def test_too_little_is_refused_with_what_would_do(config: TrainingConfig) -> Non
     assert shares.memory.tree_states >= LEAST_STATES
     assert shares.base < least < shares.base + 10**9
     with pytest.raises(ConfigError, match="must be at least"):
-        LearnerSide(GAME, dataclasses.replace(config, memory=MemoryConfig(bytes=shares.base)))
+        plan_run(GAME, dataclasses.replace(config, memory=MemoryConfig(bytes=shares.base)))
 
 
 def test_more_memory_is_larger_trees_and_more_in_play_smaller_ones() -> None:
@@ -148,7 +148,7 @@ def test_what_the_settings_say_already_stays() -> None:
 
 def test_more_than_there_is_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"memory\.bytes must be at most \d+m, the memory of this machine, got 1000"):
-        LearnerSide(GAME, bounded(10**15))
+        plan_run(GAME, bounded(10**15))
 
 
 @pytest.mark.parametrize("wrong", [{"bytes": 0}, {"bytes": 1.5}, {"tree_states": -1}, {"proven_states": 10**10}])

@@ -19,7 +19,7 @@ from athenan_spiel.encoding.action_planes import find_action_planes
 from athenan_spiel.errors import AgentError, CheckpointError, ConfigError
 from athenan_spiel.evaluators import Evaluation
 from athenan_spiel.learning import make_targets
-from athenan_spiel.learning.augmentation import Augmentation
+from athenan_spiel.learning.augmentation import Augmentation, ChosenSymmetries
 from athenan_spiel.learning.labels import Policies
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.self_play import Match, Round
@@ -31,6 +31,7 @@ from athenan_spiel.training.checkpoints import read_checkpoint
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.loading import usual_search
 from athenan_spiel.training.model import make_model
+from athenan_spiel.training.plan import plan_run
 
 ALPHAZERO = dataclasses.replace(
     TINY,
@@ -92,7 +93,9 @@ def test_a_policy_is_mirrored_with_its_state() -> None:
     outcome = make_outcome("gain", TIC_TAC_TOE, 0)
     encoder = make_model(TIC_TAC_TOE, ALPHAZERO, outcome).encoder
     targets = make_targets(ALPHAZERO.targets, encoder, outcome, policies=True).read(match)
-    doubled = Augmentation(TIC_TAC_TOE, encoder, "flip_horizontal", np.random.default_rng(0), policies=True)(targets)
+    rng = np.random.default_rng(0)
+    flip = ChosenSymmetries.find(TIC_TAC_TOE, encoder, "flip_horizontal", rng, policies=True)
+    doubled = Augmentation(flip, rng)(targets)
     policies = doubled.labels.policies
     assert policies is not None
     count = len(targets)
@@ -201,10 +204,11 @@ def test_memory_of_the_head_counts(tmp_path: Path) -> None:
 def test_policies_of_actions_that_there_are_not_are_refused(tmp_path: Path) -> None:
     run = train(TIC_TAC_TOE, dataclasses.replace(ALPHAZERO, matches=3), tmp_path / "az")
     checkpoint = read_checkpoint(run.checkpoint)
+    plan = plan_run(TIC_TAC_TOE, ALPHAZERO, header=checkpoint.header)
     for actions in (99, -1):
         replay = {**checkpoint.replay, "policy_actions": np.full_like(checkpoint.replay["policy_actions"], actions)}
         with pytest.raises(CheckpointError, match=r"actions up to|policy_actions"):
-            LearnerSide(TIC_TAC_TOE, ALPHAZERO, dataclasses.replace(checkpoint, replay=replay))
+            LearnerSide(plan, dataclasses.replace(checkpoint, replay=replay))
 
 
 def test_the_agent_has_the_settings_of_the_search_that_it_was_trained_with(tmp_path: Path) -> None:

@@ -390,10 +390,10 @@ def test_signals_while_the_results_are_printed_lose_none(capsys: Out, monkeypatc
 def test_before_a_run_has_begun_nothing_is_said_of_saving(
     tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*arguments: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         send(signal.SIGTERM)
 
-    monkeypatch.setattr("athenan_spiel.training.loop.LearnerSide", interrupted)
+    monkeypatch.setattr("athenan_spiel.training.loop.plan_run", interrupted)
     assert main(["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *ATHENAN_TINY]) == 143
     assert capsys.readouterr().err == "athenan train: stopped\n"
     assert not (tmp_path / "run").exists()

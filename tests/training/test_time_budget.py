@@ -29,6 +29,7 @@ from athenan_spiel.training.events import (
 from athenan_spiel.training.fitting import Measured, fit_to
 from athenan_spiel.training.fleet.matches import Matches
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.time_budget import (
     BY_TIME,
@@ -147,8 +148,8 @@ def test_the_speed_is_that_of_self_play() -> None:
 
 
 def test_a_run_measures_its_speed_and_reports_what_it_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: Measured(22.0, 7.0, slow=False))
-    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda game, config: 10_000.0)
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: Measured(22.0, 7.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 10_000.0)
     config = dataclasses.replace(TINY, seconds=20.0, matches_at_once=16, search=QUICK.search)
     events: list[Event] = []
     train(GAME, config, tmp_path / "run", fit=BY_TIME, listeners=[events.append])
@@ -181,8 +182,8 @@ DEEP = dataclasses.replace(
 
 def underestimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random games seem to last two moves, on a machine that seems very fast."""
-    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: Measured(2.0, 7.0, slow=False))
-    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda game, config: 1e9)
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: Measured(2.0, 7.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 1e9)
 
 
 def test_settings_adapt_when_games_last_longer_than_random_ones(
@@ -276,8 +277,8 @@ class Player:
         """When the first game ends, as a share of the run's 120 s, where random games take 60 moves."""
         search = SearchConfig(iterations=None, evaluations=self.evaluations)
         config = dataclasses.replace(QUICK, seconds=120.0, matches_at_once=self.matches_at_once, search=search)
-        learner = LearnerSide(GAME, config)
-        learner.fit = Fit(Lengths(60.0, 7.0), BY_TIME)
+        plan = plan_run(GAME, config)
+        learner = LearnerSide(dataclasses.replace(plan, fit=Fit(Lengths(60.0, 7.0), BY_TIME)))
         adaptation = Adaptation(learner, Broadcast([self.told.append]), lambda config: None)
         speed = self.matches_at_once * 60.0 * self.evaluations / (self.planned_share * 120.0 - begins)
         seconds, plies, played = begins, 0.0, 0.0
@@ -320,7 +321,7 @@ def test_play_that_begins_late_keeps_half_of_the_time_for_the_first_games() -> N
 
 def test_moves_of_dropped_games_do_not_count() -> None:
     """Else the others would seem to have lasted far longer than random games."""
-    learner = LearnerSide(GAME, TINY)
+    learner = LearnerSide(plan_run(GAME, TINY))
     games = Matches("connect_four", TINY, learner.outcome.parameters, None)
     games.load(learner.published(), 0.0)
     games.plan(range(8))
@@ -360,7 +361,7 @@ def test_a_run_whose_games_end_in_time_is_not_adapted(
 
 
 def test_a_worker_begins_dropped_games_anew() -> None:
-    learner = LearnerSide(GAME, DEEP)
+    learner = LearnerSide(plan_run(GAME, DEEP))
     games = Matches("connect_four", DEEP, learner.outcome.parameters, None)
     games.load(learner.published(), 0.0)
     games.plan(range(8))

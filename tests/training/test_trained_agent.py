@@ -22,6 +22,7 @@ from athenan_spiel.training.checkpoints import CHECKSUM
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.loading import game_of
 from athenan_spiel.training.model import make_model
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 
 
@@ -40,7 +41,7 @@ def test_the_trained_agent_is_the_network_of_the_newest_checkpoint(tiny_run: Pat
     checkpoint = RunFolder(tiny_run).load()
     assert checkpoint is not None
     state = TIC_TAC_TOE.new_initial_state()
-    learner = LearnerSide(TIC_TAC_TOE, TINY, checkpoint)
+    learner = LearnerSide(plan_run(TIC_TAC_TOE, TINY, header=checkpoint.header), checkpoint)
     expected = make_model(TIC_TAC_TOE, TINY, learner.outcome, checkpoint.weights).evaluator([state])
     assert np.array_equal(load_agent(tiny_run).evaluator([state]), expected)
 

@@ -37,6 +37,7 @@ from athenan_spiel.training.events import (
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.model import make_model
+from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 
 ENDLESS = dataclasses.replace(TINY, matches=None)
@@ -76,7 +77,9 @@ def test_a_run_on_cuda_goes_on_and_its_agent_plays_without(tmp_path: Path) -> No
 def test_the_trained_network_knows_the_last_matches_better_than_the_first_one(tmp_path: Path) -> None:
     config = dataclasses.replace(TINY, matches=30, learner=dataclasses.replace(TINY.learner, learning_rate=0.01))
     run = train(TIC_TAC_TOE, config, tmp_path / "run")
-    trained = LearnerSide(TIC_TAC_TOE, config, RunFolder(run.folder).load())
+    checkpoint = RunFolder(run.folder).load()
+    assert checkpoint is not None
+    trained = LearnerSide(plan_run(TIC_TAC_TOE, config, header=checkpoint.header), checkpoint)
     (batch,) = trained.replay.sample(batch_size=10**6)
 
     def error(learner: LearnerSide) -> float:
@@ -84,7 +87,7 @@ def test_the_trained_network_knows_the_last_matches_better_than_the_first_one(tm
         values = model.evaluator.engine.infer(batch.observations.reshape(-1, *model.encoder.shape))
         return float(np.square(values - batch.labels.values).mean())
 
-    assert error(trained) < 0.7 * error(LearnerSide(TIC_TAC_TOE, config))
+    assert error(trained) < 0.7 * error(LearnerSide(plan_run(TIC_TAC_TOE, config)))
 
 
 def test_events_come_in_the_promised_order(tmp_path: Path) -> None:
@@ -140,7 +143,7 @@ def test_the_folder_holds_a_run(tiny_run: Path) -> None:
     header = read_header(tiny_run / "checkpoints" / "000012")
     assert header.game == str(TIC_TAC_TOE)
     assert header.config == TINY
-    assert header.outcome == LearnerSide(TIC_TAC_TOE, TINY).outcome.parameters
+    assert header.outcome == LearnerSide(plan_run(TIC_TAC_TOE, TINY)).outcome.parameters
     assert (header.counters.matches, header.counters.rounds) == (12, 4)
 
 
@@ -262,7 +265,7 @@ def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
 def test_without_settings_it_is_the_preset_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(means, "cores", lambda: 1)  # no workers
-    monkeypatch.setattr(fitting, "evaluations_per_second", lambda game, config: 50_000.0)  # whatever else runs here
+    monkeypatch.setattr(fitting, "evaluations_per_second", lambda *_, **__: 50_000.0)  # whatever else runs here
     runs = [train(TIC_TAC_TOE, stop=lambda: True) for _ in range(2)]
     assert [run.folder for run in runs] == [Path("runs/tic_tac_toe"), Path("runs/tic_tac_toe-2")]
     quick = preset("quick")

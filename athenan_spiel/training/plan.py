@@ -1,0 +1,122 @@
+"""Plan of a run: everything that follows from its game, its settings and this machine, computed once before it begins.
+
+Training only reads the plan. During a run settings are only replaced by `adaptation` and by a rollback.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyspiel
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.encoding import Encoder
+from athenan_spiel.learning.augmentation import ChosenSymmetries
+from athenan_spiel.networks import PolicyShape
+from athenan_spiel.outcomes import Kind, Outcome, is_code, kind_called, make_outcome, outcome_from_parameters
+from athenan_spiel.training.checkpoints import Header
+from athenan_spiel.training.fitting import fit_to, measure
+from athenan_spiel.training.means import require_means, require_suited
+from athenan_spiel.training.model import policy_shape
+from athenan_spiel.training.randomness import Randomness
+from athenan_spiel.training.shares import Shares, share_out
+from athenan_spiel.training.time_budget import BY_TIME, Fit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunPlan:
+    """Game, settings and everything computed from them before a run begins.
+
+    Attributes:
+        game: the game, with the `max_length` that was chosen for it.
+        config: the final settings.
+        outcome: terminal values.
+        kind: function or class of the outcome if it is custom code, else None.
+        encoder: the encoder of the network's input.
+        policy: shape of the network's policy; None without a policy.
+        symmetries: the symmetries that augment training samples.
+        memory: the memory budget; None without `memory.bytes`.
+        generators: states of the run's random generators.
+        fit: what the settings were fitted to; None if they were not.
+        choice: describes the settings that were chosen for the game; None if none were.
+    """
+
+    game: pyspiel.Game
+    config: TrainingConfig
+    outcome: Outcome
+    kind: Kind | None
+    encoder: Encoder
+    policy: PolicyShape | None
+    symmetries: ChosenSymmetries
+    memory: Shares | None
+    generators: Mapping[str, Any]
+    fit: Fit | None = None
+    choice: str | None = None
+
+
+def plan_run(
+    game: pyspiel.Game,
+    config: TrainingConfig,
+    *,
+    fit: Collection[str] | None = None,
+    elapsed: Callable[[], float] | None = None,
+    header: Header | None = None,
+    kind: Kind | None = None,
+) -> RunPlan:
+    """Returns the plan of a run with these settings on this machine.
+
+    Args:
+        fit: names among `fitting.FITTED` of the settings to choose for the game. None: the game is not measured.
+        elapsed: returns the training time until now, in seconds. None: settings are not fitted to the training time.
+        header: header of the checkpoint that the run resumes from; None for a new run.
+        kind: function or class of the outcome, if only the header names it.
+
+    Raises:
+        CheckpointError: the header does not fit.
+        ConfigError: the game has no such outcome, edges or symmetry, or a setting does not suit this machine.
+    """
+    encoder = Encoder(game, edges=config.encoding.edges)
+    fitted, choice = None, None
+    if fit is not None:
+        given, measured = game, measure(game, encoder)
+        game, config, choice = fit_to(game, config, measured, fit, elapsed, encoder)
+        fitted = Fit(measured, [name for name in fit if name in BY_TIME])
+        if game is not given:
+            encoder = Encoder(game, edges=config.encoding.edges)
+    elif header is not None:
+        fitted = Fit.restored(header.fit, config, header.config)
+    random = Randomness(config.seed)
+    if kind is None and is_code(config.outcome):
+        kind = kind_called(config.outcome)
+    if header is None:
+        outcome: Outcome = make_outcome(config.outcome, game, random.outcome, kind)
+    else:
+        outcome = outcome_from_parameters(config.outcome, header.outcome, kind)
+    require_suited(config, game, outcome)
+    policy = policy_shape(game, encoder, config.network)
+    require_means(config, encoder.shape, policy)
+    memory = None
+    if config.memory.bytes is not None:
+        memory = share_out(config, game, outcome, encoder, policy)
+        config = dataclasses.replace(config, memory=memory.memory)
+    symmetries = ChosenSymmetries.find(
+        game, encoder, config.encoding.symmetries, random.generators["symmetries"], policies=policy is not None
+    )
+    if not symmetries.names:
+        del random.generators["symmetries"]  # nothing will ever be drawn from it
+    return RunPlan(
+        game=game,
+        config=config,
+        outcome=outcome,
+        kind=kind,
+        encoder=encoder,
+        policy=policy,
+        symmetries=symmetries,
+        memory=memory,
+        generators=random.states(),
+        fit=fitted,
+        choice=choice,
+    )
