@@ -1,4 +1,4 @@
-"""Agents that are measured: made before the first match, and the same limit of thinking for all that can take one."""
+"""Agents of an evaluation, loaded before the first game, with an optional common limit."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from athenan_spiel.errors import AgentError, ConfigError, shown
 from athenan_spiel.play.player import ParticularPlayer, require_own_time
 
 _OWN = re.compile(r"(?P<kind>\w+):[0-9]+")
-"""An agent whose number is its limit, such as mcts:1000."""
+"""Matches agents whose number is their limit, such as mcts:1000."""
 
 
 @dataclass(frozen=True)
 class Limited:
-    """Agents under one limit.
+    """Agents under a common limit.
 
     Attributes:
-        words: of all, by their names.
-        without: the names of those that take no such limit, and think as their own words say.
+        words: the agents' specs, by their names.
+        without: names of the agents that accept no such limit and keep their own.
     """
 
     words: Mapping[str, str]
@@ -33,11 +33,14 @@ class Limited:
 
 
 def limited(words: Mapping[str, str], limit: str) -> Limited:
-    """The agents `words` with `limit` in place of their own: `0.1s`, `200i` or `5000e` a move, `60s/match` or `5m+2s`.
+    """Replace the limits of agents with `limit`: `0.1s`, `200i` or `5000e` per move, `60s/match` or `5m+2s`.
+
+    Args:
+        words: the agents' specs, by their names.
 
     Raises:
-        ConfigError: it is no limit, or no agent takes it.
-        AgentError: a word is none.
+        ConfigError: the limit is invalid, or no agent accepts it.
+        AgentError: a spec is invalid.
     """
     if not names_limit(limit):
         raise ConfigError.at("limit", f"must be as 0.1s, 200i, 5000e, 60s/match or 5m+2s, got {shown(limit)}")
@@ -49,10 +52,10 @@ def limited(words: Mapping[str, str], limit: str) -> Limited:
 
 
 def with_limit(word: str, limit: str) -> str | None:
-    """`word` with this limit in place of its own; None where such an agent takes none of its kind.
+    """Returns the spec `word` with this limit in place of its own; None if the agent accepts no such limit.
 
     Raises:
-        AgentError: the word is none.
+        AgentError: the spec is invalid.
     """
     parse_word(word)
     before, at, own = word.rpartition("@")
@@ -67,15 +70,16 @@ def with_limit(word: str, limit: str) -> str | None:
 
 
 class Contestant:
-    """Makes the bots of one agent, all alike but for the player that they are.
+    """Makes the bots of one agent.
 
-    A run's checkpoint is read once, here: all matches are played by it, whatever becomes of the run meanwhile.
+    The checkpoint of a run is read once, here, so all games are played by the same network.
 
     Args:
-        seed: of each bot.
+        word: the agent's spec.
+        seed: seed of each bot.
 
     Raises:
-        AthenanError, LudiiError: the agent cannot be made, or does not play `game`.
+        AthenanError, LudiiError: the agent cannot be loaded, or does not play `game`.
     """
 
     def __init__(self, word: agents.AgentWord, game: pyspiel.Game, seed: int) -> None:
@@ -85,18 +89,18 @@ class Contestant:
         self._first = agents.make_bot(word, game, 0, seed)
 
     def bot(self, player_id: int) -> pyspiel.Bot:
-        """A bot that has played no match yet."""
+        """Returns a new bot."""
         if isinstance(self._first, agents.AthenanBot):  # plays either colour, and may have a network to share
             return self._first.clone()
         return agents.make_bot(self.word, self._game, player_id, self._seed)
 
     @functools.cached_property
     def players(self) -> Sequence[pyspiel.Bot]:
-        """A bot for each player id, the same ones each time."""
+        """One bot for each player id."""
         return [self.bot(player_id) for player_id in range(self._game.num_players())]
 
     def require_openings(self, openings: Iterable[Sequence[int]]) -> None:
-        """Check that the agent can begin a match after each of these openings, which are legal.
+        """Check that the agent can start a game after each of these legal openings.
 
         Raises:
             AgentError: it cannot.
@@ -110,10 +114,10 @@ class Contestant:
             self._first.require_start(state)
 
     def require_opponent(self, other: Contestant) -> None:
-        """Check that this agent can meet another one in a match.
+        """Check that this agent can meet another one.
 
         Raises:
-            AgentError: one of them ponders, which would take the time of the other one.
+            AgentError: one of them ponders, which would use the other one's time.
         """
         require_own_time([self._first, other._first], [str(self), str(other)])
 

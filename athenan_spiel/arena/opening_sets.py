@@ -1,7 +1,7 @@
-"""The openings of a tournament or a comparison: drawn, read from a file, or chosen for being balanced.
+"""Openings of a tournament or an evaluation: random, read from a file, or balanced.
 
-A balanced opening is a random one whose value, by a search from it, lies within a bound of a draw's. Who judges is an
-agent that tells values, by its word, or UBFM over the mean of some random playouts, which knows nothing of the game.
+A balanced opening is a random one whose value is near that of a draw. The judge, which computes the value, is an agent
+that reports values, or UBFM over the mean of random playouts, which knows nothing about the game.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.system.files import read_file
 
 MOST_FILE = 2**26
-"""Bytes of a file of openings."""
+"""Maximum size of a file of openings, in bytes."""
 PLAYOUTS, ITERATIONS = 8, 32
-"""Of the judge without a network: playouts of a state, and iterations of its search."""
+"""Playouts per state and search iterations of the default judge."""
 TRIES = 50
-"""Openings that are tried for each that is wanted, at most."""
+"""Maximum number of random openings that are drawn for each balanced one."""
 
 Opening = tuple[int, ...]
 
@@ -43,8 +43,8 @@ class OpeningSet:
     """Openings of a game.
 
     Attributes:
-        openings: the actions of each.
-        told: where they come from, in a sentence.
+        openings: the actions of each opening.
+        told: their origin, as text.
     """
 
     openings: tuple[Opening, ...]
@@ -52,12 +52,12 @@ class OpeningSet:
 
 
 def opening_set(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: int) -> OpeningSet:
-    """`count` openings as `config` says.
+    """Returns `count` openings.
 
     Raises:
-        ConfigError: there are not so many; a file cannot be read, or holds a move that is not legal, a finished match
-            or an opening twice; the judge tells no values.
-        AgentError: the judge's word is none, or that agent does not play the game.
+        ConfigError: there are fewer openings; a file cannot be read, or holds an illegal move, a finished game or a
+            repeated opening; the judge reports no values.
+        AgentError: the judge's spec is invalid, or that agent does not play the game.
     """
     if config.kind == "file":
         assert config.file is not None, "checked"
@@ -69,9 +69,9 @@ def opening_set(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: in
 
 
 def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -> OpeningSet:
-    """The first `count` openings of a file, all if there is no number: one a line, its moves by name or number.
+    """Returns the first `count` openings of a file, by default all: one per line, moves by name or number.
 
-    A line that is empty or begins with # is none. A file named .sgf is one opening, of Go or Hex: its main line.
+    Empty lines and lines that begin with # are skipped. A file named .sgf is one opening of Go or Hex, its main line.
 
     Raises:
         ConfigError: as `opening_set`.
@@ -121,10 +121,10 @@ def _of_sgf(game: pyspiel.Game, path: Path, count: int | None) -> OpeningSet:
 
 
 def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: int) -> OpeningSet:
-    """`count` random openings whose value is at most `config.bound` from a draw's, and that are not proven decided.
+    """Returns `count` random openings that are not proven decided, with a value at most `config.bound` from a draw's.
 
     Raises:
-        ConfigError: not enough are found, or the judge tells no values.
+        ConfigError: there are fewer, or the judge reports no values.
         AgentError: as `opening_set`.
     """
     judge = _judge(game, config.judge, seed)
@@ -147,17 +147,16 @@ def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, se
 
 
 def require_openings(game: pyspiel.Game, openings: Sequence[Opening]) -> None:
-    """Check that matches can begin with these.
+    """Check that games can start with these openings.
 
     Raises:
-        ConfigError: an action is not legal where it stands, or ends the match.
+        ConfigError: an action is illegal or ends the game.
     """
     for opening in openings:
         position(game, map(str, opening))
 
 
 def _different(game: pyspiel.Game, plies: int, most: int, seed: int) -> Iterator[Opening]:
-    """Different random openings, until all or the most that may be tried are drawn."""
     seen: set[Opening] = set()
     rng = random.Random(seed)
     for _ in range(most):
@@ -188,11 +187,11 @@ def _judge(game: pyspiel.Game, word: str | None, seed: int) -> Agent:
 
 
 class MeanRolloutEvaluator:
-    """Values a state by the mean gain of `PLAYOUTS` random matches from it, which its history and `seed` decide."""
+    """Values a state by the mean gain of `PLAYOUTS` random games from it, which its history and `seed` determine."""
 
     def __init__(self, seed: int) -> None:
         self._evaluators = [RolloutEvaluator(Gain(), (seed * PLAYOUTS + i) % 2**64) for i in range(PLAYOUTS)]
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
-        """Values float64 [N]."""
+        """Returns values, float64 [N]."""
         return np.asarray(np.mean([evaluator(states) for evaluator in self._evaluators], axis=0), np.float64)

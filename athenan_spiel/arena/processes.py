@@ -1,15 +1,15 @@
-"""The matches of one series or many in several processes.
+"""Plays the games of one or several series in worker processes.
 
-1. What comes out is what `play_together` gives in one process: a match depends on its number alone. Matches that gain
-   by it are played side by side within a process, the same ones whatever the number of processes.
-2. Where seconds limit a move, each process plays one match at a time, so that no match thinks on another's core.
-3. A network computes with its share of the cores.
-4. A player that ponders has a second core beside that of its match.
-5. Players that `pickle` does not take stay in this process, which then plays all matches. So do matches whose players
-   or game another process cannot make, and those of a process that may begin no others (a daemon of `multiprocessing`).
-6. With `on_failure` all other matches are played in processes of their own, one at least. Where one dies, in native
-   code or for want of memory, or makes no progress for too long, its match has failed and the others go on. If it
-   played several, they are played once more, each alone, so that only those that end a process again have failed.
+1. Results are those of `play_together` in one process, because a game depends on its number only. Games that share
+   batches are played side by side in one process, in the same groups for any number of processes.
+2. If moves are limited by seconds, each process plays one game at a time, so that no game uses another one's core.
+3. A network uses its process's share of the cores.
+4. A player that ponders needs a second core.
+5. If a player cannot be pickled, all games are played in this process. So are games whose players or game another
+   process cannot make, and all games in a daemon of `multiprocessing`, which may not start processes.
+6. With `on_failure` at least one worker process is used. If a process dies (native code, memory) or makes no progress
+   for too long, its game has failed and the others continue. If it played several games, each of them is played again
+   alone, so only games that end a process a second time fail.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ from athenan_spiel.system.machine import cores, free_memory
 from athenan_spiel.system.workers import Losses, do_tasks
 
 PROCESS_BYTES = 1_000_000_000
-"""Memory that a process may need, with its libraries and two trees."""
+"""Memory estimate of a process with its libraries and two trees, in bytes."""
 LONG_SECONDS = 20.0
-"""Where all matches are over sooner than this, processes are not worth their start, of a few seconds each."""
+"""Minimum total time of all games for which starting processes, a few seconds each, pays off."""
 SECONDS_AN_ITERATION = 1e-4
 SECONDS_AN_EVALUATION = 1.5e-5
-"""Of a search with a network, roughly."""
+"""Rough times of a search with a network."""
 MOVES = 20
-"""Of a match, at least, in most games."""
+"""Rough minimum number of moves per game."""
 SILENT_SECONDS = 600.0
-"""Time without a move or a batch of evaluations after which a process that plays is killed, beyond the time limits."""
+"""Time without a move or a batch of evaluations after which a process is killed, beyond the time limits."""
 ALIVE_SECONDS = 1.0
 """Time between two reports that a process is making progress."""
 AGENTS_KEPT = 4
-"""Agents that a process keeps ready to play, with their networks and programs."""
+"""Maximum number of loaded agents per process."""
 
 
 @dataclass(frozen=True)
 class Encounter:
-    """A series that is to be played.
+    """A series of games to play.
 
     Attributes:
-        sides: its players; in another process each agent's two are together, and share what they share here.
-        matches: those that are left of it.
+        sides: the players. In another process an agent's two players stay together and share what they share here.
+        matches: the remaining games.
     """
 
     game: pyspiel.Game
@@ -151,15 +151,14 @@ def play_all(
 
 
 def _may_begin_processes() -> bool:
-    """Whether `multiprocessing` lets this process begin others."""
     return not multiprocessing.current_process().daemon
 
 
 class _Reports:
-    """What the tasks of one `play_all` report.
+    """Receives the reports of the tasks of one `play_all`.
 
     Attributes:
-        returned: tasks whose process could not make their players or their game, and why.
+        returned: tasks whose process could not make their players or their game, with the reason.
     """
 
     def __init__(
@@ -173,7 +172,7 @@ class _Reports:
         self.returned: list[tuple[PlayTask, str]] = []
 
     def on_report(self, task: PlayTask, report: Any) -> None:
-        """Take what `PlayTask.run` reports."""
+        """Handle a report of `PlayTask.run`."""
         if isinstance(report, str):
             self.returned.append((task, report))
         elif report is not None:
@@ -182,7 +181,7 @@ class _Reports:
             self._on_result(task.index, fixture, result)
 
     def on_lost(self, task: PlayTask, reason: str) -> Sequence[PlayTask]:
-        """The matches of a lost process that are to be played again, each alone; a single one has failed."""
+        """Return tasks that play the games of a lost process again, each alone; a game that was alone has failed."""
         assert self._on_failure is not None, "else nothing is lost"
         left = [fixture for fixture in task.matches if (task.index, fixture.index) not in self._ended]
         if len(left) == 1:
@@ -194,7 +193,6 @@ class _Reports:
 def _processes(
     encounters: Sequence[Encounter], split: Sequence[Sequence[Sequence[Fixture]]], at_once: int | None
 ) -> int:
-    """How many processes play."""
     most = max(1, sum(map(len, split)))
     if at_once is not None:
         return min(most, _processes_for(at_once, split))
@@ -209,23 +207,22 @@ def _processes(
 
 
 def _processes_on(site: Site, split: Sequence[Sequence[Sequence[Fixture]]], at_once: int | None) -> int:
-    """How many processes play on a cluster."""
     return site.processors if at_once is None else _processes_for(at_once, split)
 
 
 def _processes_for(at_once: int, split: Sequence[Sequence[Sequence[Fixture]]]) -> int:
-    """How many processes play so many matches at once."""
+    """Number of processes for this number of concurrent games."""
     largest = max((len(together[0]) for together in split if together), default=1)
     return max(1, at_once // largest)
 
 
 def _move_seconds(sides: Sides) -> float:
-    """How long a move of the slower player takes, roughly."""
+    """Rough time of a move of the slower player."""
     return max(_seconds(player) for side in sides for player in side)
 
 
 def _seconds(player: Player) -> float:
-    """How long a move takes, roughly; 0 for a player that does not tell."""
+    """Rough time of a move; 0 if the player doesn't report its limits."""
     match_seconds = match_seconds_of(player)
     limits = [None if match_seconds is None else match_seconds / MOVES + match_increment_of(player)]
     if isinstance(player, AskingPlayer):
@@ -242,7 +239,7 @@ def _seconds(player: Player) -> float:
 
 
 def _longest_step(encounters: Sequence[Encounter]) -> float:
-    """Seconds that a player may think without a sign of progress by its time limits; 0 without such limits."""
+    """Longest time without a sign of progress that time limits allow; 0 without such limits."""
     players = [
         player for e in encounters for side in e.sides for player in side if not isinstance(player, AskingPlayer)
     ]
@@ -252,7 +249,7 @@ def _longest_step(encounters: Sequence[Encounter]) -> float:
 
 
 def _needs_much(game: pyspiel.Game, sides: Sides) -> bool:
-    """Whether each process would need what a machine has few of: Java with its memory, or a graphics card's."""
+    """Whether each process would need a scarce resource: Java with its memory, or a GPU's memory."""
     if game.get_type().short_name.startswith("ludii"):
         return True
     evaluators = [player.evaluator for side in sides for player in side if isinstance(player, AskingPlayer)]
@@ -261,15 +258,15 @@ def _needs_much(game: pyspiel.Game, sides: Sides) -> bool:
 
 @dataclass(frozen=True)
 class PlayTask:
-    """To play some matches side by side.
+    """A task that plays some games side by side.
 
-    It reports each with its result; with `shows_life` None about once a second while it makes progress; and a text,
-    why, if it could not make the players or the game.
+    It reports each game with its result; with `shows_life` None about once a second during progress; and a text, the
+    reason, if the players or the game could not be made.
 
     Attributes:
-        index: of the encounter.
-        agents: of each agent its players, one a colour, pickled.
-        shows_life: whether it reports its progress.
+        index: index of the series.
+        agents: for each agent its players, one per colour, pickled.
+        shows_life: whether it reports progress.
     """
 
     keeps: ClassVar[bool] = False  # what was reported is with who asked
@@ -282,7 +279,7 @@ class PlayTask:
     shows_life: bool = False
 
     def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
-        """Play them all, or until `stop` as one has ended."""
+        """Play all games; returns False if `stop` ended it after a game."""
         told_at = time.monotonic()
 
         def on_result(fixture: Fixture, result: MatchResult) -> None:
@@ -316,11 +313,11 @@ class PlayTask:
 
 
 class _StoppedError(Exception):
-    """The matches were asked to stop."""
+    pass
 
 
 class _Pickler(pickle.Pickler):
-    """Lets a network compute with at most so many threads where it is sent."""
+    """Limits the threads of pickled networks."""
 
     def __init__(self, file: io.BytesIO, threads: int) -> None:
         super().__init__(file)
@@ -337,7 +334,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple[bytes, ...]] | None:
-    """Of each encounter its agents as another process takes them; None where one cannot be sent.
+    """The pickled agents of each series; None if one cannot be pickled.
 
     An agent that plays several series is pickled once, if its players are the same objects in all of them.
     """
@@ -359,7 +356,6 @@ def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple
 
 
 def _pickled(players: Sequence[Player], threads: int) -> bytes | None:
-    """An agent's players as another process takes them; None where they cannot be sent."""
     file = io.BytesIO()
     try:
         _Pickler(file, threads).dump(players)
@@ -370,13 +366,13 @@ def _pickled(players: Sequence[Player], threads: int) -> bytes | None:
 
 @functools.lru_cache(maxsize=1)
 def _game(spec: str) -> pyspiel.Game:
-    """The game of all tasks of a series, loaded once in a process."""
+    """The game, loaded once per process."""
     return load_game(spec)
 
 
 @functools.lru_cache(maxsize=AGENTS_KEPT)
 def _players(agent: bytes, spec: str) -> Sequence[Player]:
-    """An agent's players, made once in a process. Their networks have run once, so that no first move pays for it."""
+    """An agent's players, made once per process. Their networks have run once, so that no first move pays for it."""
     players: Sequence[Player] = pickle.loads(agent)
     for player in players:
         if isinstance(player, AskingPlayer):

@@ -1,14 +1,15 @@
-"""The Elo scale: differences of strength, and ratings by the model of Bradley and Terry (1952) with intervals.
+"""The Elo scale: Elo differences, and ratings by the model of Bradley and Terry (1952) with intervals.
 
-1. i scores against j with probability p_ij = 1 / (1 + 10^((r_j - r_i) / 400)); a draw is half a win. The ratings are
-   the most probable ones, by evalica (Newman's iteration, JMLR 24, 2023).
-2. Each two agents that have met are given `PRIOR` drawn matches more, in every estimate. So an agent that has won or
-   lost everything has a finite rating; of n matches a pair the prior moves a share s to (n s + 1/2) / (n + 1).
-3. The ratings' mean is 0; or that of one agent, the anchor, is, and the others' intervals are of their distances to it.
-4. The variance is that of the estimating equations with clusters (the sandwich): what is independent are openings, of
-   which both matches count together. It is never taken below the variance of as many independent wins and losses, so
-   draws and openings that decide for a colour narrow nothing, and the quantile is Student's, of the agent's openings.
-5. Agents that no chain of matches joins cannot be compared, and none is rated then.
+1. i scores against j with probability p_ij = 1 / (1 + 10^((r_j - r_i) / 400)); a draw is half a win. The ratings
+   maximise the likelihood, by evalica (Newman's iteration, JMLR 24, 2023).
+2. Each pair that has met gets `PRIOR` additional drawn games in every estimate. So an agent that won or lost every game
+   has a finite rating; with n games per pair the prior moves a share s to (n s + 1/2) / (n + 1).
+3. The mean of the ratings is 0; with an anchor its rating is 0, and the intervals are of the differences to it.
+4. The variance is that of the estimating equations with clusters (the sandwich estimator). Openings are the independent
+   units, and both games of an opening count together. The variance is never below that of as many independent wins and
+   losses, so draws and openings that decide for a colour don't narrow it. The quantile is Student's, by the agent's
+   number of openings.
+5. If no chain of games joins all agents, there are no ratings.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from athenan_spiel.arena.statistics import Interval, quantile
 from athenan_spiel.errors import ConfigError, shown
 
 POINTS_PER_DECADE = 400.0
-"""Elo's convention: 400 points more mean ten times the odds."""
+"""Elo's convention: 400 points are a factor of ten in the odds."""
 PRIOR = 1.0
-"""Drawn matches that each two agents which have met are given."""
+"""Number of additional drawn games of each pair that has met."""
 NATURAL = POINTS_PER_DECADE / math.log(10)
-"""Elo points of a factor e of the odds."""
+"""Elo points of a factor e in the odds."""
 TOLERANCE = 1e-12
 MOST_ITERATIONS = 100_000
 
 
 def elo_difference(share: float) -> float:
-    """How many Elo points stand behind a share of the points: 400 log10(share / (1 - share)).
+    """Returns the Elo difference of a share of the points: 400 log10(share / (1 - share)).
 
-    This is the logistic model, draws counting half; a share of 1 or 0 is infinitely many points.
+    This is the logistic model with draws as half a win; a share of 1 or 0 gives an infinite difference.
 
     Raises:
         ConfigError: `share` is outside [0, 1].
@@ -50,11 +51,11 @@ def elo_difference(share: float) -> float:
 
 @dataclass(frozen=True)
 class Meeting:
-    """The matches of two agents that began with one opening.
+    """The games of two agents from one opening.
 
     Attributes:
-        a, b: their names.
-        points: a's points in each match.
+        a, b: names of the agents.
+        points: points of a in each game.
     """
 
     a: str
@@ -64,12 +65,12 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Rating:
-    """How strong an agent is.
+    """The rating of an agent.
 
     Attributes:
         name: the agent.
-        elo: in Elo points; None for the agents that cannot be compared.
-        interval: of it; None for the anchor, too.
+        elo: rating in Elo points; None if the agents cannot be compared.
+        interval: its interval; None for the anchor.
     """
 
     name: str
@@ -80,14 +81,14 @@ class Rating:
 def ratings(
     names: Sequence[str], meetings: Sequence[Meeting], *, confidence: float = 0.95, anchor: str | None = None
 ) -> list[Rating]:
-    """The ratings of all agents, the strongest first; those that no matches join have none.
+    """Returns the ratings of all agents, the strongest first; without values if no chain of games joins all agents.
 
     Args:
-        names: of the agents.
-        anchor: whose rating is 0; none: the mean of all is.
+        names: names of the agents.
+        anchor: agent with rating 0; None: the mean rating is 0.
 
     Raises:
-        ConfigError: the anchor, or who met, is not among the names; no match was played.
+        ConfigError: the anchor or an agent of a meeting is not among the names, or there is no game.
     """
     index = {name: i for i, name in enumerate(names)}
     if anchor is not None and anchor not in index:
@@ -114,7 +115,7 @@ def ratings(
 
 @dataclass(frozen=True)
 class _Met:
-    """Points and matches between any two agents, each [n, n], and the prior's matches beside them."""
+    """Points and games between each two agents, [n, n], and the prior's games."""
 
     points: NDArray[np.float64]
     played: NDArray[np.float64]
@@ -136,7 +137,7 @@ def _points(index: dict[str, int], meetings: Sequence[Meeting]) -> _Met:
 
 
 def _joined(played: NDArray[np.float64]) -> bool:
-    """Whether a chain of matches leads from each agent to each other one."""
+    """Whether a chain of games joins all agents."""
     reached = np.zeros(len(played), bool)
     reached[0] = True
     for _ in range(len(played)):
@@ -145,7 +146,7 @@ def _joined(played: NDArray[np.float64]) -> bool:
 
 
 def _most_probable(met: _Met) -> NDArray[np.float64]:
-    """The ratings in natural units, their mean 0: float64 [n]."""
+    """The maximum-likelihood ratings in natural units with mean 0: float64 [n]."""
     import evalica
 
     wins = met.points + met.prior / 2  # each point counts as a win; a draw has given half a one to both
@@ -169,7 +170,7 @@ def _spread(
     met: _Met,
     away: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The standard error of each of the distances `away` @ strengths, in natural units: float64 [n]."""
+    """The standard errors of the differences `away` @ strengths, in natural units: float64 [n]."""
     expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
     weights = (met.played + met.prior) * expected * (1 - expected)
     inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights, hermitian=True)

@@ -1,10 +1,10 @@
-"""A finished match as a line of JSON, from which it can be played through again.
+"""Saved games: a finished game as a line of JSON that can be replayed.
 
-1. A line says the game, who played (names, words, player ids), the match's number among those of its players, the seed,
-   the opening, all actions, the result, and what each move took.
-2. What is read is believed only as far as it replays: `require_true` plays the actions, and refuses a match with an
-   illegal action, a foreign game, movers that did not move, or a result that the rules do not give.
-3. Of a match that was forfeited the rules say only that it had not ended; who forfeited it is as the line says.
+1. A line holds the game, the players (names, specs, player ids), the game's number among those of its players, the
+   seed, the opening, all actions, the result, and the effort of each move.
+2. A line from a file is trusted only as far as it replays: `require_true` plays the actions, and refuses illegal
+   actions, unknown games, wrong movers and results that contradict the rules.
+3. For a forfeited game the rules only show that it had not ended; the line says who forfeited it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from athenan_spiel.system.line_file import LineFile
 
 FORMAT = 1
 MOST_BYTES = 2**34
-"""Of a file of matches. It is read line by line."""
+"""Maximum size of a file of games, in bytes. It is read line by line."""
 MOST_LINE = 2**22
-"""Bytes of a line at most: a match of a hundred thousand plies."""
+"""Maximum size of a line in bytes: a game of a hundred thousand plies."""
 LONGEST_REASON = 1_000
-"""Characters of why a match was forfeited."""
+"""Maximum length of the reason of a forfeit, in characters."""
 DIGITS = 6
-"""Of a second, behind the point."""
+"""Decimals of a time in seconds."""
 
 
 KEYS = (
@@ -56,21 +56,21 @@ KEYS = (
     "evaluations",
     "questions",
 )
-"""Of a match's object."""
+"""Keys of a saved game."""
 
 
 @dataclass(frozen=True)
 class SavedMatch:
-    """A finished match and who played it.
+    """A finished game and its players.
 
     Attributes:
-        game: its string.
-        agents: the names of who played, the contender first.
-        words: what these agents are, in the words of the command line.
-        colour: the contender's player id; the other one is the opponent's.
-        number: of the match among those with these players; both matches of an opening have the same.
-        seed: of the series.
-        result: what was played and what came out.
+        game: game string.
+        agents: names of the players, the contender first.
+        words: specs of the players.
+        colour: player id of the contender.
+        number: number of the opening among the games of these players; both games of an opening share it.
+        seed: seed of the series.
+        result: moves and result.
     """
 
     game: str
@@ -83,11 +83,11 @@ class SavedMatch:
 
     @property
     def players(self) -> tuple[str, ...]:
-        """The names, player 0's first."""
+        """The names in the order of player ids."""
         return self.agents if self.colour == 0 else self.agents[::-1]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Returns the game as JSON values."""
         result = self.result
         return {
             "format": FORMAT,
@@ -110,10 +110,10 @@ class SavedMatch:
 
     @classmethod
     def from_json(cls, table: Any) -> SavedMatch:
-        """The inverse of `to_json`, strict.
+        """The strict inverse of `to_json`.
 
         Raises:
-            ValueError: it is no match; the message says what is wrong.
+            ValueError: the table is no saved game.
         """
         fields = Fields(table, KEYS)
         if (version := fields.whole("format")) != FORMAT:
@@ -142,14 +142,14 @@ class SavedMatch:
         return cls(fields.text("game"), agents, words, colour, number, seed, result)
 
     def as_cut(self, cut: bool) -> SavedMatch:
-        """The match with what its last state, which a line doesn't hold, says: whether the length limit ended it."""
+        """Returns the game with the information, absent from a line, whether the length limit ended it."""
         return replace(self, result=replace(self.result, cut=cut and self.result.forfeit is None))
 
     def require_true(self) -> pyspiel.State:
-        """Play the match again; returns its last state.
+        """Replay the game and return its last state.
 
         Raises:
-            ArenaError: the rules do not give what the match says, or there is no such game.
+            ArenaError: the rules contradict the saved game, or the game does not exist.
         """
         result = self.result
         try:
@@ -186,14 +186,14 @@ class SavedMatch:
 
 
 class MatchWriter:
-    """A new file to which matches of one game are added as they end.
+    """Writes games of one series to a new file as they end.
 
     Args:
-        path: of the file, which is made with the first match.
-        seed: of the series.
+        path: path of the file, which is created with the first game.
+        seed: seed of the series.
 
     Raises:
-        ConfigError: there is something of that name, or it cannot be made.
+        ConfigError: the file exists or cannot be created.
     """
 
     def __init__(self, path: str, game: pyspiel.Game, seed: int) -> None:
@@ -208,7 +208,7 @@ class MatchWriter:
         self._seed = seed
 
     def add(self, words: Sequence[str], fixture: Fixture, result: MatchResult) -> None:
-        """Add a match of these agents, the contender first.
+        """Add a game of agents with these specs, the contender first.
 
         Raises:
             OSError: it could not be written.
@@ -219,13 +219,13 @@ class MatchWriter:
 
 
 def read_matches(path: Path, *, follow: bool = True) -> Iterator[SavedMatch]:
-    """The matches that the file `path` holds, one at a time; a last line that a kill has cut is left out.
+    """Yields the games of the file `path`; a last line that a kill has cut is left out.
 
     Args:
         follow: whether `path` may be a link.
 
     Raises:
-        ArenaError: a line is no match, or the file cannot be read.
+        ArenaError: a line is no saved game, or the file cannot be read.
     """
     try:
         for number, line, whole in LineFile(path, MOST_BYTES, MOST_LINE).lines(follow=follow):
@@ -236,13 +236,13 @@ def read_matches(path: Path, *, follow: bool = True) -> Iterator[SavedMatch]:
 
 
 def match_of(line: bytes, place: str) -> SavedMatch:
-    """The match that a line holds.
+    """Returns the game of a line.
 
     Args:
-        place: where the line is, for the message.
+        place: position of the line, for the message.
 
     Raises:
-        ArenaError: it is none.
+        ArenaError: it is no saved game.
     """
     try:
         return SavedMatch.from_json(parse_json(line))

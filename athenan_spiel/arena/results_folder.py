@@ -1,14 +1,14 @@
-"""A folder of results on disk, as tournaments and experiments write it.
+"""Results folder of a tournament or an experiment.
 
-    KIND.json       every setting, and the version that began it
-    matches.jsonl   a line for each game, in the order in which they ended (`record`)
-    report.md, ...  made anew from the above at the end
+    KIND.json       every setting, and the version that started it
+    matches.jsonl   a line for each finished game, in the order in which they ended (`record`)
+    report.md, ...  written from the above at the end
 
-1. Each game is written as it ends. A kill costs only games that were being played and at most a cut line, which `mend`
-   removes; no game that is written is played again.
+1. Each game is written as it ends. A kill costs only running games and at most a cut line, which `mend` removes; no
+   written game is played again.
 2. One process at a time works in the folder.
-3. The folder may come from elsewhere. No link in it is followed, no file is read beyond a bound, and a line counts only
-   if it is a game that belongs to the folder and no other line holds that game.
+3. The folder may come from elsewhere. No link in it is followed, file sizes are bounded, and a line counts only if it
+   is a game of the folder that no other line holds.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class ResultsFolder:
-    """The folder of one tournament or experiment.
+    """The results folder of one tournament or experiment.
 
     Args:
         path: the folder, which need not exist yet.
         kind: "tournament" or "experiment".
-        settings: what the results belong to, as JSON values.
-        error: the type of the errors that it raises.
-        current: brings settings that an older version wrote into the form of `settings`.
-        known: names of files that a kill may leave in a folder that was not begun.
+        settings: settings of the results, as JSON values.
+        error: type of the raised errors.
+        current: converts settings of older versions to the form of `settings`.
+        known: names of files that a kill may leave before KIND.json is written.
     """
 
     may_be_link: ClassVar[bool] = False
@@ -76,7 +76,7 @@ class ResultsFolder:
         self._file = LineFile(self.path / MATCHES, MOST_BYTES, MOST_LINE)
 
     def begun(self) -> dict[str, Any] | None:
-        """What KIND.json holds; None if nothing was begun here.
+        """Returns the content of KIND.json; None if the folder is new.
 
         Raises:
             AthenanError: the folder holds other results or something else, or cannot be read.
@@ -106,11 +106,11 @@ class ResultsFolder:
         return found
 
     def not_understood(self, error: Exception) -> AthenanError:
-        """The error for a KIND.json whose values have other types than expected."""
+        """Returns the error for values of unexpected types in KIND.json."""
         return self._error(f"{self.settings_path} cannot be understood ({shown(error)})")
 
     def _others(self) -> list[str]:
-        """Names in the folder that a new one, or one that a kill left before KIND.json was written, doesn't have."""
+        """Names of files that a new or interrupted folder would not have."""
         items = sorted(self.path.iterdir()) if self.path.exists() else []
         return [item.name for item in items if not self._is_known(item)]
 
@@ -120,10 +120,10 @@ class ResultsFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that works in the folder, and remove unfinished files that a kill left.
+        """Lock the folder against other processes, and remove unfinished files that a kill left.
 
         Raises:
-            AthenanError: another process works in it, or it cannot be written.
+            AthenanError: another process has locked it, or it cannot be written.
         """
         with contextlib.ExitStack() as held:
             try:
@@ -141,10 +141,10 @@ class ResultsFolder:
             yield
 
     def write_settings(self, **others: Any) -> None:
-        """Make the file of games, and write KIND.json.
+        """Create the file of games, and write KIND.json.
 
         Args:
-            others: what it holds beside the settings and the version.
+            others: additional values of KIND.json.
 
         Raises:
             OSError: it cannot be written.
@@ -154,13 +154,13 @@ class ResultsFolder:
         self.write(self.settings_path.name, json.dumps(table) + "\n")
 
     def games(self, key_of: Callable[[SavedMatch], Key]) -> Iterator[tuple[Key, SavedMatch]]:
-        """The games that are written, each with its key.
+        """Yields the saved games with their keys.
 
         Args:
-            key_of: returns what tells a game from the others, and raises `ArenaError` for one that doesn't belong here.
+            key_of: returns the key of a game, and raises `ArenaError` for a game that doesn't belong here.
 
         Raises:
-            AthenanError: a line is no such game or holds one again, or the file is missing or cannot be read.
+            AthenanError: a line is no such game or repeats one, or the file is missing or cannot be read.
         """
         known: set[Key] = set()
         try:
@@ -196,7 +196,7 @@ class ResultsFolder:
         return key, match
 
     def mend(self) -> None:
-        """Remove the end of a line that a kill has cut, if there is one.
+        """Remove a last line that a kill has cut.
 
         Raises:
             AthenanError: the file is missing or cannot be read.
@@ -208,7 +208,7 @@ class ResultsFolder:
             raise self._not_readable(error) from None
 
     def append(self, match: SavedMatch) -> None:
-        """Add a game that has ended.
+        """Add a finished game.
 
         Raises:
             OSError: it could not be written.
@@ -216,7 +216,7 @@ class ResultsFolder:
         self._file.append([match.to_json()])
 
     def write(self, name: str, content: str | bytes) -> None:
-        """Write a file, old or new at any moment.
+        """Write a file atomically.
 
         Raises:
             OSError: it could not be written.

@@ -1,17 +1,16 @@
-"""The sequential probability ratio test: matches are played until they decide between two strengths.
+"""The sequential probability ratio test (SPRT): games are played until they decide between two strengths.
 
-1. The result of an opening is the mean of the contender's points over its two matches: 0, 1/4, 1/2, 3/4 or 1 (the
-   pentanomial model). Openings are independent; nothing is assumed of the two matches of one, nor of draws.
-2. H0 says that the mean is s(elo0), H1 that it is s(elo1), with the logistic s(x) = 1 / (1 + 10^(-x / 400)).
-3. The log-likelihood ratio is the generalised one: of the distributions over the five results with that mean, each
-   hypothesis takes the one that makes what was seen most probable (Van den Bergh, A Practical Introduction to the
-   GSPRT, 2019). A result that was not seen counts `UNSEEN` times, so that each mean can be had.
+1. The result of an opening is the mean of the contender's points over its two games: 0, 1/4, 1/2, 3/4 or 1 (the
+   pentanomial model). Openings are independent; nothing is assumed about draws or the two games of an opening.
+2. H0: the mean is s(elo0). H1: the mean is s(elo1). Here s(x) = 1 / (1 + 10^(-x / 400)).
+3. The log-likelihood ratio is the generalised one: each hypothesis takes the most probable distribution over the five
+   results with its mean (Van den Bergh, A Practical Introduction to the GSPRT, 2019). A result without observations
+   counts `UNSEEN` times, so that every mean is possible.
 4. The test accepts H0 at or below log(beta / (1 - alpha)) and H1 at or above log((1 - beta) / alpha) (Wald, Sequential
-   Tests of Statistical Hypotheses, 1945). Then H1 is accepted wrongly with probability alpha and H0 with beta, about.
-5. It looks after each opening, in the order of the openings, whenever their matches have ended: which ones end
-   sooner decides nothing.
+   Tests of Statistical Hypotheses, 1945). The error probabilities are then about alpha and beta.
+5. The test runs after each opening, in the order of the openings, independently of the order in which games end.
 
-Points of a test that has stopped say too much: those that were lucky stop early.
+The points of a stopped test are biased towards the accepted hypothesis.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from typing import Any, Generic, Literal, TypeVar
 from athenan_spiel.errors import ConfigError, shown
 
 UNSEEN = 1e-3
-"""How often a result counts that has not been seen; that of the test's users at Stockfish."""
+"""Count of a result without observations, as in Stockfish's tests."""
 MOST_ELO = 2_000.0
-"""Differences beyond this are not what was meant."""
+"""Maximum Elo difference of a hypothesis."""
 VALUES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The results of an opening."""
+"""Possible results of an opening."""
 _STEPS = 50
-"""Of halving an interval."""
+"""Number of bisection steps."""
 
 Verdict = Literal["H0", "H1"]
 Pair = TypeVar("Pair", bound=Hashable)
@@ -38,15 +37,15 @@ Pair = TypeVar("Pair", bound=Hashable)
 
 @dataclass(frozen=True, kw_only=True)
 class Sprt:
-    """What is tested, and how surely.
+    """Hypotheses and error probabilities.
 
     Attributes:
-        elo0, elo1: how far the contender is ahead by H0 and by H1, in Elo points.
-        alpha: the probability to accept H1 where H0 holds.
-        beta: the probability to accept H0 where H1 holds.
+        elo0, elo1: the contender's Elo difference under H0 and H1.
+        alpha: probability of accepting H1 if H0 is true.
+        beta: probability of accepting H0 if H1 is true.
 
     Raises:
-        ConfigError: elo0 is not below elo1, one is beyond use, or alpha or beta is not between 0 and 1/2.
+        ConfigError: elo0 is not below elo1, one is out of range, or alpha or beta is not between 0 and 1/2.
     """
 
     elo0: float
@@ -66,19 +65,19 @@ class Sprt:
 
     @property
     def lower(self) -> float:
-        """At or below it H0 is accepted."""
+        """Log-likelihood ratio at or below which H0 is accepted."""
         return math.log(self.beta / (1 - self.alpha))
 
     @property
     def upper(self) -> float:
-        """At or above it H1 is accepted."""
+        """Log-likelihood ratio at or above which H1 is accepted."""
         return math.log((1 - self.beta) / self.alpha)
 
     def llr(self, counts: Sequence[float]) -> float:
-        """The log-likelihood ratio of H1 to H0.
+        """Returns the log-likelihood ratio of H1 to H0.
 
         Args:
-            counts: of the five `VALUES`.
+            counts: number of openings with each of the five `VALUES`.
         """
         if not any(counts):
             return 0.0
@@ -88,7 +87,7 @@ class Sprt:
         return sum(count * math.log(tilt0 / tilt1) for count, tilt0, tilt1 in both)
 
     def to_json(self) -> dict[str, float]:
-        """As JSON values."""
+        """Returns the test's parameters as JSON values."""
         return {
             "elo0": self.elo0,
             "elo1": self.elo1,
@@ -103,12 +102,12 @@ class Sprt:
 
 
 def expected_points(elo: float) -> float:
-    """The share of the points of a player who is `elo` points ahead: 1 / (1 + 10^(-elo / 400))."""
+    """Returns the expected share of the points with a lead of `elo` points: 1 / (1 + 10^(-elo / 400))."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
 def _tilts(counts: Sequence[float], elo: float) -> list[float]:
-    """1 + t (value - mean) of each value, with the t by which the shares divided by them have the mean of `elo`."""
+    """1 + t (value - mean) of each value, with the t for which the shares divided by them have the mean of `elo`."""
     away = [value - expected_points(elo) for value in VALUES]
     low, high = -1 / max(away), -1 / min(away)  # between them all of 1 + t away are above zero
     for _ in range(_STEPS):
@@ -119,14 +118,14 @@ def _tilts(counts: Sequence[float], elo: float) -> list[float]:
 
 
 class SequentialTest:
-    """A test under way. Openings may end in any order; they are looked at in that of their numbers.
+    """A running test. Openings may end in any order and are evaluated by their numbers.
 
     Attributes:
-        sprt: what is tested.
-        openings: how many have been looked at; none after the verdict.
-        llr: the log-likelihood ratio after them.
-        verdict: which hypothesis is accepted; None while neither is.
-        left_out: number of openings that were left out before the verdict, as a match has failed.
+        sprt: the hypotheses.
+        openings: number of evaluated openings; none after the verdict.
+        llr: log-likelihood ratio after them.
+        verdict: the accepted hypothesis, if there is one.
+        left_out: number of openings left out before the verdict because a game failed.
     """
 
     def __init__(self, sprt: Sprt) -> None:
@@ -141,12 +140,12 @@ class SequentialTest:
         self._dropped: set[int] = set()
 
     def add(self, number: int, points: float) -> None:
-        """One more match: the contender's points in it, 0, 1/2 or 1, and the number of its opening, from 0."""
+        """Add a game: the number of its opening, from 0, and the contender's points 0, 1/2 or 1."""
         self._waiting.setdefault(number, []).append(points)
         self._look_on()
 
     def drop(self, number: int) -> None:
-        """Leave an opening out of the test, as one of its matches has no result."""
+        """Leave out an opening, because one of its games has no result."""
         self._dropped.add(number)
         self._look_on()
 
@@ -170,11 +169,11 @@ class SequentialTest:
             self.verdict = "H0"
 
     def counts(self) -> Mapping[str, int]:
-        """How many openings gave the contender how many of their two points."""
+        """Returns the number of openings by the contender's points of two."""
         return {f"{2 * value:g}": count for value, count in zip(VALUES, self._counts, strict=True)}
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Returns the state of the test as JSON values."""
         return {
             **self.sprt.to_json(),
             "llr": self.llr,

@@ -1,13 +1,13 @@
-"""What the matches of a tournament say: of each agent, of each two, and of all games together.
+"""Results of a tournament: for each agent, each pair, and over all games.
 
-1. An agent's points at a game are its share of all its matches, with Wilson's interval over (opponent, opening).
-2. Its rating is that of `ratings`, its clusters the same.
-3. Of two that have met: wins, draws, losses, the interval over openings, the sign test and Wilcoxon's (`statistics`),
-   and the sequential test where the tournament has one.
+1. An agent's points at a game are its share in all its games, with Wilson's interval over (opponent, opening).
+2. Its rating is that of `ratings`, with the same clusters.
+3. For each pair: wins, draws, losses, the interval over openings, the sign test and Wilcoxon's test (`statistics`), and
+   the sequential test, if the tournament has one.
 4. The gain of using A rather than B (Cohen-Solal and Cazenave, *Minimax Strikes Back*, Definition 1) is half of
-   (w_A - l_A) - (w_B - l_B), w and l being shares of matches won and lost against the same opponents. It equals the
-   difference of their points. Here it is the mean over games of the mean over the opponents that both have met there,
-   with the stratified bootstrap: openings are drawn anew within each (game, opponent), the same for both.
+   (w_A - l_A) - (w_B - l_B), where w and l are the shares of games won and lost against the same opponents. It equals
+   the difference of their points. Here it is the mean over games of the mean over common opponents, with the stratified
+   bootstrap: openings are drawn within each (game, opponent), the same for both agents.
 5. The mean over games of an agent's points has the stratified bootstrap over (game, opponent), too.
 """
 
@@ -29,15 +29,15 @@ from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.play.series import Tally
 
 MOST_GAINS = 400
-"""Pairs of agents whose gains are told; of a larger field those of the best one alone."""
+"""Maximum number of pairs whose gains are reported; larger tournaments report those of the best agent only."""
 
 
 @dataclass(frozen=True)
 class FailedMatch:
-    """A match whose process died or hung, so that it has no result.
+    """A game without a result because its process died or hung.
 
     Attributes:
-        number: of its opening.
+        number: number of its opening.
         reason: what happened to the process.
     """
 
@@ -53,7 +53,7 @@ class FailedMatch:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """An agent at a game."""
+    """The results of an agent at a game."""
 
     game: str
     agent: str
@@ -67,7 +67,7 @@ class AgentResult:
 
 @dataclass(frozen=True)
 class MeanPoints:
-    """An agent's share of the points, mean over games; no interval where the bootstrap shows no spread."""
+    """An agent's share of the points, mean over games; no interval if the resamples show no spread."""
 
     agent: str
     games: int
@@ -77,11 +77,11 @@ class MeanPoints:
 
 @dataclass(frozen=True)
 class GainResult:
-    """The gain of using one agent rather than another, of Definition 1.
+    """The gain of using one agent rather than another (Definition 1).
 
     Attributes:
-        estimate: in [-1, 1].
-        opponents: that both have met, over all games.
+        estimate: the gain, in [-1, 1].
+        opponents: number of common opponents over all games.
     """
 
     agent: str
@@ -92,22 +92,22 @@ class GainResult:
 
 
 class Standings:
-    """All that a tournament's matches say.
+    """All results of a tournament.
 
     Args:
-        matches: in any order.
-        openings: where those of each game come from, in a sentence.
-        without_limit: names of agents that the tournament's limit does not bind.
-        words: what plays by each name, where the tournament's limit has changed that.
-        failures: matches whose process died or hung. Sequential tests leave out their openings; they count nowhere
-            else.
-        first_movers: the player id that moves first in each game; 0 for a game that is not named.
+        matches: the saved games, in any order.
+        openings: origin of the openings of each game, as text.
+        without_limit: names of agents that don't accept the tournament's limit.
+        words: specs of agents that the tournament's limit has changed.
+        failures: games whose process died or hung. Sequential tests leave out their openings; they count nowhere else.
+        first_movers: player id that moves first in each game; by default 0.
 
     Attributes:
-        pairs, agents, means, gains: the results; of agents and pairs without a match there are none.
-        reasons: why matches were forfeited: agent → how many, and the first reason.
-        lengths: plies of the matches of each game.
-        draws, cut: matches of each game that were drawn, and that the length limit ended.
+        agents, means, gains: results of agents that have played.
+        pairs: the game and the result of each pair that has played.
+        reasons: maps agents to the number of their forfeited games and the first reason.
+        lengths: plies of the games, by game string.
+        draws, cut: number of drawn games and of games that the length limit ended, by game string.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Standings:
 
     @property
     def complete(self) -> bool:
-        """Whether no match is left: each pair has played all, or its sequential test has decided."""
+        """Whether each pair has played all games or its sequential test has decided."""
         played = {(game, pair.contender, pair.opponent): pair for game, pair in self.pairs}
         for key in ((game, *pair) for game in self.tournament.games for pair in self.tournament.pairs()):
             pair = played.get(key)
@@ -181,7 +181,7 @@ class Standings:
                 self.reasons[name] = (count + 1, reason)
 
     def _by_opening(self, key: tuple[str, str, str]) -> dict[int, list[float]]:
-        """The contender's points in the matches of each opening, by its number."""
+        """The contender's points in the games of each opening."""
         found: dict[int, list[float]] = {}
         for (number, _), points in sorted(self._points[key].items()):
             found.setdefault(number, []).append(points)
@@ -210,7 +210,7 @@ class Standings:
         )
 
     def _clusters(self, game: str, agent: str) -> dict[str, dict[int, list[float]]]:
-        """An agent's points in the matches of each opening, by opponent and number."""
+        """An agent's points in the games of each opening, by opponent and number."""
         found: dict[str, dict[int, list[float]]] = {}
         for key in self._keys.get((game, agent), []):
             other = key[2] if key[1] == agent else key[1]
@@ -260,7 +260,7 @@ class Standings:
         return sorted(found, key=lambda mean: -mean.estimate)
 
     def _gains(self) -> list[GainResult]:
-        """The gains of each over each other one that have common opponents; of a large field, of the best alone."""
+        """The gains of all pairs of agents with common opponents; in a large tournament, those of the best agent."""
         order = [r.agent for r in self.means] or list(dict.fromkeys(r.agent for r in self.agents))
         pairs = list(itertools.combinations(order, 2))
         if len(pairs) > MOST_GAINS:
@@ -287,7 +287,7 @@ class Standings:
 
 
 def _differences(mine: Mapping[int, Sequence[float]], theirs: Mapping[int, Sequence[float]]) -> list[float]:
-    """Of each opening that both have played to its end, the difference of the mean points."""
+    """Differences of the mean points, for each opening that both have finished."""
     return [
         float(np.mean(points) - np.mean(theirs[number]))
         for number, points in mine.items()

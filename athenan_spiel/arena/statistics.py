@@ -1,23 +1,24 @@
-"""Intervals and p-values of matches: Wilson's score interval, the stratified bootstrap, the sign test, Wilcoxon's test.
+"""Intervals and p-values of games: Wilson's score interval, the stratified bootstrap, the sign test, Wilcoxon's test.
 
-Two matches of a series that share an opening are not two independent ones, and a drawn match says less or more than
-a won one. So the variance of the share is taken from the points of each opening together (the ratio estimator over
-clusters: Cochran, Sampling Techniques, 1977, Chapter 9A), turned into the number of independent decisive matches
-that would have that variance, and Wilson's interval (1927) is drawn for that number. This is the modified Wilson
-interval of Dean and Pagano (Journal of Survey Statistics and Methodology, 2015). It has a width at 0 and 1 as well.
-The number is never taken above the matches played, so draws and openings that decide for a colour narrow nothing.
+Two games of a series that share an opening are not independent, and a drawn game carries other information than a won
+one. So the variance of the share is estimated from the points of each opening together (the ratio estimator over
+clusters: Cochran, Sampling Techniques, 1977, Chapter 9A). It is converted to the number of independent decisive games
+with the same variance, for which Wilson's interval (1927) is computed. This is the modified Wilson interval of Dean and
+Pagano (Journal of Survey Statistics and Methodology, 2015). It has a positive width at 0 and 1 as well. The number is
+never above the number of games, so draws and openings that decide for a colour don't narrow it.
 
-The bootstrap resamples a mean over strata. A resample draws, in each stratum by itself and with replacement, as many of
-its independent units as it has. The interval lies between two percentiles of the resamples (Efron and Tibshirani, An
+The bootstrap resamples a mean over strata. A resample draws, independently in each stratum and with replacement, as
+many units as the stratum has. The interval lies between two percentiles of the resamples (Efron and Tibshirani, An
 Introduction to the Bootstrap, 1993, Chapter 13). With few units such intervals are somewhat too narrow.
 
-P-values are those of results at least as one-sided if two agents are equally strong; they are two-sided and exact.
+P-values are probabilities of results at least as one-sided between two equally strong agents; they are two-sided and
+exact.
 
-1. `binomial_p`: the sign test of won against lost matches; draws are left out. It takes matches to be independent,
-   which the two of an opening are not quite.
-2. `wilcoxon_p`: Wilcoxon's signed-rank test of differences, such as a player's points minus the other's opening by
-   opening. Only the openings have to be independent. Differences of zero are left out, equal ones share their rank, and
-   the distribution is that of all signs given these ranks, so ties cost no exactness.
+1. `binomial_p`: the sign test of won against lost games without draws. It assumes independent games, which the two of
+   an opening are not quite.
+2. `wilcoxon_p`: Wilcoxon's signed-rank test of differences, such as the points minus the opponent's for each opening.
+   Only openings have to be independent. Zeros are left out, equal differences share their rank, and the distribution is
+   that of all signs given these ranks, so ties cost no exactness.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.play.series import Series
 
 NO_SPREAD = 1e-9
-"""Maximum difference of resamples that only rounding explains."""
+"""Maximum difference of resamples that rounding explains."""
 RESAMPLES = 2_000
 MAX_EXACT_DIFFERENCES = 300
 """Maximum number of differences whose distribution is counted; for more, the normal distribution approximates it."""
@@ -43,7 +44,7 @@ MAX_EXACT_DIFFERENCES = 300
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and the interval in which the true value lies with probability `confidence`."""
+    """An estimate and the interval that contains the true value with probability `confidence`."""
 
     estimate: float
     low: float
@@ -51,7 +52,7 @@ class Interval:
     confidence: float
 
     def mapped(self, function: Callable[[float], float]) -> Interval:
-        """The interval of an increasing `function` of the value."""
+        """Returns the interval of an increasing `function` of the value."""
         return Interval(function(self.estimate), function(self.low), function(self.high), self.confidence)
 
     def ends(self) -> dict[str, float]:
@@ -65,7 +66,7 @@ class Interval:
 
 
 def points_interval(series: Series, confidence: float = 0.95) -> Interval:
-    """The contender's share of the points, with its interval.
+    """Returns the contender's share of the points with its interval.
 
     Raises:
         ConfigError: the series is empty, or `confidence` is not between 0 and 1.
@@ -74,7 +75,7 @@ def points_interval(series: Series, confidence: float = 0.95) -> Interval:
 
 
 def share_interval(groups: Iterable[Sequence[float]], confidence: float = 0.95) -> Interval:
-    """The mean of numbers in [0, 1] that come in groups, with its interval; groups are independent of one another.
+    """Returns the mean of numbers in [0, 1] in independent groups, with its interval.
 
     Raises:
         ConfigError: there is no number, or `confidence` is not between 0 and 1.
@@ -101,7 +102,8 @@ def _effective_matches(clusters: Sequence[Sequence[float]], share: float, total:
 
 
 def quantile(confidence: float, clusters: int) -> float:
-    """Student's two-sided quantile, as the variance is estimated from this many numbers; from one it is not."""
+    """Returns Student's two-sided quantile for a variance estimated from `clusters` numbers; the normal one for one
+    number."""
     level = (1 + confidence) / 2
     return float(special.stdtrit(clusters - 1, level) if clusters > 1 else special.ndtri(level))
 
@@ -162,14 +164,14 @@ def stratified_mean(
     *,
     weights: Sequence[float] | None = None,
 ) -> tuple[float, Interval | None]:
-    """The mean over strata of the means of their units, with its interval.
+    """Returns the mean over strata of the means of their units, with its interval.
 
     Args:
-        strata: the units of each; none is empty.
-        weights: of the strata, of sum 1; by default all the same.
+        strata: units of each stratum, none of them empty.
+        weights: weights of the strata with sum 1; by default equal.
 
     Returns:
-        The estimate, and the interval, None where the resamples show no spread.
+        The estimate, and the interval; None if the resamples show no spread.
     """
     rng = np.random.default_rng(abs(seed))
     means = np.zeros(resamples + 1)
@@ -179,10 +181,10 @@ def stratified_mean(
 
 
 def binomial_p(wins: int, losses: int) -> float:
-    """The two-sided p-value of the sign test: that of a fair coin to fall at least as one-sidedly.
+    """Returns the two-sided p-value of the sign test.
 
     Returns:
-        A number in (0, 1]; 1 where nothing was won or lost.
+        A number in (0, 1]; 1 without won or lost games.
 
     Raises:
         ConfigError: a count is negative.
@@ -193,10 +195,10 @@ def binomial_p(wins: int, losses: int) -> float:
 
 
 def wilcoxon_p(differences: Sequence[float]) -> float:
-    """The two-sided p-value of Wilcoxon's signed-rank test that the differences are as probable with the other sign.
+    """Returns the two-sided p-value of Wilcoxon's signed-rank test that differences are symmetric around zero.
 
     Returns:
-        A number in (0, 1]; 1 where no difference is other than zero.
+        A number in (0, 1]; 1 if all differences are zero.
 
     Raises:
         ConfigError: a difference is not finite.
@@ -218,7 +220,7 @@ def wilcoxon_p(differences: Sequence[float]) -> float:
 
 
 def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Twice the rank of each, from 1, equal ones sharing the middle one; twice, so that they are whole: int64 [n]."""
+    """Twice the ranks from 1, which are then whole numbers; equal sizes share the middle rank: int64 [n]."""
     _, inverse, counts = np.unique(np.round(sizes, 12), return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     doubled: NDArray[np.int64] = (2 * last - counts + 1)[inverse]
@@ -226,7 +228,7 @@ def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _sums(doubled: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The probability of each sum of ranks, where each counts with probability 1/2: float64 [sum + 1]."""
+    """The distribution of the sum of ranks that each count with probability 1/2: float64 [sum + 1]."""
     found = np.zeros(int(doubled.sum()) + 1)
     found[0] = 1.0
     for rank in doubled:

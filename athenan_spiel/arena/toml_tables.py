@@ -1,4 +1,4 @@
-"""Tables of a TOML file that describes a tournament or an experiment, read strictly: every mistake has its line."""
+"""Tables of the TOML files of tournaments and experiments, parsed strictly: every error has its line."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from athenan_spiel.training.settings_file import SettingError, read_settings, to
 from athenan_spiel.training.toml_lines import KeyPath, line_of
 
 LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): OF_SEARCH}
-"""Settings of training of which each takes the place of the others, by the table they stand in."""
+"""Mutually exclusive settings of a training, by the table that holds them."""
 PLAY_LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): OF_SEARCH}
 MOST_GAMES = 100
 LONGEST_NAME = 60
-"""Characters of an experiment's or a variant's name, which becomes that of a folder: at four bytes each they fit."""
+"""Maximum length of a name, in characters. Names become folders; with four bytes per character they still fit."""
 
 
 class TomlTables:
-    """A TOML text, with other values in place of some of its own.
+    """A TOML text, some of whose values may be replaced.
 
     Args:
         text: TOML.
         source: the file's name, for messages.
-        replaced: the keys whose values are not the text's own.
+        replaced: keys whose values don't come from the text.
 
     Attributes:
         source: the file's name, for messages.
-        table: what the text holds; a subclass may replace it.
+        table: content of the text; a subclass may replace it.
 
     Raises:
         ConfigError: it is not valid TOML.
@@ -44,7 +44,7 @@ class TomlTables:
         self._replaced = replaced
 
     def error(self, path: KeyPath, problem: str) -> ConfigError:
-        """What is wrong with the key `path`, with the file and the line: its own, or that of the table around it."""
+        """Returns the error of the key `path`, with the file and the line of the key or of the table around it."""
         place = self.source
         if path not in self._replaced:
             known = (path[:length] for length in range(len(path), 0, -1))
@@ -53,7 +53,7 @@ class TomlTables:
         return ConfigError(f"{place}: {problem}", path=".".join(path), problem=problem, source=self.source)
 
     def settings_at(self, kind: type[Any], path: KeyPath, base: Mapping[str, Any]) -> Any:
-        """[protocol], or [play] with what stands above it."""
+        """Parse the table at `path` on top of the settings `base`."""
         table = self.table_at(path)
         self.known_keys(path, table, names_of(kind))
         return self.settings_of(kind, path, table, base)
@@ -61,10 +61,10 @@ class TomlTables:
     def settings_of(
         self, kind: type[Any], path: KeyPath, table: Mapping[str, Any], base: Mapping[str, Any] = MappingProxyType({})
     ) -> Any:
-        """The settings that `table`, which stands at `path`, makes of `base`.
+        """Parse `table`, which stands at `path`, on top of the settings `base`.
 
         Raises:
-            ConfigError: one is of a wrong type, out of range, or contradicts another one.
+            ConfigError: a setting is of a wrong type, out of range, or contradicts another one.
         """
         try:
             return read_settings(kind, with_differences(base, table, PLAY_LIMITS), path)
@@ -75,17 +75,17 @@ class TomlTables:
             raise self.error((*path, key), f"{dotted(path[:-1])}{'.' if path[:-1] else ''}{error}") from None
 
     def known_keys(self, path: KeyPath, table: Mapping[str, Any], known: Sequence[str]) -> None:
-        """Raise `ConfigError` for a key of the table at `path` that is none of the `known`."""
+        """Raise `ConfigError` for an unknown key of the table at `path`."""
         for key in table:
             if key not in known:
                 hint = nearest(key, known) or f": expected one of {', '.join(known)}"
                 raise self.error((*path, key), f"{dotted((*path, key))} is not a setting{hint}")
 
     def table_at(self, path: KeyPath) -> dict[str, Any]:
-        """The table at `path`, empty where there is none.
+        """Returns the table at `path`, empty if there is none.
 
         Raises:
-            ConfigError: something else is there.
+            ConfigError: there is something else.
         """
         table: Any = self.table
         for key in path:
@@ -96,10 +96,13 @@ class TomlTables:
         return found
 
     def required(self, path: KeyPath, kind: type[Any], expected: str) -> Any:
-        """What stands at `path`.
+        """Returns the value at `path`.
+
+        Args:
+            expected: description of the value, for the message.
 
         Raises:
-            ConfigError: nothing does, or something that is empty or no `kind`, which the message calls `expected`.
+            ConfigError: it is missing, empty or no `kind`.
         """
         value = self.table_at(path[:-1]).get(path[-1])
         if type(value) is not kind or value in ("", [], {}):
@@ -107,12 +110,12 @@ class TomlTables:
         return value
 
     def text_at(self, path: KeyPath) -> str:
-        """The text at `path`; raises as `required`."""
+        """Returns the text at `path`; raises as `required`."""
         text: str = self.required(path, str, "a text")
         return text
 
     def folder_name_at(self, path: KeyPath) -> str:
-        """The text at `path`, which can name a folder; raises as `required`, and if it cannot."""
+        """Returns the text at `path` if it can name a folder; else raises as `required`."""
         name = self.text_at(path)
         if problem := folder_name_problem(name):
             raise self.error(path, f"{dotted(path)} {problem}")
@@ -122,13 +125,17 @@ class TomlTables:
         """Raise `ConfigError` unless `name` is short and printable.
 
         Args:
-            what: what has this name, for the message.
+            what: the named object, for the message.
         """
         if problem := name_problem(name):
             raise self.error(path, f"{what} {problem}")
 
     def texts_at(self, path: KeyPath, what: str = "game string") -> tuple[str, ...]:
-        """The different texts in the list at `path`, each a `what`; raises as `required`, and for any other list."""
+        """Returns the different texts in the list at `path`; raises as `required`.
+
+        Args:
+            what: description of a text, for the message.
+        """
         texts = self.required(path, list, f"a list of {what}s")
         if len(texts) > MOST_GAMES:
             raise self.error(path, f"{dotted(path)} must be at most {MOST_GAMES} {what}s, got {len(texts)}")
@@ -138,7 +145,7 @@ class TomlTables:
         return tuple(texts)
 
     def count_at(self, path: KeyPath, least: int, most: int) -> int:
-        """The whole number at `path`; raises as `required`, and where it is out of its bounds."""
+        """Returns the whole number at `path`; raises as `required`, and if it is out of range."""
         count: int = self.required(path, int, f"a whole number, at least {least}")
         if count < least:
             raise self.error(path, f"{dotted(path)} must be a whole number, at least {least}, got {shown(count)}")
@@ -148,14 +155,14 @@ class TomlTables:
 
 
 def name_problem(name: str) -> str | None:
-    """What is wrong with the name of an agent, a variant, a tournament or an experiment; None: nothing."""
+    """Returns the problem with the name of an agent, a variant, a tournament or an experiment, if there is one."""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         return f"must be 1 to {LONGEST_NAME} printable characters, got {shown(name)}"
     return None
 
 
 def folder_name_problem(name: str) -> str | None:
-    """As `name_problem`, for a name that is also that of a folder."""
+    """As `name_problem`, for a name of a folder."""
     if name[:1] in ("-", ".") or any(sign in name for sign in "/\\"):
         rule = "must hold no slash or backslash and not begin with a dash or a dot, as it names a folder"
         return f"{rule}, got {shown(name)}"
@@ -163,12 +170,12 @@ def folder_name_problem(name: str) -> str | None:
 
 
 def names_of(kind: type[Any]) -> tuple[str, ...]:
-    """The settings of a dataclass."""
+    """Returns the names of the settings of a dataclass."""
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def dotted(path: KeyPath) -> str:
-    """The key as a message says it; a name in it that would break the line, or fill it, is shown as a value is."""
+    """Returns the key for a message; a long or unprintable name in it is quoted."""
     return ".".join(key if key.isprintable() and len(key) <= LONGEST_NAME else shown(key) for key in path)
 
 
@@ -178,7 +185,7 @@ def with_differences(
     limits: Mapping[KeyPath, tuple[str, ...]] = LIMITS,
     path: KeyPath = (),
 ) -> dict[str, Any]:
-    """`base` with what `differences` says otherwise, tables within tables; one limit drops the others."""
+    """Merge nested settings: `differences` override `base`, and a limit removes the other limits of its table."""
     merged = dict(base)
     names = limits.get(path, ())
     if any(name in differences for name in names):

@@ -1,18 +1,16 @@
-"""A tournament from start to end: its agents, its openings, its matches, its report.
+"""Runs a tournament: agents, openings, games, report.
 
 Promises:
 
-1. Everything that can be known to go wrong is said before the first match: agents that do not exist, do not play a game
-   or are named twice, engines that do not answer, openings that are not legal, a folder of another tournament.
-2. Colours and openings are balanced exactly: each pair plays each opening with both colours, the same openings as all
-   other pairs at that game.
-3. A match that is written is never played again, whatever ended the process. A match depends on its players, its
-   number and its opening, not on which others were played before, for agents that can play many matches side by side;
-   others keep what they keep from match to match.
-4. An agent that fails loses that match, and the tournament continues. A match whose process dies or hangs has failed:
-   it has no result, is not written, and is played when the tournament is run again.
-5. Where a sequential test decides, a pair ends; matches that were under way then are counted in the tables, and not in
-   the test.
+1. Every error that can be found beforehand is reported before the first game: agents that don't exist, don't play a
+   game or have equal names, engines that don't answer, illegal openings, a folder of another tournament.
+2. Colours and openings are balanced: each pair plays each opening with both colours, and all pairs at a game play the
+   same openings.
+3. A written game is never played again, whatever ended the process. A game depends only on its players, its number and
+   its opening, for agents that can play many games side by side; others keep their state from game to game.
+4. An agent that fails loses that game, and the tournament continues. A game whose process dies or hangs has failed: it
+   is not written, and is played when the tournament runs again.
+5. When its sequential test decides, a pair stops. Games that were running then count in the tables, not in the test.
 """
 
 from __future__ import annotations
@@ -39,21 +37,21 @@ from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Fixture, fixtures_of, sides_by_agent
 
 Pair = tuple[str, str, str]
-"""A game, the contender and the opponent."""
+"""The game, the contender and the opponent."""
 Progress = Callable[[int, int], None]
-"""Told how many matches are played, and of how many."""
+"""Called with the number of finished games and of all games."""
 
 
 class Entrants:
-    """The agents of a tournament by name, each under its limit, and the games.
+    """The games of a tournament, and its agents by name under the common limit.
 
     Args:
-        allow_code: outcomes "module:name" of one's own that runs may name.
-        allow_programs: commands of engines that may be begun; None: all, where the words are of no file.
+        allow_code: custom outcomes "module:name" that runs may name.
+        allow_programs: commands of engines that may be started; None: all, for agents that no file names.
 
     Raises:
-        ConfigError: a person is among the agents, or a game is for one player.
-        AthenanError: a game, a word or the limit is none.
+        ConfigError: a human is among the agents, or a game is for one player.
+        AthenanError: a game, a spec or the limit is invalid.
     """
 
     def __init__(
@@ -77,7 +75,7 @@ class Entrants:
         self.words = {name: word.allowing(allow_code) for name, word in parsed.items()}
 
     def checkpoints(self) -> dict[str, str]:
-        """Which checkpoint the agents that are runs play with.
+        """Returns the checkpoint of each agent that is a run.
 
         Raises:
             CheckpointError: there is none.
@@ -93,11 +91,11 @@ class Entrants:
         return found
 
     def loaded(self) -> dict[tuple[str, str], Contestant]:
-        """The agents ready to play, by game and name.
+        """Load the agents, by game and name.
 
         Raises:
-            AthenanError: one cannot be made, does not play a game, or ponders against one that thinks in the same
-                process; the message names it.
+            AthenanError: an agent cannot be loaded, does not play a game, or ponders against one that thinks in the
+                same process; the message names it.
         """
         found = {}
         for spec, game in self.games.items():
@@ -119,7 +117,7 @@ def _word(name: str, text: str) -> AgentWord:
 
 @contextlib.contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Let an error within say which agent it is about."""
+    """Add the agent's name to errors."""
     try:
         yield
     except AthenanError as error:
@@ -137,21 +135,21 @@ def run_tournament(
     check: bool = False,
     stall_seconds: float = SILENT_SECONDS,
 ) -> Standings | None:
-    """Play what is left of a tournament in the folder `path`, and write its report.
+    """Play the rest of a tournament in the folder `path`, and write its report.
 
     Args:
-        matches_at_once: matches that are played at once; none: as the machine and the agents let it.
-        progress: told before the first match and after each.
-        allow_code: outcomes "module:name" of one's own that runs may name.
-        allow_programs: commands of engines that agents may be; None: all, where the tournament is of no file.
-        check: only look for what is wrong; nothing is written, and None comes back.
-        stall_seconds: time without a move or a batch of evaluations after which the process of a match is killed.
+        matches_at_once: number of concurrent games; None: chosen by the machine and the agents.
+        progress: called before the first game and after each.
+        allow_code: custom outcomes "module:name" that runs may name.
+        allow_programs: commands of engines that may be started; None: all, for a tournament that no file describes.
+        check: only check the tournament; nothing is written, and None is returned.
+        stall_seconds: time without a move or a batch of evaluations after which the process of a game is killed.
 
     Raises:
-        AthenanError: what is found wrong before the first match.
+        AthenanError: an error was found before the first game.
         ArenaError: the folder is another tournament's, damaged or in use, or cannot be written.
-        ExperimentError: one process after the other ended by itself, or matplotlib is missing.
-        KeyboardInterrupt: Ctrl-C; the matches that have ended are written.
+        ExperimentError: several processes in a row ended by themselves, or matplotlib is not installed.
+        KeyboardInterrupt: Ctrl-C was pressed; finished games are written.
     """
     require_matplotlib()
     entrants = Entrants(tournament, allow_code, allow_programs)
@@ -174,10 +172,10 @@ def run_tournament(
 def report_tournament(
     tournament: Tournament, path: str | os.PathLike[str], allow_code: Sequence[str] = ()
 ) -> Standings:
-    """Write the report of what the folder `path` holds, be it all or not.
+    """Write the report of the games in the folder `path`, finished or not.
 
     Raises:
-        ConfigError: nothing was begun there.
+        ConfigError: the folder has no tournament.
         AthenanError: as `run_tournament`.
     """
     require_matplotlib()
@@ -195,7 +193,7 @@ def write_report(
     openings: Mapping[str, OpeningSet],
     failures: Sequence[FailedMatch] = (),
 ) -> Standings:
-    """Write tables and plots from the matches that are in the folder, and the matches that have failed now."""
+    """Write tables and plots of the games in the folder; `failures` are the games that failed in this process."""
     without = () if entrants.limit is None else entrants.limit.without
     told = {game: one.told for game, one in openings.items()}
     words = {name: word.text for name, word in entrants.words.items()}
@@ -211,8 +209,8 @@ def _openings(
     contestants: Mapping[tuple[str, str], Contestant],
     known: Mapping[str, OpeningSet] | None,
 ) -> dict[str, OpeningSet]:
-    """The openings of each game, after which its contestants can begin: those that were written down, or chosen now;
-    what a file says must be the same."""
+    """The openings of each game: those of the folder, or new ones. A file of openings must not have changed, and the
+    agents must be able to start after them."""
     tournament = entrants.tournament
     found = dict(known or {})
     for spec, game in entrants.games.items():

@@ -1,11 +1,11 @@
-"""A tournament's file: TOML, read strictly, every mistake said with its line before a match is played.
+"""Tournament files: TOML, parsed strictly. Every error has its line and is found before a game is played.
 
 name = "connect_four"
 game = "connect_four"            # or games = [...]
-agents = ["runs/c4", "mcts:100"] # or [agents] with a name for each word
-pool = ["random"]                # if there are any, agents meet these and not each other
-matches = 20                     # of a pair, at each game
-limit = "0.1s"                   # thinking a move, of all agents
+agents = ["runs/c4", "mcts:100"] # or [agents] with a name for each spec
+pool = ["random"]                # if given, agents meet only these
+matches = 20                     # games of each pair, for each game
+limit = "0.1s"                   # limit per move, for all agents
 anchor = "random"
 
 [openings]
@@ -38,7 +38,7 @@ MOST_SEED = 2**62
 
 
 def read_tournament(path: str | Path) -> Tournament:
-    """The tournament in the file `path`. A file of openings that it names lies beside it.
+    """Read the tournament file at `path`. Its file of openings, if any, is relative to the same folder.
 
     Raises:
         ConfigError: the file cannot be read, or as `tournament_of`.
@@ -51,13 +51,14 @@ def read_tournament(path: str | Path) -> Tournament:
 
 
 def tournament_of(text: str, source: str) -> Tournament:
-    """The tournament that a TOML text describes.
+    """Parse a tournament.
 
     Args:
-        source: the name of the file, for messages.
+        text: TOML.
+        source: the file's name, for messages.
 
     Raises:
-        ConfigError: it is no TOML; a key is misspelt, of a wrong type or out of range; or it contradicts another one.
+        ConfigError: the text is no TOML, or a key is unknown, of a wrong type, out of range or contradicts another one.
     """
     file = TomlTables(text, source)
     try:
@@ -69,10 +70,10 @@ def tournament_of(text: str, source: str) -> Tournament:
 
 
 def named(words: Sequence[str]) -> dict[str, str]:
-    """Agents that are called as their words are.
+    """Returns agents whose names are their specs.
 
     Raises:
-        ConfigError: one is named twice.
+        ConfigError: two are equal.
     """
     if twice := next((word for word, count in Counter(words).items() if count > 1), None):
         raise ConfigError.at("agents", f"must differ, got {shown(twice)} twice: in a file [agents] can name them apart")
@@ -80,7 +81,7 @@ def named(words: Sequence[str]) -> dict[str, str]:
 
 
 def usable_name(name: str) -> str:
-    """`name`, if a tournament and its folder can have it.
+    """Returns `name` if a tournament and its folder can have it.
 
     Raises:
         ConfigError: they cannot.

@@ -1,4 +1,4 @@
-"""A tournament's folder on disk: a `ResultsFolder` whose tournament.json holds the openings as well.
+"""Results folder of a tournament: a `ResultsFolder` whose tournament.json also holds the openings.
 
 A game counts only if it replays.
 """
@@ -18,22 +18,22 @@ from athenan_spiel.games.playout import is_cut
 from athenan_spiel.system.differences import plain
 
 MatchKey = tuple[str, str, str, int, int]
-"""The game, contender and opponent, the opening's number and the contender's colour."""
+"""The game, contender and opponent, the opening's number and the contender's player id."""
 
 
 def key_of(match: SavedMatch) -> MatchKey:
-    """Which of a tournament's matches it is."""
+    """Returns the key of a tournament's game."""
     contender, opponent = match.agents
     return match.game, contender, opponent, match.number, match.colour
 
 
 class TournamentFolder(ResultsFolder):
-    """The folder of one tournament.
+    """The results folder of one tournament.
 
     Args:
-        path: need not exist yet.
-        tournament: whose results it holds, or is to hold.
-        checkpoints: of agents that are runs which one they play with, by their names.
+        path: the folder, which need not exist yet.
+        tournament: the tournament.
+        checkpoints: checkpoints of agents that are runs, by name.
     """
 
     def __init__(self, path: str | os.PathLike[str], tournament: Tournament, checkpoints: Mapping[str, str]) -> None:
@@ -42,10 +42,10 @@ class TournamentFolder(ResultsFolder):
         self._pairs = set(tournament.pairs())
 
     def openings(self) -> dict[str, OpeningSet] | None:
-        """The openings of each game as they were chosen when the tournament began; None where it has not.
+        """Returns the openings of each game as they were chosen at the start; None in a new folder.
 
         Raises:
-            ArenaError: another tournament was begun here, or the folder holds something else, or cannot be read.
+            ArenaError: the folder is another tournament's or holds something else, or cannot be read.
         """
         table = self.begun()
         if table is None:
@@ -56,15 +56,15 @@ class TournamentFolder(ResultsFolder):
             raise self.not_understood(error) from None
 
     def begin(self, openings: Mapping[str, OpeningSet]) -> None:
-        """Write what the tournament is."""
+        """Write the tournament's settings and openings."""
         self.write_settings(openings={game: vars(one) for game, one in openings.items()})
 
     def matches(self, openings: Mapping[str, OpeningSet]) -> Iterator[SavedMatch]:
-        """The matches that have been played.
+        """Yields the saved games.
 
         Raises:
-            ArenaError: a line is none of the tournament's matches, does not replay, or stands there twice, or the file
-                is missing or cannot be read.
+            ArenaError: a line is no game of the tournament, does not replay, or repeats a game, or the file is missing
+                or cannot be read.
         """
         cut = False
 
@@ -78,7 +78,7 @@ class TournamentFolder(ResultsFolder):
             yield match.as_cut(cut)
 
     def _require_own(self, match: SavedMatch, openings: Mapping[str, OpeningSet]) -> None:
-        """Raise `ArenaError` unless the tournament has this match."""
+        """Raise `ArenaError` unless the game belongs to the tournament."""
         if match.game not in openings:
             raise ArenaError(f"it has no game {shown(match.game)}")
         if match.agents not in self._pairs:
@@ -91,10 +91,10 @@ class TournamentFolder(ResultsFolder):
 
 
 def _opening_set(table: Any, tournament: Tournament) -> OpeningSet:
-    """The openings of a game as they were written down.
+    """The openings of a game as saved.
 
     Raises:
-        ValueError, KeyError, TypeError: they are none.
+        ValueError, KeyError, TypeError: they are damaged.
     """
     openings = tuple(tuple(opening) for opening in table["openings"])
     if len(openings) != tournament.matches // 2 or any(type(x) is not int for opening in openings for x in opening):

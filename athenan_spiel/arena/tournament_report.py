@@ -1,4 +1,4 @@
-"""The tables of a tournament: Markdown for people, CSV and JSON for programs."""
+"""Report of a tournament: Markdown for people, CSV and JSON for programs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 
 MOST_COLUMNS = 30
-"""Agents of a crosstable; a larger one can be read from pairs.csv."""
+"""Maximum number of agents in a crosstable; pairs.csv holds larger ones."""
 
 
 def report_files(standings: Standings) -> dict[str, str]:
-    """The report's texts by file name."""
+    """Returns the report's texts by file name."""
     table = to_json(standings)
     return {
         "report.md": markdown(standings),
@@ -31,7 +31,7 @@ def report_files(standings: Standings) -> dict[str, str]:
 
 
 def to_json(standings: Standings) -> dict[str, Any]:
-    """All results as JSON values."""
+    """Returns all results as JSON values."""
     tournament = standings.tournament
     return {
         "tournament": tournament.to_json(),
@@ -66,7 +66,7 @@ def to_json(standings: Standings) -> dict[str, Any]:
 
 
 def markdown(standings: Standings) -> str:
-    """The report: what was played and how, ratings, crosstable, pairs, gains, what the agents spent."""
+    """Returns the report in Markdown: settings, ratings, crosstable, pairs, gains, effort."""
     tournament = standings.tournament
     parts = [f"# {code(tournament.name)}"]
     if not standings.complete:
@@ -119,7 +119,7 @@ def _about(standings: Standings) -> str:
 
 
 def _openings(standings: Standings) -> str:
-    """Where the openings come from; by game where that differs."""
+    """Origin of the openings; by game if it differs."""
     told = standings.openings
     if len(set(told.values())) == 1:
         return code(next(iter(told.values())))
@@ -127,7 +127,7 @@ def _openings(standings: Standings) -> str:
 
 
 def _stopping(standings: Standings) -> str:
-    """When a pair has played enough: what was declared."""
+    """The declared end of a pair's games."""
     tournament = standings.tournament
     if tournament.sprt is None:
         return f"Each pair plays {tournament.matches} matches, as declared before the first."
@@ -176,7 +176,7 @@ def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult])
 
 
 def ratings_table(results: Sequence[AgentResult]) -> str:
-    """The agents at a game in Markdown: ratings, results and points with their intervals."""
+    """Returns a Markdown table of the agents at a game: ratings, results and points with their intervals."""
     rows = [
         [
             code(r.agent),
@@ -197,7 +197,6 @@ def ratings_table(results: Sequence[AgentResult]) -> str:
 
 
 def _shares(standings: Standings, game: str) -> dict[tuple[str, str], float]:
-    """Each agent's share of the points against each other one."""
     shares: dict[tuple[str, str], float] = {}
     for at, pair in standings.pairs:
         if at == game:
@@ -282,7 +281,7 @@ def _lengths(lengths: Sequence[int]) -> dict[str, float]:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row in which what lies in a table within it has a column of its own."""
+    """A row with a column for each value of nested tables."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""What a tournament is: games, agents, who meets whom, from which openings, and when a pair has played enough.
+"""Settings of a tournament: games, agents, pairs, openings, and the end of a pair's games.
 
-Everything here is frozen and without a file; `tournament_file` reads it.
+Everything here is frozen and independent of files; `tournament_file` reads it.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ OpeningKind = Literal["random", "file", "balanced"]
 
 MOST_AGENTS = 1_000
 MOST_MATCHES = 2_000_000
-"""Of a whole tournament."""
+"""Maximum number of games of a tournament."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsConfig(Settings):
-    """How matches begin; each opening is played with both colours, the same ones by every pair at a game."""
+    """How games start. Each opening is played with both colours and by every pair at a game."""
 
     table: ClassVar[str] = "openings."
 
     kind: OpeningKind = "random"
-    """`random` plies; those of a `file`, the first ones of it; or `balanced`: random ones of near equal value."""
+    """`random` plies, the first openings of a `file`, or `balanced`: random ones of nearly equal value."""
     plies: OpeningPlies = 2
-    """The length of random and balanced openings, in actions."""
+    """Length of random and balanced openings, in actions."""
     file: str | None = None
-    """A line for each opening: its moves by name or number, with spaces between."""
+    """File with one opening per line: moves by name or number, separated by spaces."""
     judge: str | None = None
-    """Whose values say what is balanced, in an agent's words; none: UBFM over random playouts."""
+    """Agent spec of the judge of balanced openings; by default UBFM over random playouts."""
     bound: Annotated[float, Range(0, above=True)] = 0.25
-    """The largest size of a balanced opening's value, on the judge's own scale (a win is 1, or the outcome's worth)."""
+    """Maximum absolute value of a balanced opening, on the judge's scale (a win is 1, or the outcome's terminal value).
+    """
 
     def check(self) -> None:
-        """A file is for the kind that has one, and so is a judge."""
+        """Check that a file and a judge are given for the kinds that use them."""
         for name, kind in (("file", "file"), ("judge", "balanced")):
             if getattr(self, name) is not None and self.kind != kind:
                 raise ConfigError.at(f"openings.{name}", f"is for openings.kind = {kind!r}, got {self.kind!r}")
@@ -51,10 +52,10 @@ class OpeningsConfig(Settings):
 
 
 def openings_from(openings: str | None, judge: str | None, plies: int) -> OpeningsConfig:
-    """What the command line says: a file or "balanced"; none: random plies.
+    """Returns the openings of command-line options: a file or "balanced"; None: random plies.
 
     Raises:
-        ConfigError: a judge is given for openings that are not to be balanced.
+        ConfigError: a judge is given for openings that are not balanced.
     """
     if judge is not None and openings != "balanced":
         raise ConfigError(f"--judge is for --openings balanced, got {shown(openings)}")
@@ -65,21 +66,21 @@ def openings_from(openings: str | None, judge: str | None, plies: int) -> Openin
 
 @dataclass(frozen=True, kw_only=True)
 class SequentialConfig(Settings):
-    """The sequential test that ends a pair's matches before their count does; see `sprt`."""
+    """The sequential test that may end a pair's games early; see `sprt`."""
 
     table: ClassVar[str] = "sequential."
 
     elo0: float
-    """H0: the first agent of a pair is so many Elo points ahead."""
+    """Elo difference of a pair's first agent under H0."""
     elo1: float
-    """H1: the same."""
+    """Elo difference of a pair's first agent under H1."""
     alpha: float = 0.05
-    """The probability to accept H1 where H0 holds."""
+    """Probability of accepting H1 if H0 is true."""
     beta: float = 0.05
-    """The probability to accept H0 where H1 holds."""
+    """Probability of accepting H0 if H1 is true."""
 
     def check(self) -> None:
-        """As for `Sprt`."""
+        """Check as `Sprt` does."""
         try:
             self.sprt()
         except ConfigError as error:
@@ -87,24 +88,24 @@ class SequentialConfig(Settings):
             raise ConfigError.at(f"sequential.{name}", f": {error}") from None
 
     def sprt(self) -> Sprt:
-        """The test."""
+        """Returns the test."""
         return Sprt(**dataclasses.asdict(self))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tournament:
-    """Agents that meet at some games: all each other, or where there is a pool all of the pool and no other.
+    """A round robin at some games; with a pool, agents meet only the agents of the pool.
 
     Attributes:
-        name: also that of the folder.
+        name: name of the tournament and its folder.
         games: OpenSpiel game strings.
-        agents: the agents' words by their names.
-        pool: those of agents that do not meet each other, only `agents`; if there are any, `agents` meet only these.
-        matches: of a pair at a game, half with each colour; with `sequential` at most so many.
-        limit: thinking a move of all agents, as `0.1s`, `200i` or `5000e`; none: as their words say.
-        anchor: the agent whose rating is 0; none: the mean of all is.
-        confidence: of the intervals.
-        seed: of the openings, the agents and the bootstrap.
+        agents: agent specs by name.
+        pool: specs of the pool by name; they don't meet each other.
+        matches: number of games per pair and game, half with each colour; the maximum with `sequential`.
+        limit: limit of all agents, such as `0.1s`, `200i` or `5000e` per move; None: the limits of their specs.
+        anchor: agent with rating 0; None: the mean rating is 0.
+        confidence: confidence level of the intervals.
+        seed: seed of the openings, the agents and the bootstrap.
 
     Raises:
         ConfigError: agents, pool and games do not make a tournament.
@@ -141,7 +142,7 @@ class Tournament:
 
     @property
     def words(self) -> dict[str, str]:
-        """The words of all agents, those of the pool after the others, by their names."""
+        """The specs of all agents by name, those of the pool last."""
         return {**self.agents, **self.pool}
 
     @property
@@ -150,17 +151,17 @@ class Tournament:
         return None if self.sequential is None else self.sequential.sprt()
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Who meets whom, the contender first."""
+        """Returns the pairs, the contender first."""
         if self.pool:
             return list(itertools.product(self.agents, self.pool))
         return list(itertools.combinations(self.agents, 2))
 
     def match_count(self) -> int:
-        """How many matches there are, at most."""
+        """Returns the maximum number of games."""
         return len(self.games) * len(self.pairs()) * self.matches
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; equal if and only if the tournaments are."""
+        """Returns the tournament as JSON values; they are equal if and only if the tournaments are."""
         table = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
         table["openings"] = dataclasses.asdict(self.openings)
         table["sequential"] = None if self.sequential is None else dataclasses.asdict(self.sequential)

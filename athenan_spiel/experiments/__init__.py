@@ -1,8 +1,8 @@
-"""Experiments by the article's common protocol (Section 3.3), from a file to tables and plots.
+"""Experiments by the article's common protocol (Section 3.3), from a TOML file to tables and plots.
 
-`file` reads `settings`, and `overrides` in place of some; `check` says what cannot work; `plan` lists trainings and
-pairings; `training` and `matches` do them, in the processes of `workers`; `folder` keeps what came out; `statistics`,
-`report` and `plots` say what it means; `run` is all of it.
+- `file` reads `settings`, which `overrides` may replace; `check` finds errors before anything is trained;
+- `plan` lists trainings and pairings; `training` and `matches` run them as tasks of worker processes;
+- `folder` stores results; `statistics`, `report` and `plots` evaluate them; `run` does all of it.
 """
 
 from athenan_spiel.experiments.check import check

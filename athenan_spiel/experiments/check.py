@@ -1,8 +1,8 @@
-"""What can be known to go wrong before anything is trained.
+"""Checks of an experiment before anything is trained.
 
-The experiment must be of a size that can be played and evaluated. Then each variant is made ready to train and to play
-at each of its games: a heuristic that the game cannot give, a symmetry that breaks its rules, a network that does not
-fit its board, a device that is not there.
+First the number of games and the memory of the bootstrap. Then each variant is set up for training and for play at each
+of its games, which finds heuristics that the game doesn't support, symmetries that break its rules, networks that
+don't fit its board, and missing devices.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.toml_lines import KeyPath
 
 MOST_MATCHES = 2_000_000
-"""The matches of an experiment at most; the article's Tables 2, 3 and 4 have up to 1,304,640."""
+"""Maximum number of games of an experiment; the article's Tables 2, 3 and 4 have up to 1,304,640."""
 PROCESS_BYTES = 250_000_000
-"""What a process takes that trains or plays, without its network: torch, OpenSpiel and Python, as measured."""
+"""Measured memory of a process with torch and OpenSpiel, without its network, in bytes."""
 COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
-"""Which engine values states changes nothing in whether a variant suits a game."""
+"""Engine of the checks; no engine changes whether a variant suits a game."""
 
 
 def check(
@@ -46,16 +46,16 @@ def check(
     *,
     processes: int = 1,
 ) -> None:
-    """Make every variant ready for every game.
+    """Set up every variant for every game.
 
     Args:
-        allow_code: outcomes "module:name" that the file may name; nothing else that it names is imported.
-        allow_programs: commands of engines that the file may name among opponents; no other program is begun.
-        processes: trainings at once.
+        allow_code: outcomes "module:name" that the file may name; nothing else in it is imported.
+        allow_programs: commands of engines that the file may name as opponents; no other program is started.
+        processes: number of concurrent trainings.
 
     Raises:
-        ConfigError: one cannot be, with the line of the setting in the experiment's file; or there would be too many
-            matches, or too much to keep in memory.
+        ConfigError: a variant cannot be set up (with the line of the setting), or there would be too many games or too
+            little memory.
     """
     _require_feasible(file)
     experiment = file.experiment
@@ -112,7 +112,7 @@ def _require_feasible(file: ExperimentFile) -> None:
 
 
 def _require_different_folders(file: ExperimentFile, path: KeyPath, what: str, names: Sequence[str]) -> None:
-    """Check that no two names lead to one folder, not even where file systems take no notice of capital letters."""
+    """Check that each name has its own folder, also on case-insensitive file systems."""
     for i, name in enumerate(names):
         for other in names[:i]:
             if slug(name).casefold() == slug(other).casefold():
@@ -128,7 +128,6 @@ def _require_opponents(
     allow_code: Collection[str],
     allow_programs: Collection[str],
 ) -> None:
-    """Load each opponent of [fixed] at each of its games, and draw the openings."""
     pool = file.experiment.fixed
     if pool is None:
         return
@@ -169,7 +168,6 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
 
 
 def _require_search(game: pyspiel.Game, play: PlayConfig, training: TrainingConfig, outcome: Outcome) -> None:
-    """Check that networks that are trained so can be played with so."""
     search = make_search(game, play.search(), outcome)
     budget_of(play.search())
     if search.needs_priors and training.network.policy == "none":
@@ -177,7 +175,7 @@ def _require_search(game: pyspiel.Game, play: PlayConfig, training: TrainingConf
 
 
 def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
-    """Make all that trains; returns the worth of a match, and the memory that the network takes beside a processor."""
+    """Set up a training; returns its outcome and the memory of its network in bytes, 0 on a GPU."""
     learner = LearnerSide(plan_run(game, dataclasses.replace(config, engine=COMPILES_NOTHING)))
     make_search(game, config.search, learner.outcome)
     shape, policy = learner.encoder.shape, learner.policy
@@ -187,7 +185,7 @@ def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, in
 
 
 def _require_room(processes: int, needed: int) -> None:
-    """Check that this number of trainings at once have room; the checks of a single one say it of that."""
+    """Check that the concurrent trainings fit into memory together; a training checks its own need."""
     free = free_memory()
     total = processes * (PROCESS_BYTES + needed)
     if processes > 1 and free is not None and total > free:

@@ -1,16 +1,16 @@
-"""An experiment's file: TOML, read strictly, every mistake said with its line before anything is trained.
+"""Experiment files: TOML, parsed strictly. Every error has its line and is found before anything is trained.
 
     name = "searches"
     games = ["hex(board_size=5)", "breakthrough(rows=6,columns=6)"]
     repetitions = 4
 
-    [training]                    # what all variants have in common: a preset, and differences to it
+    [training]                    # common to all variants: a preset and changes to it
     preset = "quick"
     seconds = 60
     search.seconds = 0.05
 
-    [variants."Descent"]          # what is a variant's own: differences to [training] and [play]
-    [variants."MCTS"]             # or a preset of its own in place of [training]'s
+    [variants."Descent"]          # changes of one variant to [training] and [play]
+    [variants."MCTS"]             # or its own preset in place of that of [training]
     search.algorithm = "mcts"
     except = ["hex(board_size=5)"]
     play = {algorithm = "mcts", seconds = 0.1}
@@ -18,9 +18,8 @@
     [fixed]                       # opponents that are not trained here (see `pool_file`)
     opponents = ["uct:160", "mcts:1000"]
 
-A table that gives one limit of a search (seconds, iterations, evaluations, network_seconds), or of the training
-(seconds, matches), drops the others that it had from elsewhere. Some settings may be said in place of the file's own
-(`overrides`).
+A limit of the search (seconds, iterations, evaluations, network_seconds) or of the training (seconds, matches) replaces
+all limits of the same kind that a table inherits. `overrides` may replace some settings.
 """
 
 from __future__ import annotations
@@ -49,19 +48,19 @@ MOST_SEED = 2**63 - 1
 
 
 class ExperimentFile(TomlTables):
-    """An experiment with the text it was read from.
+    """An experiment and the text it was read from.
 
     Args:
         text: TOML.
         source: the file's name, for messages.
-        overrides: values in place of the text's own.
+        overrides: values that replace those of the text.
 
     Attributes:
         overrides: as given.
-        experiment: what the text and the overrides mean.
+        experiment: the parsed experiment.
 
     Raises:
-        ConfigError: it is no TOML; a key is misspelt, of a wrong type or out of range; or it contradicts another one.
+        ConfigError: the text is no TOML, or a key is unknown, of a wrong type, out of range or contradicts another one.
     """
 
     def __init__(self, text: str, source: str, overrides: Overrides | None = None) -> None:
@@ -73,10 +72,10 @@ class ExperimentFile(TomlTables):
         self.experiment = self._experiment()
 
     def variant_error(self, variant: str, error: AthenanError, where: str = "") -> ConfigError:
-        """What is wrong with a variant, with the file and the line of the setting that the error names.
+        """Returns the error of a variant, with the file and the line of the setting that `error` names.
 
         Args:
-            where: what the message ends with.
+            where: end of the message.
         """
         message = f"{error}{where}"
         setting = tuple(error.path.split(".")) if isinstance(error, ConfigError) else ("",)
@@ -120,7 +119,6 @@ class ExperimentFile(TomlTables):
         return experiment if self.overrides.games is None else self._at(experiment, self.overrides.games)
 
     def _at(self, experiment: Experiment, games: tuple[str, ...]) -> Experiment:
-        """The experiment at these of its games."""
         for i, game in enumerate(games):
             if game not in experiment.games or game in games[:i]:
                 hint = nearest(game, experiment.games) or f": expected some of {', '.join(experiment.games)}"
@@ -132,7 +130,7 @@ class ExperimentFile(TomlTables):
         return part
 
     def _training(self) -> dict[str, Any]:
-        """The differences to its preset that [training] makes; they must be right by themselves."""
+        """The changes of [training] to its preset; they must be valid on their own."""
         table = self.table_at(("training",))
         self.known_keys(("training",), table, (*OF_TRAINING, *names_of(TrainingConfig)))
         differences = self._renewed(("training",), table, OF_TRAINING)
@@ -140,7 +138,7 @@ class ExperimentFile(TomlTables):
         return differences
 
     def _preset(self, path: KeyPath) -> dict[str, Any]:
-        """The settings of the preset that the table at `path` names, else of [training]'s, else the usual ones."""
+        """The preset of the table at `path`, by default that of [training], by default the default settings."""
         for place in (path, ("training",)):
             if "preset" in self.table_at(place):
                 try:
@@ -150,7 +148,6 @@ class ExperimentFile(TomlTables):
         return {**dataclasses.asdict(TrainingConfig()), "seed": 0}
 
     def _variant(self, name: str, games: Sequence[str], training: Mapping[str, Any], play: PlayConfig) -> Variant:
-        """The variant of this name, where [training] makes the differences `training`."""
         path = ("variants", name)
         table = self.table_at(path)
         self.known_keys(path, table, (*names_of(TrainingConfig), *OF_VARIANT))
@@ -168,14 +165,13 @@ class ExperimentFile(TomlTables):
         )
 
     def _renewed(self, path: KeyPath, table: Mapping[str, Any], others: Collection[str]) -> dict[str, Any]:
-        """The settings of training in a table, by their names of now, without the `others` that stand beside them."""
+        """The training settings of a table under their current names, without the keys in `others`."""
         try:
             return renewed(TrainingConfig, {key: value for key, value in table.items() if key not in others})
         except SettingError as error:
             raise self.error((*path, *error.path), f"{dotted(path)}.{error}") from None
 
     def _games_of(self, path: KeyPath, table: Mapping[str, Any], games: Sequence[str]) -> tuple[str, ...]:
-        """In which of the experiment's games a variant takes part."""
         if "games" in table and "except" in table:
             raise self.error((*path, "except"), f"{dotted(path)} must have games or except, got both")
         chosen = list(games)
@@ -201,7 +197,7 @@ class ExperimentFile(TomlTables):
                     )
 
     def _read_training(self, merged: Mapping[str, Any], variant: str, path: KeyPath) -> TrainingConfig:
-        """Read what a table that was added last has come to."""
+        """Parse merged settings; `path` is the table that was merged last."""
         try:
             config: TrainingConfig = read_settings(TrainingConfig, merged, ())
         except SettingError as error:
@@ -217,7 +213,7 @@ class ExperimentFile(TomlTables):
 
 
 def read_experiment(path: str | Path, overrides: Overrides | None = None) -> ExperimentFile:
-    """The experiment in the file `path`, with `overrides` in place of the file's own settings.
+    """Read the experiment file at `path`.
 
     Raises:
         ConfigError: the file cannot be read, or as `ExperimentFile`.

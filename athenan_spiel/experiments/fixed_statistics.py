@@ -1,14 +1,14 @@
-"""What networks score against the opponents of [fixed], stage by stage, with intervals.
+"""Points of networks against the opponents of [fixed], for each stage, with intervals.
 
-Points are the share of matches won, a draw counting half. The papers' performance, the share won minus the share lost,
-is twice the points minus one.
+Points are the share of games won, with draws as half a win. The papers' performance, the share won minus the share
+lost, is twice the points minus one.
 
-1. With several repetitions what varies independently are the trainings: the interval is the stratified bootstrap's over
-   repetitions, within each game, as in *Minimax Strikes Back*, Section 3.3.
-2. With one repetition it is of that one network, and what varies are its matches: at a game Wilson's interval with
-   openings as clusters (`arena.statistics`); that of the mean over games comes from these, whose reaches to either side
-   add up by their squares (Zou and Donner, Statistics in Medicine, 2008). It says nothing of other trainings.
-3. The mean is over the games at which the variant meets the opponent, each with the same weight.
+1. With several repetitions, trainings are the independent units. The interval is the stratified bootstrap over
+   repetitions within each game, as in *Minimax Strikes Back*, Section 3.3.
+2. With one repetition, games of the one network are the units; the interval says nothing about other trainings. For a
+   game it is Wilson's interval with openings as clusters (`arena.statistics`). For the mean over games, the distances
+   from estimate to interval end add up in squares (Zou and Donner, Statistics in Medicine, 2008).
+3. The mean over games weights equally the games at which the variant meets the opponent.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, s
 from athenan_spiel.experiments.statistics import MEAN, Points, Share
 
 Networks = Sequence[Sequence[GameResult]]
-"""The games of each network that has met an opponent at a game."""
+"""The games of each network that has met an opponent."""
 
 
 def fixed_shares(points: Points) -> list[Share]:
-    """The shares by stage, opponent, variant and game, the mean over games last if there are several."""
+    """Returns the shares by stage, opponent, variant and game; with several games the mean over games comes last."""
     plan = points.plan
     pool = plan.experiment.fixed
     found = []
@@ -46,11 +46,6 @@ def fixed_shares(points: Points) -> list[Share]:
 
 
 def _share(plan: Plan, game: str, variant: str, opponent: str, stage: int, strata: Sequence[Networks]) -> Share:
-    """The share of a variant's networks of a stage against an opponent.
-
-    Args:
-        strata: the networks at each game.
-    """
     seed = seed_of(plan.experiment.seed, "bootstrap", "fixed", game, variant, opponent, stage)
     estimate, interval = _estimated(plan, strata, seed)
     games = [result for networks in strata for network in networks for result in network]
@@ -59,7 +54,6 @@ def _share(plan: Plan, game: str, variant: str, opponent: str, stage: int, strat
 
 
 def _estimated(plan: Plan, strata: Sequence[Networks], seed: int) -> tuple[float, Interval | None]:
-    """The mean over games of what their networks have scored, with its interval."""
     protocol = plan.experiment.protocol
     if plan.experiment.repetitions > 1:
         units = [[_mean(result.points for result in network) for network in networks] for networks in strata]
@@ -73,7 +67,6 @@ def _estimated(plan: Plan, strata: Sequence[Networks], seed: int) -> tuple[float
 
 
 def _by_opening(games: Iterable[GameResult]) -> list[list[float]]:
-    """The points of the games that share an opening."""
     groups: dict[int, list[float]] = {}
     for result in games:
         groups.setdefault(result.number, []).append(result.points)

@@ -1,8 +1,8 @@
-"""An experiment's folder on disk: a `ResultsFolder` with trainings.
+"""Results folder of an experiment: a `ResultsFolder` with trainings.
 
 experiment.toml   a copy of the file
-experiment.json   the experiment with every setting, the overrides, and the version that began it
-trainings/        the runs, each with its networks (see `training`)
+experiment.json   the experiment with every setting, the overrides, and the version that started it
+trainings/        the runs with their saved networks (see `training`)
 matches.jsonl, report.md, *.csv, *.png
 """
 
@@ -28,15 +28,15 @@ from athenan_spiel.training.settings_file import config_from_dict, config_to_dic
 COPY = "experiment.toml"
 
 GameKey = tuple[Pairing, int, int]
-"""The pairing, the number of the opening and the colour of the pairing's first player."""
+"""The pairing, the number of the opening, and the player id of the pairing's first player."""
 
 
 class ExperimentFolder(ResultsFolder):
-    """The folder of one experiment.
+    """The results folder of one experiment.
 
     Args:
-        path: need not exist yet.
-        file: of the experiment whose results it holds, or is to hold.
+        path: the folder, which need not exist yet.
+        file: the experiment's file.
     """
 
     may_be_link: ClassVar[bool] = True
@@ -49,7 +49,7 @@ class ExperimentFolder(ResultsFolder):
         self._pairings: dict[tuple[str, tuple[str, ...]], Pairing] = {}
 
     def begin(self) -> None:
-        """Write what the experiment is, if it was not begun before.
+        """Write the experiment's settings, unless they are already there.
 
         Raises:
             ExperimentError: as `begun`.
@@ -59,10 +59,10 @@ class ExperimentFolder(ResultsFolder):
             self.write_settings(overrides=self._experiment_file.overrides.given())
 
     def inside(self, path: Path) -> Path:
-        """The path of a folder below this one, given from here; it need not exist yet.
+        """Returns the path of a folder given relative to this one; it need not exist yet.
 
         Raises:
-            ExperimentError: on the way there is a link, or something else that is no folder.
+            ExperimentError: a part of the path is a link or no folder.
         """
         way = self.path
         for name in path.parts:
@@ -74,7 +74,7 @@ class ExperimentFolder(ResultsFolder):
         return way
 
     def results(self) -> Iterator[GameResult]:
-        """The results of the games that are written.
+        """Yields the results of the saved games.
 
         Raises:
             ExperimentError: a line is no game of the experiment, or the file cannot be read.
@@ -85,10 +85,10 @@ class ExperimentFolder(ResultsFolder):
             yield GameResult(pairing, number, colour, match.result.points(colour), failed)
 
     def key_of(self, match: SavedMatch) -> GameKey:
-        """Which of the experiment's games it is.
+        """Returns the key of a saved game.
 
         Raises:
-            ArenaError: none of them.
+            ArenaError: the experiment has no such game.
         """
         if not self._pairings:
             every = itertools.chain(self._plan.pairings(), self._plan.fixed_pairings())
@@ -102,7 +102,7 @@ class ExperimentFolder(ResultsFolder):
 
 
 def _with_new_settings(begun: Any) -> Any:
-    """An experiment as it was begun, with settings of later versions at their defaults, which it was trained with."""
+    """The experiment in experiment.json, with the defaults of settings that newer versions have added."""
     with contextlib.suppress(
         KeyError, TypeError, AttributeError, ValueError, OverflowError
     ):  # then it differs as it is

@@ -1,9 +1,9 @@
 """The games of an experiment: saved networks play each other and the opponents of [fixed].
 
-1. Each game is reported as it ends. It depends only on the experiment, its pairing and its number, unless time limits
-   moves; so the games that are left can be played in any order and by any process.
-2. Among networks, games that are played side by side are played together again if one of them is left. So batches and
-   values are bit-identical to those of an experiment that was not interrupted.
+1. Each game is reported as it ends. Without a time limit it depends only on the experiment, its pairing and its number,
+   so the remaining games can be played in any order and by any process.
+2. Among networks, games that are played side by side are replayed together if one of them is missing. So batches and
+   values are bit-identical to those of an uninterrupted experiment.
 3. An opponent of [fixed], or a network that meets it, loses a game in which it fails. Among networks a failure is an
    error.
 """
@@ -38,20 +38,20 @@ from athenan_spiel.training.loading import suited_search
 from athenan_spiel.training.model import Model, make_model
 
 NETWORKS_KEPT = 64
-"""Maximum number of networks that a process keeps ready to play."""
+"""Maximum number of loaded networks per process."""
 PAIRINGS_PER_TASK = 32
-"""Maximum number of pairings of networks that a process plays in a row, to reuse the networks that it has loaded."""
+"""Maximum number of pairings of networks per task; the next pairings reuse the loaded networks."""
 GAMES_PER_TASK = 20
-"""Maximum number of games against an opponent of [fixed] that a process plays in a row."""
+"""Maximum number of games per task against an opponent of [fixed]."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A saved network, how it was trained, and how it plays.
+    """A saved network, its training settings, and how it plays.
 
     Attributes:
-        folder: of the saved network.
-        spec: the same folder below the experiment's, for saved games.
+        folder: folder of the saved network.
+        spec: the same folder relative to the experiment's, for saved games.
     """
 
     folder: Path
@@ -62,12 +62,12 @@ class Network:
 
 @dataclass(frozen=True)
 class PairingGames:
-    """Games of a pairing that are to be played.
+    """The remaining games of a pairing.
 
     Attributes:
         opponent: a network, or the spec of an opponent of [fixed].
-        matches: number of all games of the pairing, which its openings depend on.
-        left: the indices of the games to play.
+        matches: number of all games of the pairing, which determines its openings.
+        left: indices of the remaining games.
     """
 
     pairing: Pairing
@@ -80,13 +80,13 @@ class PairingGames:
     left: frozenset[int]
 
     def play(self, on_game: Callable[[SavedMatch], None]) -> None:
-        """Play them.
+        """Play the games.
 
         Args:
             on_game: called with each game as it ends.
 
         Raises:
-            CheckpointError: a network is damaged or of another training.
+            CheckpointError: a network is damaged or comes from another training.
         """
         networks = [one for one in (self.network, self.opponent) if isinstance(one, Network)]
         for network in networks:
@@ -118,14 +118,14 @@ class PairingGames:
 
 @dataclass(frozen=True)
 class GamesTask:
-    """To play games of some pairings; reports each game as a `SavedMatch` when it ends."""
+    """A task that plays games of some pairings and reports each as a `SavedMatch` when it ends."""
 
     keeps: ClassVar[bool] = False  # the caller keeps what was reported
     processes_option: ClassVar[str] = "--processes"
     pairings: Sequence[PairingGames]
 
     def run(self, report: Callable[[SavedMatch], None], stop: Callable[[], bool]) -> bool:
-        """Play them all, or until `stop` when a game has ended."""
+        """Play all games; returns False if `stop` ended it after a game."""
 
         def on_game(match: SavedMatch) -> None:
             report(match)
@@ -141,17 +141,17 @@ class GamesTask:
 
 
 class _StoppedError(Exception):
-    """The games were asked to stop."""
+    pass
 
 
 def game_tasks(
     plan: Plan, folder: Path, left: Sequence[tuple[Pairing, Sequence[int]]], processes: int
 ) -> list[GamesTask]:
-    """The tasks that play what is left of an experiment in `folder`, in the order of the pairings.
+    """Returns the tasks that play the remaining games of an experiment in `folder`, in the order of the pairings.
 
     Args:
         left: pairings with the indices of the games to play.
-        processes: number of processes; tasks are so small that all have something to do.
+        processes: number of processes; tasks are small enough to keep all of them busy.
     """
     among_networks = [games_of(plan, folder, *one) for one in left if not one[0].is_fixed]
     size = max(1, min(PAIRINGS_PER_TASK, len(among_networks) // (2 * processes)))
@@ -164,7 +164,7 @@ def game_tasks(
 
 
 def games_of(plan: Plan, folder: Path, pairing: Pairing, left: Sequence[int]) -> PairingGames:
-    """Games of a pairing with the networks of its players."""
+    """Returns the remaining games of a pairing, with its networks."""
     pool = plan.experiment.fixed
     opponent: Network | str
     if isinstance(pairing.b, Entrant):
@@ -185,7 +185,7 @@ def _network(plan: Plan, folder: Path, game: str, player: Entrant, play: PlayCon
 
 
 def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] = ()) -> Agent:
-    """The agent that plays with a saved network as `play` says.
+    """Returns the agent that plays with a saved network.
 
     Args:
         code: outcomes "module:name" that the network's file may name.
@@ -206,7 +206,7 @@ def require_network(path: Path, game: str, training: TrainingConfig) -> None:
     """Check that the network at `path` comes from the training.
 
     Raises:
-        CheckpointError: it does not, or it is damaged.
+        CheckpointError: it comes from another one, or it is damaged.
     """
     header = read_header(path)
     require_same_training(path, (header.game, header.config), (str(loaded_game(game)), training))
@@ -214,13 +214,13 @@ def require_network(path: Path, game: str, training: TrainingConfig) -> None:
 
 @functools.lru_cache
 def loaded_game(spec: str) -> pyspiel.Game:
-    """The game, loaded once in a process."""
+    """Returns the game, loaded once per process."""
     return load_game(spec)
 
 
 @functools.lru_cache(maxsize=NETWORKS_KEPT)
 def _model(path: Path, code: tuple[str, ...]) -> tuple[Header, Model]:
-    """A network ready to evaluate states, and its header; the files at `path` never change."""
+    """The header and the loaded network; the files at `path` never change."""
     header, weights = read_header(path), read_weights(path)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome, allowed_kind(header.config.outcome, code))
     engine = dataclasses.replace(header.config.engine, threads=1)

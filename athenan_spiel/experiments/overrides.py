@@ -1,4 +1,4 @@
-"""What is said in place of an experiment file's own settings, on the command line or to `read_experiment`."""
+"""Settings that replace those of an experiment file."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from athenan_spiel.errors import shown
 from athenan_spiel.training.toml_lines import KeyPath
 
 LENGTH = ("seconds", "matches")
-"""Limits of a training, of which one that is given takes the place of both, in [training] and in each variant."""
+"""Limits of a training; an override of one replaces both, in [training] and in each variant."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """Settings that take the place of the file's own; they are checked as if they stood there. None leaves the file's.
+    """Settings that replace those of the file, with the same checks. None keeps the file's.
 
     Attributes:
-        games: these of the file's alone; each training is the one that it is in the whole.
-        repetitions, seed: as outside of all tables.
-        seconds, matches: how long each training lasts, whatever [training] and the variants say of it.
+        games: a subset of the file's games; each training is the same as in the whole experiment.
+        repetitions, seed: as at the top level of the file.
+        seconds, matches: length of each training, also for variants with their own.
         stages, pairing_matches: as `stages` and `matches` of [protocol].
         fixed_matches: as `matches` of [fixed].
     """
@@ -37,15 +37,15 @@ class Overrides:
     fixed_matches: int | None = None
 
     def given(self) -> dict[str, Any]:
-        """Those that are not None, by name."""
+        """Returns the overrides that are not None, by name."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
 
     def paths(self) -> set[KeyPath]:
-        """The keys of the file that they are given for."""
+        """Returns the keys of the file that they replace."""
         return {_PATHS[name] for name in self.given()}
 
     def applied(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        """`table`, the file's, with them in place of its own, all but `games`, which are taken from what it says."""
+        """Returns the file's `table` with all overrides but `games`, which need a parsed experiment."""
         result = copy.deepcopy(dict(table))
         given = self.given()
         if any(name in given for name in LENGTH):

@@ -1,4 +1,4 @@
-"""What an experiment consists of: its trainings, the pairings that then play, and the results of their games.
+"""Plan of an experiment: its trainings, its pairings, and the results of games.
 
 The experiment fixes the order of trainings and pairings. Repetitions come first, so an interrupted experiment has done
 the same amount of each variant, and other load of the machine affects all variants equally.
@@ -20,17 +20,17 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.settings import Experiment, FixedConfig, PlayConfig, ProtocolConfig, Variant
 
 LONGEST_SLUG = 240
-"""Bytes of a folder's name; file systems take 255."""
+"""Maximum length of a folder name, in bytes; file systems allow 255."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """One training: of which game, under whose name, in which repetition.
+    """One training.
 
     Attributes:
-        name: of the first variant that is trained like this; others may share it.
-        repetition: from 1.
-        folder: its run folder, below the experiment's.
+        name: the first variant with these training settings; other variants may share the training.
+        repetition: its number, from 1.
+        folder: its run folder, relative to the experiment's.
     """
 
     game: str
@@ -42,7 +42,7 @@ class Training:
 
 @dataclass(frozen=True, order=True)
 class Entrant:
-    """A network and how it plays: a variant's, of one repetition, at one stage (from 1)."""
+    """A network with a way to play: a variant, a repetition and a stage, both from 1."""
 
     variant: str
     repetition: int
@@ -54,7 +54,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two players that meet at a game; `b` is a network, or the name of an opponent of [fixed]."""
+    """Two players that meet at a game; `b` is a network or the name of an opponent of [fixed]."""
 
     game: str
     a: Entrant
@@ -75,9 +75,9 @@ class GameResult(NamedTuple):
     """The result of one game of a pairing.
 
     Attributes:
-        number: of the opening, from 0; two games of a pairing share one.
-        colour: the player id of `pairing.a`.
-        points: of `pairing.a`, in [0, 1].
+        number: number of the opening, from 0; two games of a pairing share an opening.
+        colour: player id of `pairing.a`.
+        points: points of `pairing.a`, in [0, 1].
         failed: whether the game ended because a player failed.
     """
 
@@ -99,7 +99,7 @@ class Plan:
         self._trained_as = {v.name: first.setdefault(v.training, v.name) for v in experiment.variants}
 
     def trainings(self) -> list[Training]:
-        """All of them, in the order in which they are begun."""
+        """Returns all trainings in the order in which they start."""
         found = {}
         for repetition in range(1, self.experiment.repetitions + 1):
             for game in self.experiment.games:
@@ -109,7 +109,7 @@ class Plan:
         return list(found.values())
 
     def training(self, game: str, variant: str, repetition: int) -> Training:
-        """The training that a variant's network comes from."""
+        """Returns the training of a variant's network."""
         key = game, self._trained_as[variant], repetition
         if key not in self._trainings:
             self._trainings[key] = self._training(*key)
@@ -126,19 +126,19 @@ class Plan:
         )
 
     def trained_as(self, variant: str) -> str:
-        """The name of the variant's trainings."""
+        """Returns the name under which the variant is trained."""
         return self._trained_as[variant]
 
     def play(self, variant: str) -> PlayConfig:
-        """How the variant plays."""
+        """Returns how the variant plays."""
         return self._variants[variant].play
 
     def variant(self, name: str) -> Variant:
-        """The variant of that name."""
+        """Returns the variant with this name."""
         return self._variants[name]
 
     def pairings(self) -> Iterator[Pairing]:
-        """The pairings of networks: final ones among each other, then those of earlier stages against final ones.
+        """Yields the pairings of networks: final ones among each other, then earlier stages against final ones.
 
         No network meets itself, because half of the points of that pairing are known beforehand.
         """
@@ -150,7 +150,7 @@ class Plan:
             yield from self._earlier(game)
 
     def pairing_count(self) -> int:
-        """How many `pairings` there are, without listing them."""
+        """Returns the number of `pairings` without listing them."""
         if self.experiment.protocol.opponents == "none":
             return 0
         repetitions, earlier = self.experiment.repetitions, self.experiment.protocol.stages - 1
@@ -165,18 +165,18 @@ class Plan:
         return count
 
     def match_count(self) -> int:
-        """The number of games of all pairings, including those with opponents of [fixed]."""
+        """Returns the number of games of all pairings, including those with opponents of [fixed]."""
         fixed = self.experiment.fixed
         of_pool = 0 if fixed is None else self.fixed_count() * fixed.config.matches
         return self.pairing_count() * self.experiment.protocol.matches + of_pool
 
     def meeting(self, pairing: Pairing) -> ProtocolConfig | FixedConfig:
-        """The settings that hold the number of games of a pairing and the length of their openings."""
+        """Returns the settings with the number of games of a pairing and the length of their openings."""
         fixed = self.experiment.fixed
         return fixed.config if pairing.is_fixed and fixed is not None else self.experiment.protocol
 
     def seeds(self, pairing: Pairing) -> tuple[int, int]:
-        """The seeds of a pairing's players and of its openings.
+        """Returns the seeds of a pairing's players and of its openings.
 
         All networks of a game meet the opponents of [fixed] from the same openings.
         """
@@ -185,7 +185,7 @@ class Plan:
         return seed, seed_of(self.experiment.seed, "fixed openings", pairing.game) if pairing.is_fixed else seed
 
     def fixed_pairings(self) -> Iterator[Pairing]:
-        """The networks with the opponents of [fixed]: the first repetition's, stage by stage, then the next one's."""
+        """Yields the pairings with opponents of [fixed]: by repetition, then by stage."""
         fixed = self.experiment.fixed
         if fixed is None:
             return
@@ -198,7 +198,7 @@ class Plan:
                                 yield Pairing(game, Entrant(variant.name, repetition, stage), opponent.name)
 
     def fixed_count(self) -> int:
-        """How many `fixed_pairings` there are, without listing them."""
+        """Returns the number of `fixed_pairings` without listing them."""
         fixed = self.experiment.fixed
         if fixed is None:
             return 0
@@ -211,13 +211,13 @@ class Plan:
         return meetings * self.experiment.repetitions * len(self.fixed_stages())
 
     def fixed_stages(self) -> list[int]:
-        """The stages whose networks meet the opponents of [fixed]."""
+        """Returns the stages whose networks meet the opponents of [fixed]."""
         last = self.experiment.protocol.stages
         fixed = self.experiment.fixed
         return [last] if fixed is not None and fixed.config.stages == "last" else [*range(1, last + 1)]
 
     def finals(self, game: str) -> list[Entrant]:
-        """The players of `game` with the networks of the last stage."""
+        """Returns the networks of the last stage at `game`."""
         repetitions = range(1, self.experiment.repetitions + 1)
         names = [variant.name for variant in self.experiment.variants_of(game)]
         return [Entrant(name, r, self.experiment.protocol.stages) for r in repetitions for name in names]
@@ -229,7 +229,7 @@ class Plan:
                 yield Pairing(game, a, b)
 
     def _earlier(self, game: str) -> Iterator[Pairing]:
-        """Those of the learning curves: each stage against the final networks of the same repetition (Section 3.3)."""
+        """Pairings of the learning curves: each stage against the final networks of its repetition (Section 3.3)."""
         for _, group in itertools.groupby(self.finals(game), lambda player: player.repetition):
             for final, opponent in itertools.product(list(group), repeat=2):
                 for stage in range(1, final.stage):
@@ -237,12 +237,12 @@ class Plan:
 
 
 def is_entrant(name: str) -> bool:
-    """Whether `name` can be that of an `Entrant` in saved games."""
+    """Whether a saved game could name an `Entrant` like this."""
     return re.fullmatch(r".* \(repetition \d+, stage \d+\)", name) is not None
 
 
 def slug(name: str) -> str:
-    """`name` as the name of a folder; what is too long for one is cut, and told apart by a part of its digest."""
+    """Returns `name` as a folder name; a long one is cut and ends with a part of its digest."""
     plain = re.sub(r"[^\w.-]+", "_", name).strip("_.") or "_"
     if len(encoded := plain.encode()) <= LONGEST_SLUG:
         return plain
@@ -251,6 +251,6 @@ def slug(name: str) -> str:
 
 
 def seed_of(*parts: object) -> int:
-    """A seed in [0, 2^63) that depends on all of `parts` and on nothing else."""
+    """Returns a seed in [0, 2^63) that depends on `parts` only."""
     digest = hashlib.sha256(repr(parts).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1

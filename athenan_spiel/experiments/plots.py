@@ -1,4 +1,4 @@
-"""The plots of an experiment: final points and learning curves, each with its interval where it has one, as PNG."""
+"""Plots of an experiment as PNG: final points and learning curves, with their intervals."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ PANELS_IN_A_ROW = 3
 
 
 def plot_files(results: Results) -> dict[str, bytes]:
-    """final.png, curves.png where there are stages, and fixed.png where there are fixed opponents, by name.
+    """Returns the contents of final.png, curves.png (several stages) and fixed.png (fixed opponents), by name.
 
-    They are drawn in matplotlib's own style, whatever a `matplotlibrc` in the current folder says, which could have
-    texts run through LaTeX.
+    The style is matplotlib's default; a `matplotlibrc` in the current folder could run texts through LaTeX.
 
     Raises:
-        ExperimentError: matplotlib is not there.
+        ExperimentError: matplotlib is not installed.
     """
     require_matplotlib()
     from matplotlib import style
@@ -42,7 +41,7 @@ def plot_files(results: Results) -> dict[str, bytes]:
 
 
 def final_figure(results: Results) -> Figure:
-    """A panel for the mean and one for each game: a line for each variant, best mean first."""
+    """Returns a figure with a panel for the mean and for each game: one row per variant, the best mean first."""
     shares = {(share.game, share.variant): share for share in results.final}
     order = sorted({share.variant for share in results.final}, key=lambda name: _height(shares, name), reverse=True)
     panels = _panels(results)
@@ -72,7 +71,7 @@ def final_figure(results: Results) -> Figure:
 
 
 def curves_figure(results: Results) -> Figure:
-    """A panel for the mean and one for each game: points by stage, the intervals shaded."""
+    """Returns a figure with a panel for the mean and for each game: points by stage with shaded intervals."""
     panels = _panels(results)
     styles = _styles(results.experiment)
     figure, axes = _grid(len(panels), height=2.5)
@@ -95,9 +94,9 @@ def curves_figure(results: Results) -> Figure:
 
 
 def fixed_figure(results: Results) -> Figure:
-    """A panel for each opponent of [fixed] at each of its games, and for its mean: points by stage, intervals shaded.
+    """Returns a figure with a panel for each opponent of [fixed] and game, means first: points by stage.
 
-    Of a single stage there are marks with bars in place of curves, one beside the other.
+    With a single stage, points and error bars of the variants stand side by side.
     """
     experiment = results.experiment
     panels = list(dict.fromkeys((share.opponent, share.game) for share in results.fixed))
@@ -132,7 +131,7 @@ def fixed_figure(results: Results) -> Figure:
 
 
 def _legend(figure: Figure, handles: list[Any], labels: list[str]) -> None:
-    """Names below the panels, in as many columns as the figure is wide for."""
+    """Add a legend below the panels, in as many columns as fit."""
     for columns in range(min(4, len(labels)), 0, -1):
         legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
         if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
@@ -141,14 +140,12 @@ def _legend(figure: Figure, handles: list[Any], labels: list[str]) -> None:
 
 
 def _draw_curve(axis: Axes, x: Sequence[float], line: Sequence[Share], style: dict[str, Any]) -> None:
-    """Points by stage, the intervals shaded."""
     axis.plot(x, [100 * s.estimate for s in line], markersize=4, linewidth=1.4, **style)
     low, high = ([100 * getattr(s.interval, end, math.nan) for s in line] for end in ("low", "high"))
     axis.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
 
 
 def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of equal panels, a bounded number of them in a row."""
     from matplotlib.figure import Figure
 
     columns = _columns(panels)
@@ -161,12 +158,11 @@ def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
 
 
 def _columns(panels: int) -> int:
-    """How many panels stand in a row."""
     return 2 if panels == 4 else min(panels, PANELS_IN_A_ROW)
 
 
 def _label(axes: Sequence[Axes], below: str, beside: str = "") -> None:
-    """Name what the axes are, below those that have no panel under them and beside those with none to the left."""
+    """Label the outer axes of the grid."""
     columns = _columns(len(axes))
     for i, axis in enumerate(axes):
         if i + columns >= len(axes):
@@ -181,7 +177,7 @@ def _panels(results: Results) -> list[str]:
 
 
 def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each variant, the same in all figures."""
+    """Color and marker of each variant, the same in all figures."""
     return {
         variant.name: {
             "color": COLOURS[i % len(COLOURS)],
@@ -193,7 +189,7 @@ def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
 
 
 def _stages(experiment: Experiment) -> tuple[list[float], str]:
-    """How much training lies behind at each stage, and in what that is told."""
+    """Training lengths at the stages, and their unit."""
     shares = experiment.protocol.shares()
     limits = {(variant.training.seconds, variant.training.matches) for variant in experiment.variants}
     if len(limits) == 1:
@@ -206,7 +202,7 @@ def _stages(experiment: Experiment) -> tuple[list[float], str]:
 
 
 def _scale(axis: Axes, x_of: Sequence[float], experiment: Experiment) -> None:
-    """Let the stages lie at equal distances from each other."""
+    """Draw the stages at equal distances."""
     if experiment.protocol.spacing == "doubling":
         axis.set_xscale("log", base=2)
         axis.set_xticks(x_of, [f"{x:.3g}" for x in x_of])
@@ -221,7 +217,7 @@ def _height(shares: dict[tuple[str, str], Share], name: str) -> float:
 
 
 def _reach(share: Share) -> list[list[float]] | None:
-    """How far the interval reaches below and above the estimate, in percentage points."""
+    """Distances from the estimate to the ends of its interval, in percentage points."""
     if share.interval is None:
         return None
     return [[100 * (share.estimate - share.interval.low)], [100 * (share.interval.high - share.estimate)]]

@@ -1,4 +1,4 @@
-"""The table [fixed] of an experiment's file: opponents that are not trained.
+"""The table [fixed] of an experiment file: opponents that are not trained.
 
     [fixed]
     opponents = ["uct:160", {word = "gtp:gnugo --mode gtp@1s", name = "GNU Go", games = ["go(board_size=9)"]}]
@@ -7,8 +7,7 @@
     stages = "all"
     play = {algorithm = "ubfm", decision = "safest", seconds = 1}
 
-An opponent is a word, or a table with its word and perhaps what it is called, at which games it plays, and whom it
-meets.
+An opponent is an agent spec, or a table with a spec (`word`) and optionally a name, games and variants.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ FIXED = "fixed"
 OF_OPPONENT = ("word", "name", "games", "variants")
 MOST_OPPONENTS = 100
 LONGEST_WORD = 1_000
-"""Characters of an opponent's word."""
+"""Maximum length of an opponent's spec, in characters."""
 
 
 def fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence[str]) -> FixedPool:
-    """What [fixed] says.
+    """Parse [fixed].
 
     Raises:
-        ConfigError: a key is misspelt, of a wrong type or out of range; or an opponent would meet nobody.
+        ConfigError: a key is unknown, of a wrong type or out of range, or an opponent would meet nobody.
     """
     table = tables.table_at((FIXED,))
     tables.known_keys((FIXED,), table, ("opponents", "play", *names_of(FixedConfig)))
@@ -78,7 +77,6 @@ def _opponent(tables: TomlTables, entry: Any, variants: Sequence[Variant], games
 
 
 def _text(tables: TomlTables, said: dict[str, Any], key: str, longest: int) -> str:
-    """The text of that name; empty where there is none."""
     text = said.get(key, "")
     if not isinstance(text, str) or not text.isprintable() or len(text) > longest or (key in said and not text.strip()):
         raise _error(tables, f"must have a {key} of 1 to {longest:,} printable characters, got {shown(text)}")
@@ -86,7 +84,7 @@ def _text(tables: TomlTables, said: dict[str, Any], key: str, longest: int) -> s
 
 
 def _some(tables: TomlTables, said: dict[str, Any], key: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Those of the `known` that an opponent names, all where it names none."""
+    """The `known` ones that an opponent names, by default all."""
     named = said.get(key, [*known])
     if not isinstance(named, list) or not named:
         raise _error(tables, f"must have {key} as a list, got {shown(named)}")

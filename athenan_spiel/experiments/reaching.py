@@ -1,16 +1,16 @@
-"""How soon a variant is as strong as another one is at the end: the measure of *Minimax Strikes Back* (2023).
+"""Training time after which a variant is as strong as a rival at its end: the measure of *Minimax Strikes Back* (2023).
 
-Among networks: each stage's meet the final ones of all variants, of the same repetition. A variant has reached another
-one when its networks of a stage have half of the points against the other's final ones, mean over repetitions. Against
-an opponent of [fixed], which is the paper's way: when they have the points that the other's final ones have there.
-Between two stages the share of the training is interpolated, its logarithm linearly in the points. It is that which
-really lay behind the networks, mean over repetitions (`Moments`).
+Among networks, each stage meets the final networks of all variants of its repetition. A variant has reached a rival
+when the networks of a stage score half of the points against the rival's final ones, mean over repetitions. Against an
+opponent of [fixed], as in the paper, it has when they score the points that the rival's final networks score there.
+Between two stages the logarithm of the share of the training is interpolated linearly in the points. The share is the
+real one of the saved networks, mean over repetitions (`Moments`).
 
-1. Where the first stage has these points, the moment was there or before: `share` is that of the first stage.
-2. Where no stage has, it is infinite.
-3. The curve may go down again; the first time counts.
-4. The interval is the percentile bootstrap's over repetitions, each with its networks on both sides; its ends may be
-   those of 1 and 2 as well. There is none where the resamples show no spread.
+1. If the first stage has enough points, `share` is that of the first stage: the moment was then or before.
+2. If no stage has, `share` is infinite.
+3. If the curve goes down again, the first time counts.
+4. The interval is the percentile bootstrap over repetitions, each with its networks on both sides. Its ends may be
+   those of 1 and 2. Without spread of the resamples there is none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Points
 
 ENOUGH = 0.5
-"""Of the points: as strong as the other."""
+"""Share of the points at which two networks are equally strong."""
 ROUNDING = 1e-9
 
 
@@ -89,12 +89,12 @@ class Moments:
 
 @dataclass(frozen=True)
 class Reached:
-    """When a variant came to the strength that a rival's training ended with.
+    """Share of its training after which a variant has a rival's final strength.
 
     Attributes:
-        opponent: of [fixed], against whom; empty: in matches between the two.
-        share: of the training; that of the first stage: then or before; infinite: never.
-        low, high: ends of its interval; NaN where there is none.
+        opponent: opponent of [fixed]; empty for games between the two.
+        share: the share; that of the first stage also if it was earlier; infinite if it was never.
+        low, high: ends of its interval; NaN without one.
         first: the share of the first stage.
     """
 
@@ -109,7 +109,7 @@ class Reached:
 
 
 def reached(points: Points, moments: Moments) -> list[Reached]:
-    """For each game and each two variants at it when the one has reached the other; without those that have not met."""
+    """Returns the results for each game and ordered pair of variants that have met."""
     experiment = points.plan.experiment
     found = []
     for game in experiment.games:
@@ -123,7 +123,7 @@ def reached(points: Points, moments: Moments) -> list[Reached]:
 
 
 def reached_against_fixed(points: Points, moments: Moments) -> list[Reached]:
-    """The same by points against the opponents of [fixed], where all stages have met them."""
+    """Returns the results against the opponents of [fixed], if all stages have met them."""
     plan = points.plan
     pool = plan.experiment.fixed
     if pool is None or pool.config.stages == "last":
@@ -143,15 +143,15 @@ def reached_against_fixed(points: Points, moments: Moments) -> list[Reached]:
 def crossings(
     curves: NDArray[np.float64], goals: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The share of the training at which each curve first comes to its goal.
+    """Returns the share of the training at which each curve first reaches its goal.
 
     Args:
         curves: points, [B, stages].
         goals: [B].
-        shares: of the training at each stage, [B, stages].
+        shares: share of the training at each stage, [B, stages].
 
     Returns:
-        [B]; infinite: never.
+        [B]; infinite for a curve that never reaches it.
     """
     goals = goals - ROUNDING
     above = curves >= goals[:, np.newaxis]
@@ -167,7 +167,7 @@ def crossings(
 
 
 def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterator[str]:
-    """A table for each game and opponent: the row has the column's final strength after this much of its training."""
+    """Yields a table for each game and opponent: when the row's variant has the final strength of the column's."""
     cells = {(one.game, one.opponent, one.variant, one.rival): _cell(one) for one in found}
     for game, opponent in dict.fromkeys((one.game, one.opponent) for one in found):
         names = [variant.name for variant in experiment.variants_of(game)]
@@ -177,9 +177,9 @@ def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterato
 
 
 def _curves(points: Points, game: str, variant: str, rival: str, *, fixed: bool = False) -> NDArray[np.float64]:
-    """Points of the variant's networks, [repetitions, stages], against a rival's final ones or an opponent of [fixed].
+    """Points of a variant's networks, [repetitions, stages], against a rival's final ones or an opponent of [fixed].
 
-    NaN: they have not met.
+    NaN if they have not met.
     """
     experiment = points.plan.experiment
     stages = range(1, experiment.protocol.stages + 1)
@@ -197,7 +197,7 @@ def _reached(
     curves: NDArray[np.float64],
     goals: NDArray[np.float64],
 ) -> Reached:
-    """When `who` (game, variant, rival, opponent) comes to the goals, [repetitions], mean over repetitions."""
+    """The result for `who` (game, variant, rival, opponent) and goals [repetitions]."""
     protocol = experiment.protocol
     shares = moments.of(*who[:2])
     rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", "reached", *who))

@@ -1,4 +1,4 @@
-"""The tables of an experiment: Markdown for people, CSV and JSON for programs."""
+"""Report of an experiment: Markdown for people, CSV and JSON for programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from athenan_spiel.experiments.statistics import (
 
 @dataclass(frozen=True)
 class Effort:
-    """What the trainings of a variant did at a game, each number a mean over its repetitions."""
+    """Counters of a variant's trainings at a game, mean over repetitions."""
 
     game: str
     variant: str
@@ -39,18 +39,18 @@ class Effort:
 
 @dataclass(frozen=True)
 class Results:
-    """All that is known of an experiment.
+    """All results of an experiment.
 
     Attributes:
         final: points of the final networks.
-        differences: of the best variant to the others.
-        curves: points of each stage's networks, the last stage included.
-        duels: (row, column) → the row's share against the column, mean over games.
-        reached: how soon a variant is as strong as another one is at the end.
+        differences: points of the best variant minus those of the others.
+        curves: points of each stage's networks, including the last stage.
+        duels: maps (row, column) to the row's share of the points against the column, mean over games.
+        reached: training time until a variant is as strong as another one at its end.
         moments: when the networks of each stage were saved.
-        efforts: of the trainings.
-        fixed: points against the opponents of [fixed], of each stage's networks.
-        complete: whether all trainings and matches are done.
+        efforts: counters of the trainings.
+        fixed: points of each stage's networks against the opponents of [fixed].
+        complete: whether all trainings and games are finished.
     """
 
     experiment: Experiment
@@ -68,10 +68,10 @@ class Results:
     def of(
         cls, points: Points, efforts: Sequence[Effort] = (), *, complete: bool, moments: Moments | None = None
     ) -> Results:
-        """What the points say.
+        """Evaluate the points.
 
         Args:
-            moments: when networks were saved; None: as planned.
+            moments: when networks were saved; by default as planned.
         """
         met = points.plan.experiment.protocol.opponents != "none"
         moments = moments or Moments(points.plan)
@@ -89,7 +89,7 @@ class Results:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Returns all results as JSON values."""
         fixed = {} if self.experiment.fixed is None else {"fixed": [_share_json(share) for share in self.fixed]}
         return {
             "name": self.experiment.name,
@@ -105,13 +105,13 @@ class Results:
         }
 
     def files(self) -> dict[str, str]:
-        """The report's texts by file name: report.md, and a CSV file for each table but the differences."""
+        """Returns the report's files by name: report.md, and a CSV file for each table but the differences."""
         tables = {name: rows for name, rows in self.to_json().items() if isinstance(rows, list)}
         del tables["differences"]
         return {"report.md": self.markdown(), **{f"{name}.csv": csv_text(rows) for name, rows in tables.items()}}
 
     def markdown(self) -> str:
-        """The report: what was compared, final points, head to head, what the trainings did."""
+        """Returns the report in Markdown."""
         parts = [
             f"# {code(self.experiment.name)}",
             "" if self.complete else "**Not finished: some matches are missing.**",
@@ -138,20 +138,20 @@ class Results:
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def tables(self) -> str:
-        """The tables of the last networks, as a terminal shows them."""
+        """Returns the tables of the last stage, for the terminal."""
         tables = [self.final_table()] if self.experiment.protocol.opponents != "none" else []
         tables += [f"against {one.name}:\n{self._fixed_table(one, shares)}" for one, shares in self._last_fixed()]
         return "\n\n".join(tables)
 
     def final_table(self) -> str:
-        """The points of the last networks among each other, games by variants."""
+        """Returns the points of the last networks among each other, games by variants."""
         names = [variant.name for variant in self.experiment.variants]
         return self._share_table(names, self.experiment.games, self.final)
 
     def _share_table(self, names: Sequence[str], games: Sequence[str], shares: Sequence[Share]) -> str:
-        """Games by variants in Markdown, the best of each row in bold, and the means with their intervals.
+        """A Markdown table of games by variants with the means and their intervals; the best of each row is bold.
 
-        X marks a variant that takes no part; what is not known yet is empty.
+        X marks a variant that does not play a game; unknown points are empty.
         """
         known = {(share.game, share.variant): share for share in shares}
         taking_part = {(game, variant.name) for variant in self.experiment.variants for game in (*variant.games, MEAN)}
@@ -172,7 +172,7 @@ class Results:
         return markdown_table(["", *map(code, names)], rows)
 
     def _last_fixed(self) -> Iterator[tuple[FixedOpponent, list[Share]]]:
-        """The opponents of [fixed] that were met, each with the shares of the last stage."""
+        """The opponents of [fixed] with shares of the last stage."""
         pool = self.experiment.fixed
         last = [share for share in self.fixed if share.stage == self.experiment.protocol.stages]
         for opponent in () if pool is None else pool.opponents:
@@ -183,7 +183,6 @@ class Results:
         return self._share_table(opponent.variants, opponent.games, shares)
 
     def _fixed_parts(self) -> list[str]:
-        """The paragraphs on the opponents of [fixed]: what was played, a table for each, and the plot."""
         parts = ["## Against fixed opponents", _about_fixed(self.experiment)]
         last = [*self._last_fixed()]
         for opponent, shares in last:
@@ -196,7 +195,6 @@ class Results:
         return [*parts, *(["![](fixed.png)"] if last else [])]
 
     def _difference_text(self) -> str:
-        """By how much the best is ahead."""
         told = [
             f"{code(d.other)} {_signed(d.estimate)}"
             + (f" ({_signed(d.interval.low)} to {_signed(d.interval.high)})" if d.interval is not None else "")
@@ -236,14 +234,13 @@ _REACHED_BETWEEN = " In parentheses: the interval by the bootstrap over repetiti
 
 
 def length_of(config: TrainingConfig) -> str:
-    """How long a training lasts, in words."""
+    """Returns the length of a training as text."""
     limits = [f"{config.seconds:g} s"] if config.seconds is not None else []
     limits += [f"{config.matches:,} matches"] if config.matches is not None else []
     return " or ".join(limits)
 
 
 def _about(experiment: Experiment) -> list[str]:
-    """What the numbers below mean."""
     protocol = experiment.protocol
     lengths = list(dict.fromkeys(length_of(variant.training) for variant in experiment.variants))
     openings = (
@@ -301,7 +298,6 @@ def _about_fixed(experiment: Experiment) -> str:
 
 
 def _counted(experiment: Experiment) -> str:
-    """How much of everything there is; more than one of each as it was always said."""
     counts = (len(experiment.variants), "variants"), (len(experiment.games), "games")
     return ", ".join(f"{count} {name}" for count, name in (*counts, (experiment.repetitions, "repetitions")))
 
@@ -311,7 +307,7 @@ def _signed(share: float) -> str:
 
 
 def _share_json(share: Share) -> dict[str, Any]:
-    """As JSON values; against an opponent of [fixed] with `wins_minus_losses`, the papers' measure."""
+    """A share as JSON values; against an opponent of [fixed] with the papers' `wins_minus_losses`."""
     fixed = bool(share.opponent)
     return {
         "game": share.game,
@@ -334,14 +330,13 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
 
 
 def _ends(interval: Interval | None) -> dict[str, float | None]:
-    """The interval beside its estimate, as JSON values; all None without one."""
     if interval is None:
         return {"low": None, "high": None, "confidence": None}
     return {"low": round(interval.low, 6), "high": round(interval.high, 6), "confidence": interval.confidence}
 
 
 def _reached_json(one: Reached) -> dict[str, Any]:
-    """As JSON values; what is infinite or not there is None."""
+    """A result as JSON values; infinite or missing numbers are None."""
     numbers = {"share": one.share, "low": one.low, "high": one.high}
     told = {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
     return {"game": one.game, "variant": one.variant, "rival": one.rival, "opponent": one.opponent, **told}

@@ -1,10 +1,10 @@
-"""An experiment from start to end: its trainings, its matches, its report.
+"""Runs an experiment: trainings, games, report.
 
 Promises:
 
-1. Everything that can be known to go wrong is said before anything is trained (`check`, and the folder's owner).
-2. What is finished is never done again: a training whose last stage is saved, a game that is written. A training that
-   was stopped or killed continues from its newest checkpoint.
+1. Every error that can be found beforehand is reported before anything is trained (`check`, and the folder's owner).
+2. Finished work is never repeated: a training whose last stage is saved, a game that is written. A training that was
+   stopped or killed continues from its newest checkpoint.
 3. Trainings run first, then games, so neither takes the other's time.
 """
 
@@ -39,20 +39,20 @@ from athenan_spiel.training.checkpoints import Counters, read_header
 from athenan_spiel.training.limits import fraction_done
 
 MOST_PROCESSES = 256
-"""Or the cores there are, if they are more."""
+"""Maximum number of processes on machines with fewer cores than this."""
 
 
 class Progress(Protocol):
-    """What is told while an experiment runs."""
+    """Receives the progress of an experiment."""
 
     def trainings(self, done: float, total: int) -> None:
-        """How much of the trainings is done."""
+        """Called with the number of finished trainings, including fractions."""
 
     def matches(self, done: int, total: int) -> None:
-        """How many of the matches are played."""
+        """Called with the number of finished games."""
 
     def finished(self, training: Training) -> None:
-        """A training is finished."""
+        """Called with each finished training."""
 
 
 def run_experiment(
@@ -65,17 +65,17 @@ def run_experiment(
     allow_programs: Collection[str] = (),
     site: Site | None = None,
 ) -> Results:
-    """Do what is left to do of the experiment in the folder `path`, and write its report.
+    """Run the rest of the experiment in the folder `path`, and write its report.
 
     Args:
-        allow_code, allow_programs: what the file may name; see `check`.
-        site: the cluster on which it is done, whose machines all have to see the folder; none: it is done here.
+        allow_code, allow_programs: as for `check`.
+        site: the cluster that runs it; all its machines must see the folder. None: this machine.
 
     Raises:
         ConfigError: a variant does not suit a game, or as `require_processes`.
-        ExperimentError: the folder is another experiment's, in use, cannot be written or holds what cannot be used,
-            matplotlib is missing, or a process ended by itself.
-        KeyboardInterrupt: Ctrl-C; what was under way is saved.
+        ExperimentError: the folder belongs to another experiment, is in use, damaged or cannot be written, matplotlib
+            is not installed, or a process ended by itself.
+        KeyboardInterrupt: Ctrl-C was pressed; running trainings are saved.
     """
     require_processes(processes)
     require_matplotlib()
@@ -94,7 +94,7 @@ def run_experiment(
 
 
 def _seeing_problem(path: Path) -> str | None:
-    """What prevents a machine from writing trainings beside `path`, the experiment's settings; None: nothing."""
+    """The reason why a machine cannot see `path`, the experiment's settings; None if it can."""
     if path.exists():
         return None
     return f"it does not see {str(path.parent)!r}: take a --folder on a file system that all machines share"
@@ -104,7 +104,7 @@ def require_processes(processes: int) -> None:
     """Check the number of processes.
 
     Raises:
-        ConfigError: it is less than 1, or more than anybody has a use for.
+        ConfigError: it is less than 1, or more than both 256 and the number of cores.
     """
     most = max(MOST_PROCESSES, cores())
     if processes < 1:
@@ -116,11 +116,11 @@ def require_processes(processes: int) -> None:
 
 
 def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
-    """Write tables and plots from what the folder `path` holds, be it all or not.
+    """Write tables and plots of the results in the folder `path`, finished or not.
 
     Raises:
-        ConfigError: nothing was begun there.
-        ExperimentError: the folder is another experiment's or holds what cannot be used, or matplotlib is missing.
+        ConfigError: the folder has no experiment.
+        ExperimentError: the folder belongs to another experiment or is damaged, or matplotlib is not installed.
         CheckpointError: a saved network is damaged.
         OSError: the report cannot be written.
     """
@@ -180,7 +180,7 @@ def _train(
 
 
 def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, site: Site | None) -> None:
-    """Play the games that are left: those of networks among each other, then those with opponents of [fixed]."""
+    """Play the remaining games: first those between networks, then those with opponents of [fixed]."""
     folder.mend()
     played = {key for key, _ in folder.games(folder.key_of)}
     left = []
@@ -202,7 +202,7 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
 
 
 def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
-    """`config` for one of several trainings at once: where threads are left open, each has its share of the cores."""
+    """Returns `config` for one of several concurrent trainings: threads that are not set get a share of the cores."""
     share = max(1, cores() // processes)
     threads = max(1, share // 2)
     learner, engine, warm_up = config.learner, config.engine, config.warm_up
@@ -224,7 +224,6 @@ def _finished(plan: Plan, folder: ExperimentFolder) -> Iterator[tuple[Training, 
 
 
 def _efforts(trainings: Iterable[tuple[Training, list[Counters]]]) -> Iterator[Effort]:
-    """What trainings have done, by game and name, means over repetitions."""
     groups: dict[tuple[str, str], list[Counters]] = {}
     for training, counters in trainings:
         groups.setdefault((training.game, training.name), []).append(counters[-1])

@@ -1,6 +1,6 @@
-"""What an experiment is: variants, games, repetitions, and the protocol by which they are compared.
+"""Settings of an experiment: variants, games, repetitions, and the protocol of the article's Section 3.3.
 
-The protocol is that of the article's Section 3.3. Everything here is frozen and without a file; `file` reads it.
+Everything here is frozen and independent of files; `file` reads it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Spacing = Literal["equal", "doubling"]
 
 MOST_STAGES = 1_000
 MOST_DOUBLINGS = 20
-"""Stages of which each is twice as far as the one before: the first is at a millionth, or more."""
+"""Maximum number of stages with doubling distances: the first is after a millionth of the training."""
 MOST_PAIRING_MATCHES = 10_000
 MOST_RESAMPLES = 1_000_000
 
@@ -34,24 +34,24 @@ class ProtocolConfig(Settings):
     table: ClassVar[str] = "protocol."
 
     stages: Annotated[int, Range(1, MOST_STAGES)] = 4
-    """Networks saved of a training, the last one at its end. The article: 48."""
+    """Number of saved networks per training, the last one at its end. The article: 48."""
     spacing: Spacing = "equal"
-    """When they are saved: at `equal` shares of its length (the article), or `doubling`, each at twice the share of the
-    one before, so of the first share there is much where a variant learns fast."""
+    """When networks are saved: at `equal` shares of the training (the article), or `doubling`, each at twice the share
+    of the one before, which shows more of the beginning."""
     matches: Annotated[int, Range(2, MOST_PAIRING_MATCHES)] = 2
-    """Matches between two networks, half with each colour. The article: 2."""
+    """Games between two networks, half with each colour. The article: 2."""
     opening_plies: OpeningPlies = 0
-    """Random actions at the beginning of a match; each opening is played with both colours. The article: 0."""
+    """Random actions at the start of a game; each opening is played with both colours. The article: 0."""
     opponents: Opponents = "all"
-    """Whom a final network meets: `all` other final networks of the game, whatever their repetition (the article), or
-    those of its own `repetition`, which costs less; or `none`: networks meet those of [fixed] alone."""
+    """Opponents of a final network: `all` other final networks of the game (the article), those of its own
+    `repetition`, which costs less, or `none`: networks only meet those of [fixed]."""
     confidence: float = 0.95
-    """Of the intervals."""
+    """Confidence level of the intervals."""
     resamples: Annotated[int, Range(1, MOST_RESAMPLES)] = 10_000
-    """Of the bootstrap."""
+    """Number of resamples of the bootstrap."""
 
     def check(self) -> None:
-        """Both colours are played, no match is played twice, and no number is beyond use."""
+        """Check that both colours are played, that no game is repeated, and that numbers are in range."""
         if self.spacing == "doubling":
             self.require(self.stages <= MOST_DOUBLINGS, "stages", f"at most {MOST_DOUBLINGS}")
         self.require(self.matches % 2 == 0, "matches", "even and at least 2")
@@ -64,7 +64,7 @@ class ProtocolConfig(Settings):
             )
 
     def shares(self) -> tuple[float, ...]:
-        """How much of a training lies behind at each stage, the last at 1."""
+        """Returns the share of the training at each stage; the last is 1."""
         if self.spacing == "doubling":
             return tuple(2.0 ** (stage - self.stages) for stage in range(1, self.stages + 1))
         return tuple(stage / self.stages for stage in range(1, self.stages + 1))
@@ -110,30 +110,31 @@ class PlayConfig(MoveSearchConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedConfig(Settings):
-    """How networks meet opponents that are not trained here, and stay the same all along."""
+    """How networks meet fixed opponents, which are not trained here."""
 
     table: ClassVar[str] = "fixed."
 
     matches: Annotated[int, Range(2, MOST_PAIRING_MATCHES)] = 20
-    """Of a network with each opponent, half with each colour. *Minimax Strikes Back*, 3.1.1: 400; article, 8.5: 200."""
+    """Games of a network against each opponent, half with each colour. *Minimax Strikes Back*, 3.1.1: 400; article,
+    8.5: 200."""
     opening_plies: OpeningPlies = 2
-    """Random actions at the beginning of a match; each opening is played with both colours. The papers: 0."""
+    """Random actions at the start of a game; each opening is played with both colours. The papers: 0."""
     stages: Stages = "all"
-    """Which networks of a training meet them: those of `all` stages, which gives curves, or the `last`."""
+    """Networks of a training that meet them: those of `all` stages, which gives curves, or the `last`."""
 
     def check(self) -> None:
-        """Both colours are played, and no number is beyond use."""
+        """Check that both colours are played."""
         self.require(self.matches % 2 == 0, "matches", "even and at least 2")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FixedOpponent:
-    """An agent that networks meet.
+    """A fixed opponent.
 
     Attributes:
-        name: what it is called in reports; its word where nothing else is said.
-        word: the agent's word.
-        games, variants: at which games it meets the networks of which variants.
+        name: name in reports; by default its spec.
+        word: agent spec.
+        games, variants: games and variants that it meets.
     """
 
     name: str
@@ -144,7 +145,7 @@ class FixedOpponent:
 
 @dataclass(frozen=True, kw_only=True)
 class FixedPool:
-    """The opponents that are not trained here.
+    """The fixed opponents.
 
     Attributes:
         play: how networks play against them; None: as their variants play.
@@ -157,10 +158,10 @@ class FixedPool:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """What is compared: how networks are trained, and how they play.
+    """A variant: how networks are trained and how they play.
 
     Attributes:
-        games: in which it takes part.
+        games: the games that it plays.
     """
 
     name: str
@@ -171,12 +172,12 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Variants, each trained `repetitions` times on each of its games. Variants of equal training share networks.
+    """Variants, each trained `repetitions` times on each of its games. Variants with equal training share networks.
 
     Attributes:
         games: OpenSpiel game strings.
-        seed: everything random in it comes from this.
-        fixed: opponents that are not trained here; None: there are none.
+        seed: seed of everything random.
+        fixed: fixed opponents, if there are any.
     """
 
     name: str
@@ -188,11 +189,11 @@ class Experiment:
     fixed: FixedPool | None = None
 
     def variants_of(self, game: str) -> list[Variant]:
-        """Those that take part in `game`."""
+        """Returns the variants that play `game`."""
         return [variant for variant in self.variants if game in variant.games]
 
     def at(self, games: tuple[str, ...]) -> Experiment:
-        """The same at these of its games alone, without the variants and opponents that take part in none of them."""
+        """Returns the experiment at a subset of its games, without variants and opponents that play none of them."""
         variants = [dataclasses.replace(v, games=_common(v.games, games)) for v in self.variants]
         left = tuple(variant for variant in variants if variant.games)
         fixed = self.fixed
@@ -207,7 +208,7 @@ class Experiment:
         return dataclasses.replace(self, games=games, variants=left, fixed=fixed)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; equal if and only if the experiments are."""
+        """Returns the experiment as JSON values; they are equal if and only if the experiments are."""
         table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
         if self.fixed is None:
             del table["fixed"]  # as when there was no such thing

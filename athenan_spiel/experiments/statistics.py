@@ -1,20 +1,19 @@
 """Win percentages of variants, with intervals by the stratified bootstrap.
 
-A win percentage is a share of the points: a win is one, a draw a half. What varies independently are the trainings, not
-the matches of one network, nor those of two; so a resample draws repetitions, with replacement, within each game
-(the stratum), and all matches follow their networks. The interval is that between two percentiles of the resamples.
+A win percentage is a share of the points: a win counts one, a draw a half. Trainings are the independent units, not the
+games of one network or of two. So a resample draws repetitions with replacement within each game (the stratum), and
+games follow their networks. The interval lies between two percentiles of the resamples.
 
-1. Where final networks meet those of all repetitions, each training's repetitions are drawn by themselves, and both
-   players of a match count as often as they were drawn. Variants that share their networks are drawn together.
-2. Where they meet those of their own repetition, repetitions are drawn, each with all its networks.
-3. The mean over games is over those in which the variant takes part, each with the same weight.
-4. A network does not meet itself; where a resample has it twice, the two have a half against each other. So a variant
-   meets itself as often in a resample as it did, and no resample lies further from a half for that alone.
-5. Where the resamples show no spread there is no interval: they would give one without a width, which says that nothing
-   is uncertain, while nothing is known of that. So it is with one repetition, with repetitions that came out alike, and
-   where all resamples but one drew nothing that was played.
+1. If final networks meet those of all repetitions, the repetitions of each training are drawn independently, and a game
+   counts by how often both players were drawn. Variants that share networks are drawn together.
+2. If they meet those of their own repetition, repetitions are drawn with all their networks.
+3. The mean over games weights equally the games that a variant plays.
+4. A network does not meet itself; if a resample has it twice, the two score a half against each other. So a variant
+   meets itself as often in a resample as in the data, and no resample is further from a half for this reason alone.
+5. Without spread of the resamples there is no interval: one of zero width would claim certainty. This is so with one
+   repetition, with equal repetitions, and if all resamples but one drew no played game.
 
-With few repetitions such intervals are somewhat too narrow: four numbers do not say all about their spread.
+With few repetitions such intervals are somewhat too narrow.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from athenan_spiel.arena.statistics import Interval, draws, percentile_interval
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
 
 MEAN = "mean"
-"""Stands for the mean over games, where otherwise a game is named."""
+"""Name of the mean over games, in place of a game's."""
 ARRAYS = 8
-"""Arrays of resamples by networks that `weighted_shares` and those who call it hold at once."""
+"""Number of arrays of resamples by networks that `weighted_shares` and its callers hold at once."""
 MOST_BYTES = 4 * 10**9
-"""Memory that the bootstrap may take."""
+"""Maximum memory of the bootstrap, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,14 @@ class Share:
     """The points of a variant.
 
     Attributes:
-        game: or `MEAN`.
-        stage: of the variant's networks, from 1.
-        estimate: of the share of the points, in [0, 1].
-        interval: of the same; None where the resamples show no spread.
-        matches: played, by this variant's networks.
-        repetitions: of its trainings, in each game.
-        opponent: of [fixed], by its name; empty: other networks.
-        forfeits: games that ended because a player failed, against an opponent of [fixed].
+        game: a game or `MEAN`.
+        stage: stage of the variant's networks, from 1.
+        estimate: share of the points, in [0, 1].
+        interval: interval of the share; None if the resamples show no spread.
+        matches: number of games of this variant's networks.
+        repetitions: number of its trainings at each game.
+        opponent: name of an opponent of [fixed]; empty for other networks.
+        forfeits: number of games against an opponent of [fixed] that ended because a player failed.
     """
 
     game: str
@@ -66,10 +65,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one variant's share of the points is more than another's, mean over `games` games.
+    """Difference of two variants' shares of the points, mean over `games` games.
 
     Attributes:
-        interval: of `estimate`; None where the resamples show no spread.
+        interval: interval of `estimate`; None if the resamples show no spread.
     """
 
     variant: str
@@ -80,7 +79,7 @@ class Difference:
 
 
 class Points:
-    """The points of all games that were played.
+    """The points of all finished games.
 
     Attributes:
         played: number of games.
@@ -101,25 +100,26 @@ class Points:
                 self._fixed.setdefault(result.pairing, []).append(result)
 
     def fixed(self, pairing: Pairing) -> Sequence[GameResult]:
-        """The games of a pairing with an opponent of [fixed]."""
+        """Returns the games of a pairing with an opponent of [fixed]."""
         return self._fixed.get(pairing, ())
 
     def share(self, game: str, player: Entrant, opponent: Entrant | str) -> float:
-        """The player's share of the points against the opponent; NaN if they have not met."""
+        """Returns the player's share of the points against the opponent; NaN if they have not met."""
         points = self._points.get((game, player, opponent))
         return sum(points) / len(points) if points else np.nan
 
     def matches(self, game: str, player: Entrant, opponent: Entrant) -> int:
-        """How many they have played."""
+        """Returns the number of games between the two."""
         return len(self._points.get((game, player, opponent), ()))
 
     def matrix(self, game: str, players: Sequence[Entrant]) -> NDArray[np.float64]:
-        """Each one's share against each other, [n, n]; NaN where they have not met, as on the diagonal."""
+        """Returns the share of each player against each other one, [n, n]; NaN if they have not met, and on the
+        diagonal."""
         return np.array([[self.share(game, a, b) for b in players] for a in players])
 
 
 def final_shares(points: Points) -> list[Share]:
-    """The final networks' points, for each game and variant, and the means over games."""
+    """Returns the points of final networks for each game and variant, and the means over games."""
     plan = points.plan
     sampled = {game: _final_samples(points, game) for game in plan.experiment.games}
     stage = plan.experiment.protocol.stages
@@ -131,9 +131,9 @@ def final_shares(points: Points) -> list[Share]:
 
 
 def curve_shares(points: Points) -> list[Share]:
-    """The points of each stage's networks against the final ones of their repetition, for each game, and the means.
+    """Returns the points of each stage's networks against the final ones of their repetition, and the means over games.
 
-    As in the article, a variant's own final network is among them; that against itself counts a half.
+    As in the article, a variant's own final network is included; against itself it scores a half.
     """
     plan = points.plan
     shares = []
@@ -148,7 +148,7 @@ def curve_shares(points: Points) -> list[Share]:
 
 
 def final_differences(points: Points) -> list[Difference]:
-    """By how much the variant of the best mean is ahead of each other one, over the games in which both take part."""
+    """Returns the lead of the variant with the best mean over each other one, over the games that both play."""
     plan = points.plan
     sampled = {game: _final_samples(points, game) for game in plan.experiment.games}
     means = {share.variant: share.estimate for share in final_shares(points) if share.game == MEAN}
@@ -165,7 +165,7 @@ def final_differences(points: Points) -> list[Difference]:
 
 
 def bootstrap_bytes(plan: Plan) -> int:
-    """About how much memory the bootstrap takes at the game of most networks."""
+    """Returns the approximate memory of the bootstrap for the game with most networks."""
     experiment = plan.experiment
     networks = experiment.repetitions * max(len(experiment.variants_of(game)) for game in experiment.games)
     kept = sum(len(variant.games) for variant in experiment.variants)
@@ -174,7 +174,7 @@ def bootstrap_bytes(plan: Plan) -> int:
 
 
 def head_to_head(points: Points) -> dict[tuple[str, str], float]:
-    """(row, column) → the row's share of the points of all final matches between the two, mean over their games."""
+    """Returns the row's share of the points in all final games against the column, mean over their games."""
     plan = points.plan
     found: dict[tuple[str, str], list[float]] = {}
     for game in plan.experiment.games:
@@ -192,16 +192,16 @@ def head_to_head(points: Points) -> dict[tuple[str, str], float]:
 def weighted_shares(
     matrix: NDArray[np.float64], weights: NDArray[np.float64], members: NDArray[np.bool_], *, by_both: bool
 ) -> NDArray[np.float64]:
-    """Each variant's share when its networks count as often as they were drawn.
+    """Returns each variant's share if its networks count as often as they were drawn.
 
     Args:
-        matrix: [n, n], share of each network against each other; NaN where they have not met.
-        weights: [B, n], how often each was drawn.
-        members: [v, n], which networks are a variant's.
-        by_both: whether a match counts by both players' weights, or by the first one's alone.
+        matrix: [n, n], share of each network against each other; NaN if they have not met.
+        weights: [B, n], how often each network was drawn.
+        members: [v, n], the networks of each variant.
+        by_both: whether a game is weighted by both players or by the first one only.
 
     Returns:
-        [B, v]; NaN where nothing that a variant plays was drawn.
+        [B, v]; NaN if no game of a variant was drawn.
     """
     met = ~np.isnan(matrix)
     values = np.where(met, matrix, 0.0)
@@ -216,7 +216,7 @@ def weighted_shares(
 
 
 def _final_samples(points: Points, game: str) -> dict[str, NDArray[np.float64]]:
-    """variant → the estimate, then that of each resample: [1 + B]."""
+    """Maps each variant to its estimate followed by those of the resamples, [1 + B]."""
     plan = points.plan
     players = plan.finals(game)
     names = [variant.name for variant in plan.experiment.variants_of(game)]
@@ -228,7 +228,7 @@ def _final_samples(points: Points, game: str) -> dict[str, NDArray[np.float64]]:
 
 
 def _stage_samples(points: Points, game: str, stage: int) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:
-    """As `_final_samples` for the networks of `stage`, and how many matches each variant has."""
+    """As `_final_samples` for the networks of `stage`, and the number of each variant's games."""
     plan = points.plan
     finals = plan.finals(game)
     samples, counts = {}, {}
@@ -247,7 +247,7 @@ def _stage_samples(points: Points, game: str, stage: int) -> tuple[dict[str, NDA
 
 
 def _weighted_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of those values that are there, for each row of weights."""
+    """Mean of the values that are not NaN, for each row of weights."""
     there = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         means: NDArray[np.float64] = (weights @ np.where(there, values, 0.0)) / (weights @ there)
@@ -255,7 +255,7 @@ def _weighted_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
 
 
 def _weights(plan: Plan, game: str, players: Sequence[Entrant], everyone: bool) -> NDArray[np.float64]:
-    """How often each player counts, [1 + B, n]: once, then as often as its repetition was drawn."""
+    """How often each player counts, [1 + B, n]: once in the first row, then as often as its repetition was drawn."""
     drawn = {
         name: _draws(plan, "final", game, plan.trained_as(name) if everyone else "")
         for name in {player.variant for player in players}
@@ -264,7 +264,7 @@ def _weights(plan: Plan, game: str, players: Sequence[Entrant], everyone: bool) 
 
 
 def _draws(plan: Plan, *what: str) -> NDArray[np.float64]:
-    """How often each repetition was drawn, [1 + B, R]; in the first row once each. `what` is drawn independently."""
+    """How often each repetition was drawn, [1 + B, R]; once in the first row. Each `what` is drawn independently."""
     experiment = plan.experiment
     count = experiment.repetitions
     rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", what))
@@ -277,7 +277,7 @@ def _shares(
     stage: int,
     counts: Mapping[tuple[str, str], int],
 ) -> list[Share]:
-    """The shares whose estimates and resamples are given by game and variant, and their means over games."""
+    """The shares of samples given by game and variant, and their means over games."""
     experiment = plan.experiment
     found = []
     for variant in experiment.variants:

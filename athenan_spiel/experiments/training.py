@@ -3,9 +3,9 @@
     trainings/GAME/NAME/1/      a run folder (docs/run_folder.md)
     trainings/GAME/NAME/1/stages/1, 2, ...   weights.safetensors and state.json of the checkpoint at that stage
 
-A training is finished when its last stage is there; then its checkpoints keep no more than that either, and
-`load_agent` still takes the folder. Until then it goes on from its newest checkpoint as `resume` does. What is there
-must be of the training that the experiment has, and no link leads out of it.
+A training is finished when its last stage is saved; then its checkpoints contain nothing else, and `load_agent` still
+accepts the folder. Until then it resumes from its newest checkpoint. The folder must match the experiment's training,
+and no link in it is followed.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ from athenan_spiel.training.run_folder import CONFIG, RunFolder
 STAGES = "stages"
 ROUNDING = 1e-9
 PATIENCE_SECONDS = 15.0
-"""How long the process of an experiment that was killed is given to notice that, save and end."""
+"""Time that the process of a killed experiment gets to save and end."""
 
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """To train a network, or to go on with that.
+    """A task that trains a network, or resumes its training.
 
     Attributes:
-        folder: of the run.
-        stages: how much of the training lies behind at each, from 0 to 1, growing; the last is 1.
-        programs: engines that evaluations may begin.
+        folder: run folder.
+        stages: share of the training at each stage, increasing; the last is 1.
+        programs: commands of engines that evaluations may start.
     """
 
     keeps: ClassVar[bool] = True
@@ -70,11 +70,11 @@ class TrainingTask:
     programs: tuple[str, ...] = ()
 
     def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
-        """Train to the end, telling how much of it is done; False if `stop` came first, and what was done is saved.
+        """Train to the end and report the finished share; returns False if `stop` ended it, with all work saved.
 
         Raises:
-            AthenanError: the training failed, its folder holds another one, is in use, damaged or cannot be written;
-                the message names the folder.
+            AthenanError: the training failed, or its folder holds another one, is in use, damaged or cannot be written.
+                The message names the folder.
             OSError: a stage's network could not be written.
         """
         try:
@@ -120,19 +120,19 @@ class TrainingTask:
 
 
 def stage_path(folder: Path, stage: int) -> Path:
-    """Where the network of a stage is, for `read_header` and `read_weights`."""
+    """Returns the path of a stage's network, for `read_header` and `read_weights`."""
     return folder / STAGES / str(stage)
 
 
 def is_finished(folder: Path, stages: int) -> bool:
-    """Whether the training in `folder` has come to its end."""
+    """Whether the training in `folder` is finished."""
     return is_folder(folder / STAGES) and is_folder(stage_path(folder, stages))
 
 
 def require_same_training(path: Path, found: tuple[str, TrainingConfig], wanted: tuple[str, TrainingConfig]) -> None:
-    """Check that what lies at `path` was trained as is wanted, each given as the game's full string and the settings.
+    """Check that `path` was trained with the wanted game and settings.
 
-    Threads and processes may differ, as they come from how many trainings there are at once.
+    Threads and processes may differ, because they depend on the number of concurrent trainings.
 
     Raises:
         CheckpointError: it was not.
@@ -159,14 +159,14 @@ def _without_threads(config: TrainingConfig) -> TrainingConfig:
 
 
 def _names_its_file(error: AthenanError) -> bool:
-    """Whether the message says which file or folder is at fault."""
+    """Whether the message names the file or folder."""
     if isinstance(error, CheckpointError):
         return error.path is not None
     return isinstance(error, ConfigError) and bool(error.source)
 
 
 def _wait_until_free(folder: Path) -> None:
-    """Wait a while for another process to leave `folder`; if it does not, training says so."""
+    """Wait a while for another process to leave `folder`; if it does not, the training raises."""
     until = time.monotonic() + PATIENCE_SECONDS
     while folder.exists() and time.monotonic() < until:
         try:
@@ -177,7 +177,7 @@ def _wait_until_free(folder: Path) -> None:
 
 
 class _StageKeeper:
-    """A listener that keeps of the first checkpoint of each stage what is needed to play."""
+    """A listener that saves the network of the first checkpoint of each stage."""
 
     def __init__(
         self, folder: Path, config: TrainingConfig, stages: Sequence[float], report: Callable[[float], None]
@@ -194,7 +194,7 @@ class _StageKeeper:
             self._report(fraction_done(self._config, event.matches, event.seconds))
 
     def keep_newest(self) -> None:
-        """Keep what a kill left without, between the checkpoint and its copy."""
+        """Save the stages that a kill prevented between a checkpoint and its copy."""
         newest = RunFolder(self._folder).newest()
         if newest is not None:
             self._keep_passed(newest)
@@ -205,7 +205,7 @@ class _StageKeeper:
         self.keep(checkpoint, sum(share <= done + ROUNDING for share in self._stages[:-1]))
 
     def keep(self, checkpoint: Path, last: int) -> None:
-        """Let `checkpoint` be what it is of all stages until `last` that have none yet."""
+        """Save `checkpoint` as all stages up to `last` that are not saved yet."""
         for stage in range(1, last + 1):
             final = stage_path(self._folder, stage)
             require_folder(final.parent)
