@@ -10,8 +10,7 @@ from typing import Any
 from athenan_spiel.config import NONE
 from athenan_spiel.config.search import LIMITS as OF_SEARCH
 from athenan_spiel.errors import ConfigError, nearest, shown
-from athenan_spiel.training.settings_file import SettingError, read_settings, toml_table
-from athenan_spiel.training.toml_lines import KeyPath, line_of
+from athenan_spiel.training.settings_file import KeyPath, SettingError, line_of, read_settings, toml_table
 
 LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): OF_SEARCH}
 """Mutually exclusive settings of a training, by the table that holds them."""

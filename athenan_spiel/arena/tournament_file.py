@@ -28,8 +28,7 @@ from typing import Any
 from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, folder_name_problem
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament
 from athenan_spiel.errors import ConfigError, printable, shown
-from athenan_spiel.training.settings_file import read_users_toml
-from athenan_spiel.training.toml_lines import KeyPath
+from athenan_spiel.training.settings_file import KeyPath, read_users_toml
 
 KEYS = ("name", "game", "games", "agents", "pool", "matches", "limit", "anchor", "confidence", "seed")
 TABLES = ("openings", "sequential")

@@ -29,7 +29,7 @@ from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import learning_device, require_means
 from athenan_spiel.training.plan import plan_run
-from athenan_spiel.training.toml_lines import KeyPath
+from athenan_spiel.training.settings_file import KeyPath
 
 MOST_MATCHES = 2_000_000
 """Maximum number of games of an experiment; the article's Tables 2, 3 and 4 have up to 1,304,640."""

@@ -36,8 +36,7 @@ from athenan_spiel.experiments.overrides import Overrides
 from athenan_spiel.experiments.pool_file import fixed_pool
 from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 from athenan_spiel.training.presets import preset
-from athenan_spiel.training.settings_file import SettingError, read_settings, read_users_toml, renewed
-from athenan_spiel.training.toml_lines import KeyPath
+from athenan_spiel.training.settings_file import KeyPath, SettingError, read_settings, read_users_toml, renewed
 
 TOP = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants", "fixed")
 OF_TRAINING = ("preset",)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from athenan_spiel.errors import shown
-from athenan_spiel.training.toml_lines import KeyPath
+from athenan_spiel.training.settings_file import KeyPath
 
 LENGTH = ("seconds", "matches")
 """Limits of a training; an override of one replaces both, in [training] and in each variant."""

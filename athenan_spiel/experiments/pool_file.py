@@ -19,7 +19,7 @@ from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, names_of
 from athenan_spiel.errors import nearest, shown
 from athenan_spiel.experiments.plan import is_entrant
 from athenan_spiel.experiments.settings import FixedConfig, FixedOpponent, FixedPool, PlayConfig, Variant
-from athenan_spiel.training.toml_lines import KeyPath
+from athenan_spiel.training.settings_file import KeyPath
 
 FIXED = "fixed"
 OF_OPPONENT = ("word", "name", "games", "variants")

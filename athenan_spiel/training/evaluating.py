@@ -20,7 +20,7 @@ from pathlib import Path
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.system.calls import Call
 from athenan_spiel.system.files import remove
-from athenan_spiel.training.best import replace_best
+from athenan_spiel.training.best import Standing, conditions, points_to_beat, replace_best
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import Header, rewrite_header, write_network
 from athenan_spiel.training.clock import RunClock, now
@@ -28,7 +28,6 @@ from athenan_spiel.training.evaluation import EVALUATE, EvaluationError, Program
 from athenan_spiel.training.events import BestReplaced, EvaluationFailed, EvaluationFinished, EvaluationStarted
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import EVALUATING
-from athenan_spiel.training.standing import Standing, conditions, points_to_beat
 
 POLL_SECONDS = 0.1
 """Time between two looks at whether a stop request came, where an evaluation is waited for."""

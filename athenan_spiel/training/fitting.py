@@ -48,8 +48,8 @@ from athenan_spiel.training.time_budget import (
     evaluations_per_second,
     fit_to_time,
     rounded,
+    widest,
 )
-from athenan_spiel.training.widths import widest
 
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """What goes by how long and slow matches are: four settings, and the parameter of a game."""

@@ -31,8 +31,7 @@ from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished, ShareName
 from athenan_spiel.training.means import learning_device
 from athenan_spiel.training.model import Weights, load_weights, new_network
-from athenan_spiel.training.plan import RunPlan
-from athenan_spiel.training.randomness import Randomness
+from athenan_spiel.training.plan import Randomness, RunPlan
 
 
 class LearnerSide:

@@ -59,8 +59,8 @@ from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.presets import ALL, preset
 from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.saving import SET_BACKS
 from athenan_spiel.training.session import Beginning, Run, Session
-from athenan_spiel.training.set_backs import SET_BACKS
 from athenan_spiel.training.settings_file import config_to_dict
 
 FIXED = ("outcome", "seed", "network", "encoding", "replay.method")

@@ -1,4 +1,7 @@
-"""One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints, evaluations beside them."""
+"""One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints, evaluations beside them.
+
+The warm-up of a run: random terminal states are learned before the first match. The run's clock stands still.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,20 @@ from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
-from athenan_spiel.training.clock import RunClock
+from athenan_spiel.training.clock import Pace, RunClock, now
 from athenan_spiel.training.cluster import Cluster
 from athenan_spiel.training.evaluating import Evaluating
 from athenan_spiel.training.evaluation import Programs
-from athenan_spiel.training.events import EndReason, Listener, RunFinished, RunStarted, ShareIsFull, ShareName
+from athenan_spiel.training.events import (
+    EndReason,
+    Listener,
+    RunFinished,
+    RunStarted,
+    ShareIsFull,
+    ShareName,
+    WarmUpFinished,
+    WarmUpProgress,
+)
 from athenan_spiel.training.fleet import Actors, Fleet, FleetRounds
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
@@ -31,9 +43,41 @@ from athenan_spiel.training.results import Results
 from athenan_spiel.training.rounds import Rounds
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
-from athenan_spiel.training.saving import Saving
-from athenan_spiel.training.set_backs import SET_BACKS, SetBacks
-from athenan_spiel.training.warming import warm_up
+from athenan_spiel.training.saving import SET_BACKS, Saving, SetBacks
+
+
+def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRequests, emit: Broadcast) -> bool:
+    """Learn what is left of the warm-up; False if a stop request came first."""
+    start, pace = now(), Pace()
+    before = states = learner.counters.warm_up_states
+    total = 0.0
+    next_checkpoint = start + saving.spacing
+    with contextlib.closing(learner.warm_up()) as minibatches:
+        while True:
+            try:
+                with stops.droppable():
+                    batch = next(minibatches, None)
+            except KeyboardInterrupt:
+                return False
+            if batch is None:
+                break
+            loss = learner.learn_warm_up(batch)
+            total += loss * len(batch.labels)
+            states = learner.counters.warm_up_states
+            clock.restart()
+            moment = now()
+            if pace.is_due(moment):
+                emit(WarmUpProgress(matches=0, warm_up_states=states, minibatch_loss=loss))
+            if stops.requested:
+                return False
+            if moment >= next_checkpoint:
+                saving.save(emit)
+                next_checkpoint = now() + saving.spacing
+    if states > before:
+        loss = total / (states - before)
+        emit(WarmUpFinished(matches=0, warm_up_states=states, loss=loss, warm_up_seconds=now() - start))
+        saving.save(emit)
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)

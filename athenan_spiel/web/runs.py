@@ -25,9 +25,9 @@ from typing import TypeVar
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.system.files import is_folder
-from athenan_spiel.training.curve_pictures import pictures
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
+from athenan_spiel.training.run_picture import pictures
 
 MOST_RUNS = 500
 """Of a folder, that are listed."""

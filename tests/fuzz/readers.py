@@ -31,8 +31,7 @@ from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.files import parse_json, parse_toml
 from athenan_spiel.training.agent_file import KEY, read_agent_file, read_agent_header
 from athenan_spiel.training.checkpoints import FORMAT, STATE, VERSION, read_header
-from athenan_spiel.training.settings_file import config_to_dict, settings_from_toml, settings_to_toml
-from athenan_spiel.training.toml_lines import key_lines
+from athenan_spiel.training.settings_file import config_to_dict, key_lines, settings_from_toml, settings_to_toml
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import StratifiedReplay
-from athenan_spiel.learning.replay.minibatches import WINDOW_BYTES
+from athenan_spiel.learning.replay.base import WINDOW_BYTES
 from athenan_spiel.learning.replay.stratified import deal, minibatch_count
 from athenan_spiel.learning.targets import Targets
 

@@ -19,8 +19,7 @@ from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.errors import SearchError
 from athenan_spiel.evaluators import Evaluation
 from athenan_spiel.games.transpositions import Key
-from athenan_spiel.learning.playout_ends import PlayoutEndsStore
-from athenan_spiel.learning.targets import coefficient, tree_targets
+from athenan_spiel.learning.targets import PlayoutEndsStore, coefficient, tree_targets
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.self_play import Match, Thinking, self_play

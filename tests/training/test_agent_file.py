@@ -40,7 +40,7 @@ from athenan_spiel.training import exporting, loading
 from athenan_spiel.training.agent_file import FORMAT, KEY, MOST_HEADER, VERSION, read_agent_file, read_agent_header
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.events import EvaluationFinished
-from athenan_spiel.training.listeners.records import as_record, now
+from athenan_spiel.training.listeners.metrics import as_record, now
 from athenan_spiel.training.loading import agent_path, game_of, said_search
 from athenan_spiel.training.run_folder import RunFolder
 

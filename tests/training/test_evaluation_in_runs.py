@@ -21,7 +21,7 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import AgentError, CheckpointError, ConfigError
 from athenan_spiel.system.calls import CallResult
 from athenan_spiel.training import evaluation, resume, train
-from athenan_spiel.training.best import BEST, RECORD
+from athenan_spiel.training.best import BEST, RECORD, Standing, conditions, points_to_beat
 from athenan_spiel.training.evaluation import (
     EvaluationError,
     Score,
@@ -31,7 +31,6 @@ from athenan_spiel.training.evaluation import (
     scores,
 )
 from athenan_spiel.training.events import BestReplaced, EvaluationFailed, Event
-from athenan_spiel.training.standing import Standing, conditions, points_to_beat
 
 GAME = "tic_tac_toe()"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import get_args
 
 from athenan_spiel.training.events import Event
-from athenan_spiel.training.listeners import json_lines
-from athenan_spiel.training.listeners.records import event_name
+from athenan_spiel.training.listeners import metrics
+from athenan_spiel.training.listeners.metrics import event_name
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 FIELDS = {
-    event_name(kind): {field.name for field in dataclasses.fields(kind)} - json_lines.LEFT_OUT
+    event_name(kind): {field.name for field in dataclasses.fields(kind)} - metrics.LEFT_OUT_OF_LINES
     for kind in get_args(Event)
 }
 """What each event has in a line, `event` and `time` apart."""

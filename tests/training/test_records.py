@@ -42,7 +42,7 @@ from athenan_spiel.training.listeners import (
     MetricsFile,
     TensorBoard,
 )
-from athenan_spiel.training.listeners.records import as_record
+from athenan_spiel.training.listeners.metrics import as_record
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

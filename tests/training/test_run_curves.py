@@ -13,9 +13,8 @@ from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.training import Run, train
 from athenan_spiel.training import curves as curves_module
-from athenan_spiel.training.curve_pictures import pictures
 from athenan_spiel.training.curves import MAX_BUCKETS, MEAN_OF, MOST_OPPONENTS, RunCurves, ScalarSeries
-from athenan_spiel.training.run_picture import time_text
+from athenan_spiel.training.run_picture import pictures, time_text
 
 STARTED = {"event": "run_started", "game": "tic_tac_toe()", "network": "a network", "seconds": 0.0}
 

@@ -10,7 +10,7 @@ from experiment_runs import TINY
 from athenan_spiel.experiments import (
     ExperimentFile,
 )
-from athenan_spiel.training.toml_lines import key_lines, line_of
+from athenan_spiel.training.settings_file import key_lines, line_of
 
 MNK = "mnk(m=3,n=4,k=3)"
 

@@ -14,7 +14,7 @@ from athenan_spiel.config import NetworkConfig, TrainingConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.training import preset
 from athenan_spiel.training.events import Event, RunStarted
-from athenan_spiel.training.widths import REPEATED, ROWS, STEPS, WIDTHS, step_seconds, widest
+from athenan_spiel.training.time_budget import REPEATED, ROWS, STEPS, WIDTHS, step_seconds, widest
 
 QUICK = preset("quick")
 BOARDS = Encoder(pyspiel.load_game("connect_four"))

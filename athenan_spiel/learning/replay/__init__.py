@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import ReplayConfig
-from athenan_spiel.learning.replay.base import Replay
-from athenan_spiel.learning.replay.minibatches import Batch
-from athenan_spiel.learning.replay.per_match import PerMatchReplay
-from athenan_spiel.learning.replay.plain import PlainReplay
+from athenan_spiel.learning.replay.base import Batch, Replay
+from athenan_spiel.learning.replay.plain import PerMatchReplay, PlainReplay
 from athenan_spiel.learning.replay.stratified import StratifiedReplay
 
 __all__ = ["Batch", "PerMatchReplay", "PlainReplay", "Replay", "StratifiedReplay", "make_replay"]

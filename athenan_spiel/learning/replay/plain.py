@@ -6,6 +6,15 @@ it. A learning phase takes ⌈σ · μ⌉ of them at random, without replacement
 How it is held. M is a queue of blocks, of which the first may have lost its oldest rows. Small matches are packed
 together into blocks of some thousand states, so that a sample of a memory of short matches opens a thousand packs and
 not one for every state. What a state is learned as does not depend on its block.
+
+Experience replay over matches (the article, Section 9.3.1, footnote 8).
+
+"A variant of replay experience was applied, it memorizes the pairs of the last 100 games and not the last 100 pairs":
+μ counts matches. The footnote leaves open what the sampling rate σ is a share of; here a learning phase takes ⌈σ · n⌉
+of the n pairs in memory at random, without replacement, however few matches there are yet. So a state is learned about
+σ · μ times while its match is kept, as many times as a full memory of Algorithm 6 would have it.
+
+With μ = 1 and σ = 1 it is no replay at all: each phase learns the match just played, all of it.
 """
 
 from __future__ import annotations
@@ -24,8 +33,7 @@ from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.stored_arrays import require_arrays
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.labels import REPLAY, Labels, cut
-from athenan_spiel.learning.replay.base import Replay
-from athenan_spiel.learning.replay.minibatches import Batch, random_minibatches
+from athenan_spiel.learning.replay.base import Batch, Replay, random_minibatches
 from athenan_spiel.learning.targets import Targets
 
 BLOCK = 1024
@@ -101,3 +109,20 @@ class PlainReplay(Replay):
 def _merged(blocks: deque[Targets]) -> Targets:
     rows = np.concatenate([pack.unpack() for block in blocks for pack in block.rows])
     return Targets([CompactRows.pack(rows)], Labels.joined([block.labels for block in blocks]))
+
+
+class PerMatchReplay(Replay):
+    """The targets of the last μ matches (`config.matches`), and random shares σ (`config.sampling`) of them."""
+
+    def add(self, targets: Targets) -> None:
+        """As `Replay.add`."""
+        self._kept.append(targets)
+        self._drop_oldest()
+
+    def sample(self, batch_size: int) -> Iterator[Batch]:
+        """As `Replay.sample`."""
+        rate = Fraction(str(self._config.sampling))  # exact, or rounding up could add a state
+        return random_minibatches(self._targets(), 0, math.ceil(rate * self.states()), batch_size, self._rng)
+
+    def _restore(self, memory: Sequence[Targets], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._kept.extend(memory)

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from athenan_spiel.encoding.stored_arrays import require_arrays, require_within
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.labels import REPLAY, cut
-from athenan_spiel.learning.replay.base import Replay
-from athenan_spiel.learning.replay.minibatches import Batch, minibatches
+from athenan_spiel.learning.replay.base import Batch, Replay, minibatches
 from athenan_spiel.learning.targets import Targets
 
 

@@ -1,10 +1,8 @@
 """Listeners of a training run: a live view, a bar, plain lines, JSON lines, `metrics.jsonl` and TensorBoard."""
 
-from athenan_spiel.training.listeners.json_lines import JsonLines
 from athenan_spiel.training.listeners.lines import LinePrinter
-from athenan_spiel.training.listeners.live import LiveView, view
-from athenan_spiel.training.listeners.metrics import MetricsFile
-from athenan_spiel.training.listeners.progress_bar import ProgressBar
+from athenan_spiel.training.listeners.live import LiveView, ProgressBar, view
+from athenan_spiel.training.listeners.metrics import JsonLines, MetricsFile
 from athenan_spiel.training.listeners.summary import RunSummary
 from athenan_spiel.training.listeners.tensorboard import TensorBoard
 

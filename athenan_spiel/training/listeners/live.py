@@ -1,21 +1,45 @@
-"""The run as a table in the terminal that is redrawn a few times a second."""
+"""The run as a table in the terminal that is redrawn a few times a second.
+
+The run as one line that is written over and over, for a notebook or a terminal.
+"""
 
 from __future__ import annotations
 
+import shutil
+import sys
+import time
+from collections.abc import Callable
 from datetime import timedelta
+from typing import IO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.panel import Panel
-from rich.progress_bar import ProgressBar
+from rich.progress_bar import ProgressBar as RichBar
 from rich.table import Table
 from rich.text import Text
 
-from athenan_spiel.errors import printable
-from athenan_spiel.training.events import Event, Listener, RunFinished, RunStarted
-from athenan_spiel.training.listeners.display import Audience
-from athenan_spiel.training.listeners.lines import LinePrinter, finished_text, notice_text
+from athenan_spiel.arguments import require_callable
+from athenan_spiel.errors import ConfigError, printable
+from athenan_spiel.training.events import (
+    Event,
+    Listener,
+    RoundFinished,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+    WarmUpProgress,
+)
+from athenan_spiel.training.listeners.lines import (
+    Audience,
+    LinePrinter,
+    checked_interval,
+    finished_text,
+    notice_text,
+    progress_text,
+    started_text,
+)
 from athenan_spiel.training.listeners.summary import RECENT, RunSummary, evaluation_line
 
 REDRAWS_PER_SECOND = 4
@@ -76,7 +100,7 @@ class LiveView:
             table.add_row(Text(name, style="dim"), Text(value))
         parts: list[RenderableType] = [table]
         if s.fraction_done is not None:
-            parts.append(Padding(ProgressBar(total=1.0, completed=s.fraction_done), 0))  # a bar alone ends no line
+            parts.append(Padding(RichBar(total=1.0, completed=s.fraction_done), 0))  # a bar alone ends no line
         folder = printable(str(s.started.folder))
         if not self._ended:
             parts.append(Text("Ctrl-C saves and stops, and says how to go on", style="dim"))
@@ -116,3 +140,71 @@ class LiveView:
 
 def _clock(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
+
+
+BAR = 20
+"""Characters of the bar."""
+
+
+class ProgressBar:
+    """How far the run is, how fast and how well it learns; the start, each evaluation and the end have their own lines.
+
+        ath.train("connect_four", listeners=[ath.ProgressBar()])
+
+    Once nothing can be written, as the reader is gone, it is silent.
+
+    Args:
+        stream: where the line goes; by default standard error.
+        every_seconds: time between two looks at it.
+        clock: what tells the time.
+
+    Raises:
+        ConfigError: one of them is of no use.
+    """
+
+    def __init__(
+        self, stream: IO[str] | None = None, every_seconds: float = 0.5, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._stream = stream if stream is not None else sys.stderr
+        self._audience = Audience(self._stream)
+        self._every = checked_interval(every_seconds)
+        require_callable("clock", clock, ConfigError)
+        self._clock = clock
+        self._summary = RunSummary()
+        self._next = 0.0
+        self._written = 0
+
+    def __call__(self, event: Event) -> None:
+        """Take note of `event`, and write the line again if it is time to."""
+        self._summary(event)
+        if not self._audience.gone:
+            with self._audience.watching():
+                self._show(event)
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._write(started_text(event), end="\n")
+        elif (line := evaluation_line(event)) is not None:
+            self._write(line, end="\n")
+        elif (notice := notice_text(event)) is not None:
+            self._write(notice, end="\n")
+        elif isinstance(event, RunFinished):
+            self._write(finished_text(event), end="\n")
+        elif isinstance(event, RoundProgress | RoundFinished | WarmUpProgress) and self._clock() >= self._next:
+            self._next = self._clock() + self._every
+            self._write(self._fitting(self._line()))
+
+    def _line(self) -> str:
+        warm_up, done = self._summary.warm_up_text, self._summary.fraction_done
+        text = f"warm-up: {warm_up}" if warm_up is not None else progress_text(self._summary)
+        return text if done is None else f"[{'#' * round(done * BAR):-<{BAR}}] {done:.0%}, {text}"
+
+    def _fitting(self, line: str) -> str:
+        """What of `line` a terminal can write over; elsewhere all of it."""
+        return line[: shutil.get_terminal_size().columns - 1] if self._stream.isatty() else line
+
+    def _write(self, text: str, end: str = "") -> None:
+        """Write over what the line holds."""
+        self._stream.write(f"\r{text:<{self._written}}{end}")
+        self._stream.flush()
+        self._written = 0 if end else len(text)

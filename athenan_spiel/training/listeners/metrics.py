@@ -1,16 +1,25 @@
-"""`metrics.jsonl`: one JSON object for each event, in order."""
+"""`metrics.jsonl`: one JSON object for each event, in order.
+
+An event as a JSON object: a line of `metrics.jsonl` and of `athenan train --json`.
+
+docs/metrics.md explains each name; a test compares it with the events.
+
+The run as JSON lines for another program: every event, progress included.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.system.files import open_to_append, opened, parse_json
@@ -26,7 +35,44 @@ from athenan_spiel.training.events import (
     StopNoticed,
     WarmUpProgress,
 )
-from athenan_spiel.training.listeners.records import as_record, now
+
+LEFT_OUT = frozenset({"config", "folder"})
+"""Fields that `config.toml` holds, or that change when the folder is moved."""
+
+
+def as_record(event: Event, at: datetime, left_out: frozenset[str] = LEFT_OUT) -> dict[str, Any]:
+    """`event`, told at the moment `at`, as JSON values: its name, the time, then its fields.
+
+    What was not measured is left out, as are the fields `left_out`. Of a checkpoint there is its name alone.
+    """
+    record: dict[str, Any] = {"event": event_name(type(event)), "time": time_text(at)}
+    for field in dataclasses.fields(event):
+        value = getattr(event, field.name)
+        if value is not None and field.name not in left_out:
+            record[field.name] = _json_value(field.name, value)
+    return record
+
+
+def event_name(kind: type[Event]) -> str:
+    """The name of a class of events in snake case, such as `match_finished`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def time_text(at: datetime) -> str:
+    """A moment as ISO 8601 has it, in UTC, to a thousandth of a second."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def now() -> datetime:
+    """This moment."""
+    return datetime.now(UTC)
+
+
+def _json_value(name: str, value: object) -> object:
+    if isinstance(value, Path):
+        return value.name if name == "checkpoint" else str(value)
+    return value
+
 
 PROGRESS_LINE_SECONDS = 5.0
 """Minimum time between the last line and a line of progress."""
@@ -133,3 +179,25 @@ def _summary(line: bytes) -> tuple[object, float]:
     record = record if isinstance(record, dict) else {}
     matches = record.get("matches")
     return record.get("event"), matches if isinstance(matches, int | float) else 0
+
+
+LEFT_OUT_OF_LINES = frozenset({"config"})
+"""What is in the run's folder, which the first line names."""
+
+
+class JsonLines:
+    """A listener that writes each event as a line as soon as it is told; the last one is `run_finished`.
+
+    Args:
+        stream: where the lines go.
+        clock: what time it is.
+    """
+
+    def __init__(self, stream: IO[str], clock: Callable[[], datetime] = now) -> None:
+        self._stream = stream
+        self._clock = clock
+
+    def __call__(self, event: Event) -> None:
+        """Write the line of `event`."""
+        self._stream.write(json.dumps(as_record(event, self._clock(), LEFT_OUT_OF_LINES)) + "\n")
+        self._stream.flush()
