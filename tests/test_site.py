@@ -57,7 +57,7 @@ def test_the_site_is_made_without_a_warning(tmp_path: Path) -> None:
     assert pages >= {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES if page.is_relative_to(DOCS)}
     assert 'id="athenan_spiel.think"' in (tmp_path / "site" / "reference" / "search.html").read_text(encoding="utf-8")
     settings = (tmp_path / "site" / "reference" / "settings.html").read_text(encoding="utf-8")
-    assert "Matches to play in all; none: no limit." in settings, "the words before a colon are no type"
+    assert "Weight of the L2 regularisation. The article: 0.001." in settings, "the words before a colon are no type"
     html = "".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("site/**/*.html"))
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=\"https?:", html), "a page fetches something"
 

@@ -22,7 +22,10 @@ SUM_TOLERANCE = 1e-3
 
 
 class Evaluation(NamedTuple):
-    """Evaluation of n states. It holds plain lists, since a search reads single numbers."""
+    """Evaluation of n states: their `values`, and `priors` if the network has a policy.
+
+    Both are plain lists, since a search reads single numbers.
+    """
 
     values: list[float]
     """Value of each state for player 0, n finite numbers in the outcome's unit."""
