@@ -1,12 +1,12 @@
-# Every target makes its own virtual environment (.venv) when there is none: Python 3.11+ and make are enough.
+# Every target creates its own virtual environment (.venv) if there is none. Python 3.11+ and make are enough.
 
 PYTHON ?= python3
 VENV ?= .venv
 RUN := runs/connect_four
-# How long `make fuzz` tries odd input.
+# Duration of `make fuzz`.
 SECONDS ?= 600
 
-# Tests are shared among processes, one for each core, file by file, as tests of a file share what they have made.
+# Tests run in one process per core, distributed by file, because tests of a file share fixtures.
 WORKERS ?= auto
 PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
@@ -17,15 +17,15 @@ INSTALLED := $(VENV)/.installed
 
 help:
 	@echo "make train   train Connect Four for three minutes, then play OpenSpiel's MCTS"
-	@echo "make test    the tests, without those marked slow"
-	@echo "make slow    the slow ones: games solved outright, and the like"
-	@echo "make fuzz    ten minutes of odd input from a new seed; make fuzz SECONDS=3600 takes longer"
-	@echo "make check   what CI runs: ruff, mypy --strict, the tests of make test"
-	@echo "make docs    these pages as a site, in docs/_build"
-	@echo "make format  let ruff lay out the code"
-	@echo "make clean   remove $(VENV) and the caches; runs/ stays"
+	@echo "make test    run the tests, without those marked slow"
+	@echo "make slow    run the slow tests, for example complete proofs of games"
+	@echo "make fuzz    try odd input with a new seed for ten minutes; make fuzz SECONDS=3600 takes longer"
+	@echo "make check   run what CI runs: ruff, mypy --strict, the tests of make test"
+	@echo "make docs    build the documentation site in docs/_build"
+	@echo "make format  format the code with ruff"
+	@echo "make clean   remove $(VENV) and the caches, but not runs/"
 
-# A run folder that exists already is gone on with, so a second `make train` adds three minutes to it.
+# An existing run is resumed, so a second `make train` adds three minutes to it.
 train: $(INSTALLED)
 	@if [ -e $(RUN)/config.toml ]; then $(BIN)/athenan resume $(RUN) --time 3m; \
 	 else $(BIN)/athenan train connect_four --preset quick --time 3m --folder $(RUN); fi
@@ -41,7 +41,7 @@ fuzz: $(INSTALLED)
 	$(BIN)/python tests/fuzz --seconds $(SECONDS)
 	FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest tests/fuzz/test_fuzz_readers.py
 	@if $(BIN)/python -c "import atheris" 2>/dev/null; then $(BIN)/python tests/fuzz/atheris_readers.py -max_total_time=60; \
-	 else echo "atheris is not installed, so it was left out: $(BIN)/pip install atheris"; fi
+	 else echo "atheris is not installed, so its fuzzing was skipped: $(BIN)/pip install atheris"; fi
 
 check: $(INSTALLED) $(VENV)/.ray $(VENV)/.browser $(VENV)/.docs
 	$(BIN)/ruff format --check .
@@ -49,7 +49,7 @@ check: $(INSTALLED) $(VENV)/.ray $(VENV)/.browser $(VENV)/.docs
 	$(BIN)/mypy
 	$(PYTEST) -m "not slow"
 
-# Every warning is an error; nothing is fetched from anywhere.
+# Every warning is an error. Nothing is downloaded.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --write-all docs docs/_build
 	@echo "the site is in docs/_build/index.html"
@@ -63,25 +63,25 @@ clean:
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
-	 { echo "Python 3.11 or newer is needed, and $(PYTHON) is not: make PYTHON=python3.12 ..." >&2; exit 2; }
+	 { echo "$(PYTHON) is older than Python 3.11: use make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
 	@touch $(INSTALLED)
 
-# For its tests, which are skipped where it has no wheel.
+# Ray, for its tests, which are skipped without a wheel.
 $(VENV)/.ray: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "ray>=2.40" \
-	 || echo "Ray has no wheel for this Python or system: its tests will be skipped"
+	 || echo "Ray has no wheel for this platform: its tests will be skipped"
 	@touch $@
 
-# What drives a browser in the tests of the pages; Chromium itself comes from the system.
+# Playwright, for the browser tests of the web pages. Chromium itself comes from the system.
 $(VENV)/.browser: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "playwright>=1.50" \
-	 || echo "Playwright has no wheel for this Python or system: the tests in a browser will be skipped"
+	 || echo "Playwright has no wheel for this platform: the browser tests will be skipped"
 	@touch $@
 
-# What makes the site: the extra `docs`.
+# Sphinx, for the documentation site: the extra `docs`.
 $(VENV)/.docs: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "sphinx>=8" "myst-parser>=4" furo \
-	 || echo "Sphinx has no wheel for this Python or system: the test that builds the site will be skipped"
+	 || echo "Sphinx has no wheel for this platform: the test that builds the site will be skipped"
 	@touch $@
