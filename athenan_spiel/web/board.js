@@ -1,5 +1,5 @@
-// Keys on a board: arrows go to the next site that way that can be pressed. A board is drawn anew with each change, so
-// the place that had the focus is remembered, and the nearest site that can be pressed has it afterwards.
+// Keys on a board: arrow keys move the focus to the next site in that direction that can be pressed. Each change redraws
+// the board, so the focus then moves to the nearest site that can be pressed.
 (() => {
     const WAYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
     let last = null;
@@ -10,7 +10,7 @@
         return [box.x + box.width / 2, box.y + box.height / 2];
     };
 
-    // The nearest one in that direction; what lies aside counts double.
+    // Nearest site in a direction; sideways distance counts double.
     const next = (site, [dx, dy]) => {
         const [x, y] = centre(site);
         let found = null, least = Infinity;

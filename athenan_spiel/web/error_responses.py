@@ -1,7 +1,7 @@
-"""Turns every error of a request into a response that says no more than a visitor needs.
+"""Middleware that turns every error of a request into a short response.
 
-1. A request that no page can answer, such as a path with a NUL character, is refused with status 400.
-2. Any exception of a handler becomes a plain page with status 500. Its traceback is logged and never sent.
+1. A request that no page can answer, such as a path with a NUL character, gets status 400.
+2. An exception in a handler becomes a plain page with status 500. The traceback is logged, never sent.
 3. A websocket whose handler fails is closed.
 """
 
@@ -17,22 +17,22 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 POLICY_VIOLATION, INTERNAL_ERROR = 1008, 1011
-"""Status codes of a websocket that is closed."""
+"""Status codes of a closed websocket."""
 LOG = logging.getLogger(__name__)
 
 
 class ErrorResponses:
-    """ASGI middleware around all others.
+    """Outermost ASGI middleware.
 
     Args:
-        application: What is asked.
+        application: application behind it.
     """
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request, whatever happens in the application."""
+        """Answers a request, whatever happens in the application."""
         if scope["type"] not in ("http", "websocket"):
             await self._application(scope, receive, send)
             return
@@ -55,11 +55,11 @@ class ErrorResponses:
 
 
 async def respond(scope: Message, send: Send, status: int, reason: str) -> None:
-    """Send a plain page, or close a websocket.
+    """Sends a plain page, or closes a websocket.
 
     Args:
-        status: HTTP status; of a websocket 403 and 400 mean that the request was refused.
-        reason: One line for the visitor.
+        status: HTTP status; 400 and 403 refuse a websocket.
+        reason: one line for the visitor.
     """
     if scope["type"] == "websocket":
         code = INTERNAL_ERROR if status >= 500 else POLICY_VIOLATION

@@ -1,5 +1,5 @@
-// HTML that changes while it is looked at: what stays is left in place, so that a click that has begun, the focus and
-// what is unfolded outlive a change. Elements of a row with `data-path` are told apart by it, others by their place.
+// Updates HTML in place: unchanged nodes stay, so clicks, focus and unfolded parts survive an update. Children with
+// `data-path` are matched by it, others by position.
 const keyOf = (node) =>
     node instanceof Element
         ? node.getAttribute('data-path') ?? node.firstElementChild?.getAttribute('data-path') ?? null
@@ -18,7 +18,7 @@ const keepAttributes = (old, fresh) => {
     }
 };
 
-// Let the children of `old` become those of `fresh`.
+// Replaces the children of `old` by those of `fresh`.
 const become = (old, fresh) => {
     const keyed = new Map([...old.childNodes].map((node) => [keyOf(node), node]));
     let place = old.firstChild;

@@ -1,4 +1,4 @@
-"""HTML of a page that changes while somebody looks at it, presses it or has unfolded parts of it (`live.js`)."""
+"""HTML that is updated in place, so clicks, focus and unfolded parts survive an update (`live.js`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from nicegui.element import Element
 
 
 class Live(Element, component="live.js"):
-    """A part of a page whose HTML is replaced, again and again, by HTML that is mostly the same.
+    """Element whose HTML is replaced repeatedly by similar HTML.
 
     Args:
-        content: that no visitor has written, or that is escaped.
+        content: HTML without text from visitors, or with that text escaped.
     """
 
     def __init__(self, content: str = "") -> None:
@@ -19,19 +19,19 @@ class Live(Element, component="live.js"):
         self._props["content"] = content
 
     def set_content(self, content: str) -> None:
-        """Show this from now on."""
+        """Replaces the HTML."""
         if content != self._props["content"]:
             self._props["content"] = content
             self.update()
 
 
 def bar_html(what: str, share: float | None, text: str = "") -> str:
-    """How far something is, as a bar that fills.
+    """Returns a progress bar.
 
     Args:
-        what: in words, for who does not see it.
-        share: from 0 to 1; None: nobody knows.
-        text: is written on it.
+        what: label for screen readers.
+        share: fraction in [0, 1]; None if unknown.
+        text: text on the bar.
     """
     name = f'role="progressbar" aria-label="{escape(what)}"'
     if share is None:

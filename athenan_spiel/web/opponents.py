@@ -1,7 +1,7 @@
-"""Who may be chosen in a page: what the command line has named, and agents that begin no program and read no file.
+"""Agents to choose from on a page: those named on the command line, and agents that start no program and read no file.
 
-What a page sends is a name of this list and a number of seconds. An agent's word from a page is never read: it might
-begin a program, or read a folder that is none of the visitor's.
+A page sends only a name from this list and a number of seconds. Agent specs from a page are never parsed: they could
+start a program or read any folder.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ from agents import AgentWord, make_bot, parse_word
 from agents.limits import LIMITS
 from athenan_spiel.arguments import is_number
 from athenan_spiel.errors import AgentError, BudgetError, shown
-from athenan_spiel.web.tree_memory import TreeMemory
+from athenan_spiel.web.search_limits import TreeMemory
 
 YOU = "you"
-"""The name of a person, who may sit at either side."""
+"""Name of a human player."""
 ALWAYS = {
     "alphabeta": parse_word("alphabeta"),
     "mcts": AgentWord("mcts", "mcts", {}),
     "uct": AgentWord("uct", "uct", {}),
     "random": parse_word("random"),
 }
-"""Agents that know no more than the rules, by their names; their time comes from the page."""
-OF_OPENSPIEL = ("mcts", "uct")
-"""Agents whose trees OpenSpiel grows and bounds; they live for one move."""
-LEAST_SECONDS, MOST_SECONDS = 0.05, 60.0
-"""Of a move, in a page."""
+"""Agents that need only the rules, by name; the page sets their time."""
+OPENSPIEL_BOTS = ("mcts", "uct")
+"""Agents whose trees OpenSpiel grows and limits, for one move at a time."""
+MIN_MOVE_SECONDS, MAX_MOVE_SECONDS = 0.05, 60.0
+"""Bounds of the time per move on a page, in seconds."""
 
 
 @dataclass(frozen=True)
 class Opponent:
-    """An agent that a visitor may choose.
+    """Agent that a visitor may choose.
 
     Attributes:
-        word: of the command line.
+        word: parsed agent spec.
     """
 
     word: AgentWord
 
     @property
     def name(self) -> str:
-        """As the page calls it."""
+        """Name on the page."""
         return self.word.text
 
     @property
     def takes_seconds(self) -> bool:
-        """Whether it thinks as long as the page says, since its word says nothing of that."""
+        """Whether the page sets its time because the spec gives no limit."""
         limited = {*LIMITS, "simulations"} & self.word.params.keys()
         return "seconds" in self.word.kind.limits and not limited
 
     @property
     def ponders(self) -> bool:
-        """Whether its word says that it thinks on while its opponent does."""
+        """Whether the spec asks for pondering."""
         return bool(self.word.params.get("ponder"))
 
     def limit(self, seconds: float) -> float | None:
-        """The seconds that it thinks about a move at most; None where something else limits it.
+        """Returns its maximum time per move, in seconds; None if another limit applies.
 
         Args:
-            seconds: those of the page.
+            seconds: time set on the page.
         """
         if self.takes_seconds:
             return seconds
@@ -71,15 +71,15 @@ class Opponent:
         return float(said) if is_number(said) else None  # type: ignore[arg-type]
 
     def make(self, game: pyspiel.Game, player_id: int, seconds: float, seed: int, memory: TreeMemory) -> pyspiel.Bot:
-        """Its bot, whose tree is bounded.
+        """Creates its bot, with a bounded tree.
 
         Raises:
-            AthenanError: what `make_bot` finds wrong.
+            AthenanError: `make_bot` fails.
         """
         word = self.word
         if self.takes_seconds:
             word = dataclasses.replace(word, params={**word.params, "seconds": seconds})
-        if word.bot in OF_OPENSPIEL:
+        if word.bot in OPENSPIEL_BOTS:
             word = dataclasses.replace(word, params={**word.params, "memory_mb": memory.share_megabytes})
         bot = make_bot(word, game, player_id, seed)
         memory.bound(bot)
@@ -87,10 +87,10 @@ class Opponent:
 
 
 class Opponents:
-    """The agents that may be chosen, in the order of the page.
+    """Agents to choose from, in the order of the page.
 
     Args:
-        words: those that the command line has named.
+        words: agent specs from the command line.
     """
 
     def __init__(self, words: Sequence[AgentWord] = ()) -> None:
@@ -99,14 +99,14 @@ class Opponents:
 
     @property
     def names(self) -> list[str]:
-        """As the page calls them."""
+        """Names on the page."""
         return list(self._known)
 
     def find(self, name: str) -> Opponent:
-        """The opponent of that name.
+        """Returns the agent with this name.
 
         Raises:
-            AgentError: nobody of the list has it.
+            AgentError: the list has no such agent.
         """
         found = self._known.get(name)
         if found is None:
@@ -115,11 +115,13 @@ class Opponents:
 
 
 def require_seconds(seconds: object) -> float:
-    """A time for a move that a page has sent.
+    """Returns a time per move sent by a page.
 
     Raises:
-        BudgetError: it is none, or out of bounds.
+        BudgetError: it is not a number, or out of bounds.
     """
-    if not is_number(seconds) or not LEAST_SECONDS <= seconds <= MOST_SECONDS:  # type: ignore[operator]
-        raise BudgetError(f"expected from {LEAST_SECONDS:g} to {MOST_SECONDS:g} seconds a move, got {shown(seconds)}")
+    if not is_number(seconds) or not MIN_MOVE_SECONDS <= seconds <= MAX_MOVE_SECONDS:  # type: ignore[operator]
+        raise BudgetError(
+            f"expected {MIN_MOVE_SECONDS:g} to {MAX_MOVE_SECONDS:g} seconds per move, got {shown(seconds)}"
+        )
     return float(seconds)  # type: ignore[arg-type]

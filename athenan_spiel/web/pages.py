@@ -1,4 +1,4 @@
-"""The pages by their addresses: a match, the runs of a folder, one run or several, a report."""
+"""Pages by address: a game, the runs of a folder, one or several runs, a report."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from nicegui import Client, ui
 from agents import AgentWord
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.games import load_game
+from athenan_spiel.web.game_page import REFRESH_SECONDS, GamePage
 from athenan_spiel.web.live import Live
-from athenan_spiel.web.match_page import REFRESH_SECONDS, MatchPage
 from athenan_spiel.web.opponents import YOU
 from athenan_spiel.web.reports import list_reports, report_html
-from athenan_spiel.web.run_page import LOOK_SECONDS, RunPage
+from athenan_spiel.web.run_page import RUN_REFRESH_SECONDS, RunPage
 from athenan_spiel.web.runs import RunEntry, RunReader, is_utf8
+from athenan_spiel.web.sessions import GameSession, GameSessions
 from athenan_spiel.web.site import Offer, Site
 from athenan_spiel.web.style import SHEET
-from athenan_spiel.web.visits import Visit, Visits
 
-KEYS = resources.files("athenan_spiel.web").joinpath("board.js").read_text(encoding="utf-8")
-"""The script of all pages."""
+BOARD_SCRIPT = resources.files("athenan_spiel.web").joinpath("board.js").read_text(encoding="utf-8")
+"""Script of all pages."""
 SECONDS = 1.0
-"""A move of a run that the list of runs lets one play against."""
-COMPARED = 8
-"""Runs that one page compares at most."""
+"""Time per move, in seconds, of a run played from the list of runs."""
+MAX_COMPARED_RUNS = 8
+"""Maximum number of runs on one page."""
 PATIENCE_SECONDS = 60.0
-"""Time that a page may take until its files are read."""
+"""Maximum time, in seconds, until a page has read its files."""
 
 
-def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
-    """Make the pages of a site.
+def add_pages(site: Site, visits: GameSessions, runs: RunReader) -> None:
+    """Adds the pages of a site.
 
     Args:
-        runs: Reads the runs of the site.
+        runs: reads the runs of the site.
     """
 
     async def all_runs() -> list[RunEntry]:
@@ -64,12 +64,12 @@ def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
     async def match(name: str, client: Client) -> None:
         visit = visits.find(name)
         if visit is None:
-            _tell("No such match", "This match is not kept any more: begin another one.", 404)
+            _tell("No such game", "This game is no longer stored: start a new one.", 404)
             return
         with framed(title_of(visit.match.game)):
-            page = MatchPage(visit)
+            page = GamePage(visit)
             await page.drawn()
-            ui.timer(REFRESH_SECONDS, page.look)  # not before: NiceGUI sends a page once a timer of it waits
+            ui.timer(REFRESH_SECONDS, page.look)  # started last: NiceGUI sends the page at its first timer
         _stay(client, visit)
 
     @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)
@@ -80,7 +80,7 @@ def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
     async def compare(request: Request) -> None:
         names = request.query_params.getlist("run")
         if not names:
-            _tell("Compare runs", f"Choose from 2 to {COMPARED} runs to compare.")
+            _tell("Compare runs", f"Choose 2 to {MAX_COMPARED_RUNS} runs to compare.")
             return
         await _show_runs(_chosen(await all_runs(), names), runs)
 
@@ -114,12 +114,12 @@ def add_pages(site: Site, visits: Visits, runs: RunReader) -> None:
 
 
 def title_of(game: pyspiel.Game) -> str:
-    """What a game is called; one of Ludii's by its own name."""
+    """Returns the name of a game."""
     return str(game.get_parameters().get("game", game.get_type().long_name))
 
 
-def _stay(client: Client, visit: Visit) -> None:
-    """Let a page's visitor come with its connection, and leave with it: thinking ends as soon as the page is closed."""
+def _stay(client: Client, visit: GameSession) -> None:
+    """Connects a page to its session: searches end as soon as the page is closed."""
     is_here = False
 
     def look() -> None:
@@ -133,18 +133,18 @@ def _stay(client: Client, visit: Visit) -> None:
     client.on_delete(look)
 
 
-def _begun(offer: Offer, visits: Visits) -> RedirectResponse | None:
-    """Begin a match, and lead to it."""
+def _begun(offer: Offer, visits: GameSessions) -> RedirectResponse | None:
+    """Starts a game and redirects to it."""
     try:
         name = visits.open(offer.start, offer.opponents, offer.seats, offer.seconds)
     except AthenanError as error:
-        _tell("No match now", str(error), 503)
+        _tell("No game available", str(error), 503)
         return None
     return RedirectResponse(f"/match/{name}")
 
 
 def _offer(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
-    """A match against a run; the others of its game may be chosen in the page, too."""
+    """Returns a game against a run; other runs of the same game may be chosen on the page."""
     start = load_game(str(run.game)).new_initial_state()
     others = [other for other in runs if other.game == run.game and other.name != run.name]
     words = [_word(run)]
@@ -156,13 +156,13 @@ def _offer(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
 
 
 def _word(run: RunEntry) -> AgentWord:
-    """The agent of a run. Its name isn't parsed, as it may look like another agent's word, such as `a#640`."""
+    """Returns the agent of a run. Its name isn't parsed, as it may look like another spec, such as `a#640`."""
     text = str(run.path) if len(run.path.parts) > 1 else f"./{run.path}"
     return AgentWord(printable(text), "athenan", {"checkpoint": str(run.path)})
 
 
 def _chosen(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:
-    """The runs with these names, each as it is or as `_row` writes it."""
+    """Returns the runs with these names, plain or URL-encoded."""
     found = {entry.name: entry for entry in runs} | {
         _address(entry.name): entry for entry in runs if entry.is_addressable
     }
@@ -171,15 +171,14 @@ def _chosen(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:
 
 
 def _address(name: str) -> str:
-    """A file's name as part of a URL."""
     return quote(name, safe="")
 
 
 def _list(site: Site, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None:
-    """The runs of a folder, to look at, to play and to compare, and its reports."""
+    """Lists the runs and reports of a folder."""
     if not runs:
         folder = printable(str(site.runs))
-        ui.label(f"There are no runs in {folder}: train one, such as by athenan train connect_four")
+        ui.label(f"No runs in {folder}: train one, for example with athenan train connect_four")
     Live(runs_html(runs)).classes("runs")
     if reports:
         ui.label("Reports").classes("status")
@@ -189,7 +188,7 @@ def _list(site: Site, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None
 
 
 def runs_html(runs: Sequence[RunEntry]) -> str:
-    """The list of runs, as a form by which some are chosen to be compared; one element, as a folder may have many."""
+    """Returns the list of runs as a form to compare some; one element, as a folder may have many runs."""
     button = '<button class="compare">Compare</button>' if len(runs) > 1 else ""
     return f'<form action="/compare">{"".join(map(_row, runs))}{button}</form>'
 
@@ -197,7 +196,7 @@ def runs_html(runs: Sequence[RunEntry]) -> str:
 def _row(run: RunEntry) -> str:
     title, game = escape(run.title), escape(run.game or f"cannot be read: {run.problem}")
     if not run.is_addressable:
-        return f'<div class="run"><span>{title}</span><span class="game">its name is not UTF-8: rename it</span></div>'
+        return f'<div class="run"><span>{title}</span><span class="game">name not UTF-8: rename the folder</span></div>'
     address = escape(_address(run.name))
     # A newline in a form is sent as two characters, so names are sent as they are in a URL.
     choice = f'<input type="checkbox" name="run" value="{address}" aria-label="Compare {title}">'
@@ -209,15 +208,15 @@ async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:
     if not runs:
         _tell("No such run", "There is no run of that name here.", 404)
         return
-    shown = runs[:COMPARED]
+    shown = runs[:MAX_COMPARED_RUNS]
     with framed(" and ".join(run.title for run in shown)):
-        if len(runs) > COMPARED:
-            ui.label(f"Only {COMPARED} of these {len(runs)} runs are compared.")
+        if len(runs) > MAX_COMPARED_RUNS:
+            ui.label(f"Only {MAX_COMPARED_RUNS} of these {len(runs)} runs are compared.")
         if len(shown) == 1 and shown[0].game is not None:
             ui.link("Play against it", f"/play/{_address(shown[0].name)}")
         page = RunPage(shown, reader)
         await page.look()
-        ui.timer(LOOK_SECONDS, page.look, immediate=False)
+        ui.timer(RUN_REFRESH_SECONDS, page.look, immediate=False)
 
 
 def _tell(title: str, message: str, status: int = 200) -> None:
@@ -228,9 +227,9 @@ def _tell(title: str, message: str, status: int = 200) -> None:
 
 @contextmanager
 def framed(title: str) -> Iterator[None]:
-    """A page with its heading and what all pages have."""
+    """Adds the heading and common parts of a page."""
     ui.add_css(SHEET)
-    ui.add_body_html(f"<script>{KEYS}</script>")
+    ui.add_body_html(f"<script>{BOARD_SCRIPT}</script>")
     ui.page_title(f"{title} - athenan")
     dark = ui.dark_mode(None)
     with ui.row().classes("top"):

@@ -1,7 +1,7 @@
-"""Reports of experiments and tournaments as a page shows them: their Markdown, and the pictures beside it.
+"""Reports of experiments and tournaments as HTML: their Markdown, and the pictures beside it.
 
-Such a folder may come from elsewhere: HTML in the text is shown as text, links run no scripts, and a picture is a file
-of that folder alone. Nesting and size are bounded; what exceeds the bounds is shown as plain text.
+The folder is untrusted. HTML in the text is escaped, links run no scripts, and pictures are files of that folder only.
+Size and nesting are bounded; a report that exceeds the bounds is shown as plain text.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from markdown_it.token import Token
 from athenan_spiel.system.files import is_folder, read_file
 
 REPORT = "report.md"
-MOST_TEXT = 2**21
-MOST_PICTURE = 2**22
-"""Bytes of a report, and of a picture."""
+MAX_REPORT_BYTES = 2**21
+MAX_PICTURE_BYTES = 2**22
+"""Maximum sizes of a report and of a picture, in bytes."""
 MAX_MARKDOWN = 2**17
-"""Maximum number of characters that are rendered as Markdown, in four seconds at worst; a longer report stays plain."""
+"""Maximum number of characters rendered as Markdown, which takes at most four seconds."""
 MAX_NESTING = 20
 """Maximum depth of quotes and lists in Markdown; deeper ones are left out."""
-MOST_PICTURES = 50
-"""Of a report."""
-MOST_REPORTS = 200
-"""Of a folder, that are listed."""
+MAX_PICTURES = 50
+"""Maximum number of pictures in a report."""
+MAX_REPORTS = 200
+"""Maximum number of reports listed."""
 _PICTURE_NAME = re.compile(r"[\w-]+\.png", re.ASCII)
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def list_reports(folder: Path) -> list[Path]:
-    """The folders in a folder that hold a report, by their names."""
+    """Returns the subfolders with a report, sorted by name."""
     if not folder.is_dir():
         return []
-    return list(itertools.islice(filter(_has_report, sorted(folder.iterdir())), MOST_REPORTS))
+    return list(itertools.islice(filter(_has_report, sorted(folder.iterdir())), MAX_REPORTS))
 
 
 def report_html(folder: Path) -> str:
-    """The report in `folder` as HTML, with its pictures.
+    """Returns the report in `folder` as HTML, with its pictures.
 
     Raises:
         OSError: the report cannot be read.
     """
-    return _markdown_html(read_file(folder / REPORT, MOST_TEXT).decode("utf-8", errors="replace"), folder)
+    return _markdown_html(read_file(folder / REPORT, MAX_REPORT_BYTES).decode("utf-8", errors="replace"), folder)
 
 
 def _has_report(folder: Path) -> bool:
@@ -58,7 +58,7 @@ def _has_report(folder: Path) -> bool:
 
 
 def _markdown_html(text: str, folder: Path) -> str:
-    """Markdown as HTML. What HTML it holds is escaped, and images that are no pictures of `folder` stay text."""
+    """Returns Markdown as HTML. HTML in it is escaped; images that are not pictures in `folder` stay text."""
     if len(text) <= MAX_MARKDOWN:
         try:
             parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING}).enable("table")
@@ -66,7 +66,7 @@ def _markdown_html(text: str, folder: Path) -> str:
 
             def image(tokens: Sequence[Token], index: int, options: object, env: object) -> str:
                 alt, source = tokens[index].content, str(tokens[index].attrGet("src"))
-                is_name = _PICTURE_NAME.fullmatch(source) is not None and next(pictures) < MOST_PICTURES
+                is_name = _PICTURE_NAME.fullmatch(source) is not None and next(pictures) < MAX_PICTURES
                 if is_name and (picture := _picture(folder / source)):
                     return f'<img class="picture" alt="{escape(alt)}" src="{escape(picture)}">'
                 return escape(f"![{alt}]({source})")
@@ -80,7 +80,7 @@ def _markdown_html(text: str, folder: Path) -> str:
 
 def _picture(path: Path) -> str:
     try:
-        content = read_file(path, MOST_PICTURE)
+        content = read_file(path, MAX_PICTURE_BYTES)
     except OSError:
         return ""
     if not content.startswith(_PNG):

@@ -1,4 +1,4 @@
-"""A run as it trains: its curves, live, its last match of self-play, and the way to play against it."""
+"""Page of a run: live curves, the last self-play game, and a link to play against it."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from athenan_spiel.games import load_game
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.run_picture import time_text
+from athenan_spiel.web.interactive_board import InteractiveBoard
 from athenan_spiel.web.live import Live, bar_html
 from athenan_spiel.web.runs import RunEntry, RunReader
-from athenan_spiel.web.table import Table
 
 ENDINGS = {
-    "seconds": "ended, as its time was up",
-    "matches": "ended, as all its matches were played",
+    "seconds": "ended: time limit reached",
+    "matches": "ended: all games played",
     "stopped": "stopped",
-    "error": "broken off by an error",
+    "error": "ended by an error",
 }
-"""Why a run does not go on."""
-LOOK_SECONDS = 2.0
-"""Between two looks at what the run tells."""
+"""Reasons why a run has ended."""
+RUN_REFRESH_SECONDS = 2.0
+"""Seconds between two refreshes."""
 SILENT_SECONDS = 120.0
-"""After which a run that tells nothing is said to be silent."""
+"""Seconds without a new event after which a run is reported as silent."""
 
 
 class RunPage:
-    """What one browser shows of some runs: one with all that is known, or several to compare.
+    """View of one run with all details, or of several runs to compare.
 
     Args:
-        runs: which.
-        reader: reads them, for this page and for others.
+        runs: runs to show.
+        reader: reads them for all pages.
     """
 
     def __init__(self, runs: Sequence[RunEntry], reader: RunReader) -> None:
@@ -49,7 +49,7 @@ class RunPage:
         self._self_play = SelfPlayPanel() if len(runs) == 1 else None
 
     async def look(self) -> None:
-        """Show what the runs tell until now."""
+        """Shows the current metrics."""
         self._runs = await self._reader.renew(self._runs)
         problem = await self._reader.read(self._runs)
         about, last = await self._reader.view(self._runs, self._view)
@@ -68,7 +68,7 @@ class RunPage:
         return about, (last.game, last.actions)
 
     def _said(self, entry: RunEntry, run: RunCurves) -> str:
-        """What is known of a run, and how much of it is still to come."""
+        """Returns the summary of a run as HTML, with its progress."""
         text = about_text(entry.title, run, entry.problem)
         parts = [f"<p>{escape(text)}</p>"]
         if run.ended is None and (progress := _progress(entry, run)):
@@ -79,53 +79,53 @@ class RunPage:
 
 
 def about_text(name: str, run: RunCurves, problem: str | None) -> str:
-    """One line about the run `name`, whose settings cannot be read if there is a `problem`."""
+    """Returns one line about a run; `problem` says why its settings cannot be read."""
     unread = run.ended is None and problem is not None
     state = "its settings cannot be read" if unread else going_on(run, time.time())
-    return f"{name}: {run.game}, {run.matches:,} matches in {time_text(run.elapsed)}; {state}"
+    return f"{name}: {run.game}, {run.matches:,} games in {time_text(run.elapsed)}; {state}"
 
 
 def going_on(run: RunCurves, now: float) -> str:
-    """Whether a run goes on, in words, as it is `now`, in seconds since 1970."""
+    """Returns the state of a run in words at the time `now`, in seconds since 1970."""
     if run.ended is not None:
         return ENDINGS.get(run.ended, f"ended ({run.ended})")
     if not run.told_at:
-        return "has told nothing yet"
+        return "no event yet"
     silent = now - run.told_at
     if silent < SILENT_SECONDS:
-        return f"warms up, {run.warm_up_states:,} random states learned" if run.warm_up_states else "goes on"
-    return f"has told nothing for {time_text(silent)}: it may have been killed, and `athenan resume` goes on with it"
+        return f"warming up, {run.warm_up_states:,} random states learned" if run.warm_up_states else "running"
+    return f"no event for {time_text(silent)}: it may have been killed; `athenan resume` continues it"
 
 
 def _progress(entry: RunEntry, run: RunCurves) -> str:
-    """How much of a run lies behind by its limits, as a bar; nothing where it has none."""
+    """Returns a progress bar towards the run's limits; empty without limits."""
     config = entry.config
     if config is None or (config.seconds is None and config.matches is None):
         return ""
     done = fraction_done(config, run.matches, run.elapsed)
     left = [] if config.seconds is None else [f"{time_text(max(0.0, config.seconds - run.elapsed))} left"]
-    left += [] if config.matches is None else [f"{max(0, config.matches - run.matches):,} matches left"]
+    left += [] if config.matches is None else [f"{max(0, config.matches - run.matches):,} games left"]
     return bar_html("the run", done, " or ".join(left))
 
 
 class SelfPlayPanel:
-    """The last match of self-play, board by board."""
+    """Last self-play game, position by position."""
 
     def __init__(self) -> None:
         self._game = ""
-        self._table: Table | None = None
+        self._table: InteractiveBoard | None = None
         self._shown: tuple[int, ...] = ()
         self._box = ui.column().classes("self-play")
         with self._box:
-            ui.label("The last match of self-play").classes("status")
+            ui.label("Last self-play game").classes("status")
             self._board = Live().classes("board")
             self._slider = ui.slider(min=0, max=0, value=0, on_change=self._draw).props(
-                'label aria-label="Position of the match"'
+                'label aria-label="Position in the game"'
             )
         self._box.visible = False
 
     async def show(self, game: str, actions: tuple[int, ...]) -> None:
-        """Show a game; one that the rules do not know is not shown."""
+        """Shows a game, unless the rules don't allow its actions."""
         if not game or not actions or actions == self._shown:
             return
         self._shown = actions
@@ -139,7 +139,7 @@ class SelfPlayPanel:
         await self._draw()
 
     async def _draw(self) -> None:
-        """Draw the position of the slider in another thread, as replaying a long game takes a while."""
+        """Draws the slider's position in another thread, since replaying a long game takes time."""
         if self._table is None:
             return
         ply = int(self._slider.value)
@@ -148,10 +148,10 @@ class SelfPlayPanel:
             self._board.set_content(picture)
 
 
-def _replayed(game: str, actions: Sequence[int]) -> Table | None:
-    """The table of a game that was played; None where the rules do not know it."""
+def _replayed(game: str, actions: Sequence[int]) -> InteractiveBoard | None:
+    """Returns the board after a game; None if the rules don't allow the actions."""
     try:
-        table = Table(load_game(game).new_initial_state())
+        table = InteractiveBoard(load_game(game).new_initial_state())
         for action in actions:
             table.play(action)
     except (AthenanError, RuntimeError):  # Ludii's errors are of the latter kind
@@ -159,8 +159,8 @@ def _replayed(game: str, actions: Sequence[int]) -> Table | None:
     return table
 
 
-def _picture_at(table: Table, ply: int) -> str:
-    """The board after a number of moves, if there were as many, as a picture or as text."""
+def _picture_at(table: InteractiveBoard, ply: int) -> str:
+    """Returns the board after `ply` moves as SVG, or as text if the game has no drawing."""
     if 0 <= ply <= len(table.moves) + len(table.ahead):
         table.show(ply)
     if table.view is None:

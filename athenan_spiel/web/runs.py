@@ -1,11 +1,11 @@
-"""Runs of a folder and what they tell, read once for all visitors.
+"""Runs of a folder and their metrics, read once for all visitors.
 
-The folder may come from elsewhere: nothing in it is followed out of it, and no run hides another one.
+The folder is untrusted: nothing in it is followed out of it, and one bad run doesn't hide another.
 
 1. Files are read in one thread of the reader, never in the event loop. A long file is read in parts, so other visitors
-   are served between them.
-2. A run's settings are read again only where its `config.toml` has another time, size or inode.
-3. A run's metrics are read incrementally. Its curves and their pictures are shared between visitors.
+   are served in between.
+2. Settings are read again only if the time, size or inode of `config.toml` has changed.
+3. Metrics are read incrementally. Curves and their pictures are shared between visitors.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 from athenan_spiel.training.run_picture import pictures
 
-MOST_RUNS = 500
-"""Of a folder, that are listed."""
+MAX_RUNS = 500
+"""Maximum number of runs listed from a folder."""
 MAX_SHARED_RUNS = 64
 """Maximum number of runs whose curves are kept in memory, and of pages whose pictures are."""
 READ_SECONDS = 1.0
-"""Time after which reading metrics pauses to show what was read until then."""
+"""Time limit, in seconds, after which reading metrics pauses to show what was read."""
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 Stamp = tuple[int, int, int, int]
-"""Times of modification and of change in ns, size in bytes, and inode of a file."""
+"""Modification and change time in ns, size in bytes, and inode of a file."""
 
 
 @dataclass(frozen=True)
 class RunEntry:
-    """A run of a folder.
+    """Run in a folder.
 
     Attributes:
-        name: of its folder, any text without a slash.
-        game: its string; None where the settings cannot be read.
-        problem: why they cannot.
-        config: its settings, if they can be read.
+        name: name of its folder, any text without a slash.
+        game: game string; None if the settings cannot be read.
+        problem: why they cannot be read.
+        config: settings, if they can be read.
     """
 
     name: str
@@ -62,12 +62,12 @@ class RunEntry:
 
     @property
     def title(self) -> str:
-        """Name on one line, with escapes for control characters and backslashes, so no two names have the same."""
+        """Name on one line; control characters and backslashes are escaped, so titles are unique."""
         return printable(self.name.replace("\\", "\\\\"))
 
     @property
     def is_addressable(self) -> bool:
-        """Whether a URL can hold its name, which must be UTF-8 for that."""
+        """Whether a URL can contain the name: it must be UTF-8."""
         return is_utf8(self.name)
 
 
@@ -82,18 +82,18 @@ class RunReader:
         self._versions = itertools.count()
 
     async def list_runs(self, folder: Path) -> list[RunEntry]:
-        """Returns the runs in a folder, or that one run, by their names."""
+        """Returns the runs in a folder, or the one run that the folder is, sorted by name."""
         return await self._do(lambda: list_runs(folder, self._entries))
 
     async def renew(self, runs: Sequence[RunEntry]) -> Sequence[RunEntry]:
-        """Returns the same runs with their settings of now; a run that is gone stays as it was."""
+        """Returns the runs with their current settings; a deleted run stays as it was."""
         return await self._do(lambda: [self._renewed(run) for run in runs])
 
     async def read(self, runs: Sequence[RunEntry]) -> str:
-        """Read new metrics of runs, for `READ_SECONDS` at most.
+        """Reads new metrics of runs for at most `READ_SECONDS`.
 
         Returns:
-            What could not be read, and why; empty if all could.
+            The errors; empty if all could be read.
         """
         end, problems = time.monotonic() + READ_SECONDS, []
         for run in runs:
@@ -105,7 +105,7 @@ class RunReader:
         return "; ".join(problems)
 
     async def view(self, runs: Sequence[RunEntry], view: Callable[[Mapping[str, RunCurves]], T]) -> T:
-        """Returns what `view` makes of the curves of runs, by their titles; it is called in the reader's thread."""
+        """Returns the result of `view`, called in the reader's thread with the curves by title."""
         return await self._do(lambda: view({run.title: self._shared(run)[0] for run in runs}))
 
     async def pictures(self, runs: Sequence[RunEntry]) -> list[str]:
@@ -113,14 +113,14 @@ class RunReader:
         return await self._do(lambda: self._drawn(runs))
 
     def close(self) -> None:
-        """Read nothing more."""
+        """Stops reading."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _shared(self, run: RunEntry) -> tuple[RunCurves, int]:
-        """The curves of a run, and a number that no other state of them has."""
+        """Returns the curves of a run, and a version number that changes with them."""
         found = self._curves.get(run.path) or (RunCurves(run.path), next(self._versions))
         _keep(self._curves, run.path, found)
         return found
@@ -149,16 +149,16 @@ class RunReader:
 
 
 def list_runs(folder: Path, known: dict[Path, tuple[Stamp, RunEntry]] | None = None) -> list[RunEntry]:
-    """The runs in a folder, or that one run, by their names.
+    """Returns the runs in a folder, or the one run that the folder is, sorted by name.
 
     Args:
-        known: Runs that were read before, and when; it is brought up to date.
+        known: cache of runs read before; it is updated.
     """
     known = {} if known is None else known
     if (folder / CONFIG).is_file():
         return [_entry(folder, folder.absolute().name, known)]
     found = []
-    for path in sorted(folder.iterdir())[: 10 * MOST_RUNS] if folder.is_dir() else []:
+    for path in sorted(folder.iterdir())[: 10 * MAX_RUNS] if folder.is_dir() else []:
         try:
             if is_folder(path) and (path / CONFIG).is_file():
                 found.append(_entry(path, path.name, known))
@@ -166,7 +166,7 @@ def list_runs(folder: Path, known: dict[Path, tuple[Stamp, RunEntry]] | None = N
             found.append(RunEntry(path.name, path, None, error.strerror))
     for gone in known.keys() - {run.path for run in found}:
         del known[gone]
-    return found[:MOST_RUNS]
+    return found[:MAX_RUNS]
 
 
 def _entry(path: Path, name: str, known: dict[Path, tuple[Stamp, RunEntry]]) -> RunEntry:
@@ -178,7 +178,7 @@ def _entry(path: Path, name: str, known: dict[Path, tuple[Stamp, RunEntry]]) -> 
 
 
 def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
-    """Keep a value as the one used last, and drop the one unused longest where there are too many."""
+    """Stores a value as the most recently used, and drops the least recently used one if there are too many."""
     kept[key] = value
     kept.move_to_end(key)
     if len(kept) > MAX_SHARED_RUNS:
@@ -186,7 +186,7 @@ def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
 
 
 def is_utf8(name: str) -> bool:
-    """Whether the name of a file is UTF-8, so that a page can show and send it."""
+    """Returns whether a file name is UTF-8, so a page can show and send it."""
     try:
         os.fsencode(name).decode("utf-8")
     except UnicodeDecodeError:

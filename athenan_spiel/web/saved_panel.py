@@ -1,4 +1,4 @@
-"""The finished matches of a visit: to look through, to take along, and to bring."""
+"""Finished games of a session: view, export and import."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from nicegui import events, ui
 
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.errors import AthenanError, printable
-from athenan_spiel.web.visits import MOST_UPLOAD, Visit
+from athenan_spiel.web.sessions import MAX_UPLOAD_BYTES, GameSession
 
 
 class SavedPanel:
-    """The part of a page that lists finished matches.
+    """Part of a page that lists finished games.
 
     Args:
-        visit: whose matches they are.
-        tried: does something that may be refused, and tells why.
+        visit: session with the games.
+        tried: runs an action and shows its error.
     """
 
-    def __init__(self, visit: Visit, tried: Callable[[Callable[[], object]], None]) -> None:
+    def __init__(self, visit: GameSession, tried: Callable[[Callable[[], object]], None]) -> None:
         self._visit = visit
         self._tried = tried
         self._drawn: list[SavedMatch] | None = None
         # FastAPI caches routes of uploads, which outlive the page: they must not keep the visit and its trees.
         panel = weakref.ref(self)
-        with ui.expansion("Finished matches").classes("saved"):
+        with ui.expansion("Finished games").classes("saved"):
             self._list = ui.column().classes("list")
             with ui.row():
                 ui.button("Export", icon="download", on_click=self._export).props("flat dense no-caps")
                 ui.upload(
                     label="Import",
                     on_upload=lambda event: _bring(panel, event),
-                    max_file_size=MOST_UPLOAD,
+                    max_file_size=MAX_UPLOAD_BYTES,
                     auto_upload=True,
-                ).props('flat accept=".jsonl,.json,.txt" aria-label="Import matches"').classes("import")
+                ).props('flat accept=".jsonl,.json,.txt" aria-label="Import games"').classes("import")
 
     def draw(self) -> None:
-        """List them, if any has come."""
+        """Updates the list."""
         if self._drawn is self._visit.saved:
             return
         self._drawn = self._visit.saved
@@ -58,12 +58,12 @@ class SavedPanel:
     def _export(self) -> None:
         lines = "".join(json.dumps(saved.to_json()) + "\n" for saved in self._visit.saved)
         if not lines:
-            ui.notify("there is no finished match to export: play one to its end, or resign", type="warning")
+            ui.notify("no finished game to export: finish a game or resign", type="warning")
             return
         ui.download.content(lines, "matches.jsonl", "application/jsonl")
 
     async def bring(self, event: events.UploadEventArguments) -> None:
-        """Add the matches of a file, or tell why not."""
+        """Imports the games of a file, or shows the error."""
         content = await event.file.read()
         try:
             brought = await asyncio.to_thread(self._visit.read, content)
@@ -75,13 +75,12 @@ class SavedPanel:
 
 
 def _bring(panel: weakref.ref[SavedPanel], event: events.UploadEventArguments) -> Coroutine[Any, Any, None] | None:
-    """Bring matches to a panel that is still there."""
     found = panel()
     return None if found is None else found.bring(event)
 
 
 def _brought(count: int) -> str:
-    return "1 match brought" if count == 1 else f"{count} matches brought"
+    return "1 game imported" if count == 1 else f"{count} games imported"
 
 
 def _title(number: int, saved: SavedMatch) -> str:

@@ -1,4 +1,4 @@
-"""The server of the pages: what it offers, at which address, and to whom. NiceGUI (extra `web`) does the rest."""
+"""Web server of the pages, on NiceGUI (extra `web`)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.web.access import LOOPBACK, AccessControl
 from athenan_spiel.web.error_responses import ErrorResponses
-from athenan_spiel.web.gate import LOOPBACK, Gate
+from athenan_spiel.web.sessions import GameSessions
 from athenan_spiel.web.site import Site
-from athenan_spiel.web.visits import Visits
 
 PORT = 8000
-"""Where nothing else is said."""
+"""Default port."""
 RECONNECT_SECONDS = 20.0
-"""How long a page that has lost its connection may come back as it was; a browser that is busy may be silent for a part
-of it."""
+"""Seconds within which a disconnected page may reconnect; a busy browser may be silent for part of it."""
 TICK_SECONDS = 0.05
-"""Between two looks at what the matches' agents have found."""
+"""Seconds between two updates of the games."""
 
 RUN: dict[str, Any] = {
     "title": "athenan",
@@ -31,24 +30,24 @@ RUN: dict[str, Any] = {
     "show_welcome_message": False,
     "reconnect_timeout": RECONNECT_SECONDS,
 }
-"""What NiceGUI is told of the pages."""
+"""Options of NiceGUI."""
 
 
 def require_web() -> None:
-    """Refuse to go on without NiceGUI.
+    """Checks that NiceGUI is installed.
 
     Raises:
         ConfigError: it is not installed.
     """
     if importlib.util.find_spec("nicegui") is None:
-        raise ConfigError("pages need the extra `web`, which is not installed: pip install 'athenan-spiel[web]'")
+        raise ConfigError("the pages need the extra `web`: pip install 'athenan-spiel[web]'")
 
 
 def require_free(host: str, port: int) -> None:
-    """Refuse an address that cannot be listened at.
+    """Checks that the server can listen at an address.
 
     Raises:
-        ConfigError: the port is taken or no port, or the host is none of this machine's.
+        ConfigError: the port is invalid or in use, or the host is not one of this machine's.
     """
     if not 1 <= port <= 65535:
         raise ConfigError(f"expected a port from 1 to 65535, got {port}")
@@ -60,13 +59,13 @@ def require_free(host: str, port: int) -> None:
     except (OSError, UnicodeError) as error:
         number = getattr(error, "errno", None)
         if number == errno.EADDRINUSE:
-            raise ConfigError(f"port {port} is in use: name another one, such as --port {port % 65535 + 1}") from None
+            raise ConfigError(f"port {port} is in use: choose another, such as --port {port % 65535 + 1}") from None
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"cannot listen at {shown(host)}, port {port}: {reason}") from None
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Returns whether only this machine can reach the address."""
     if host.lower() in LOOPBACK:
         return True
     try:
@@ -78,15 +77,15 @@ def is_loopback(host: str) -> bool:
 def serve(
     site: Site, host: str, port: int, *, opens: bool, tell: Callable[[str], object], memory: int | None = None
 ) -> None:
-    """Serve the pages until the process is asked to stop.
+    """Serves the pages until the process is interrupted.
 
     Args:
-        opens: whether the machine's browser is opened.
-        tell: is told the address.
-        memory: Memory limit of this process, in bytes; None: half of what it may use.
+        opens: opens this machine's browser.
+        tell: prints the address.
+        memory: memory limit of the process, in bytes; by default half of what it may use.
 
     Raises:
-        ConfigError: NiceGUI is missing, the address cannot be listened at, or the memory limit is too small.
+        ConfigError: NiceGUI is missing, the server cannot listen at the address, or the memory limit is too small.
     """
     require_web()
     require_free(host, port)
@@ -96,15 +95,15 @@ def serve(
     from athenan_spiel.web.runs import RunReader
 
     token = None if is_loopback(host) else secrets.token_urlsafe(16)
-    visits, runs = Visits(memory), RunReader()
+    visits, runs = GameSessions(memory), RunReader()
     add_pages(site, visits, runs)
-    app.add_middleware(Gate, token=token)
+    app.add_middleware(AccessControl, token=token)
     app.add_middleware(ErrorResponses)  # the outermost, as it is added last
     app.timer(TICK_SECONDS, visits.tick)
     app.on_shutdown(visits.close)
     app.on_shutdown(runs.close)
     shown_host = f"[{host}]" if ":" in host else host
     address = f"http://{shown_host}:{port}/" + ("" if token is None else f"?token={token}")
-    tell(f"open {address} in a browser; Ctrl-C ends it")
-    with contextlib.suppress(KeyboardInterrupt):  # as this is how it ends
+    tell(f"open {address} in a browser; press Ctrl-C to stop")
+    with contextlib.suppress(KeyboardInterrupt):  # the usual end
         ui.run(host=host, port=port, reload=False, show=opens, **RUN)

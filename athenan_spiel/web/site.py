@@ -1,4 +1,4 @@
-"""What the pages of a server show, as the command line says it."""
+"""Content of the pages, as chosen on the command line."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from athenan_spiel.web.opponents import Opponents
 
 @dataclass(frozen=True)
 class Offer:
-    """A match that a page begins.
+    """Game that a page starts.
 
     Attributes:
-        start: the position that it begins from.
-        words: the agents that the command line has named.
-        seats: who sits where, from player 0.
-        seconds: for a move.
+        start: first position.
+        words: agents named on the command line.
+        seats: name of each player, from player 0.
+        seconds: time per move, in seconds.
     """
 
     start: pyspiel.State
@@ -30,17 +30,17 @@ class Offer:
 
     @property
     def opponents(self) -> Opponents:
-        """Who may be chosen."""
+        """Agents to choose from."""
         return Opponents(self.words)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """What the pages show.
+    """Content of the pages.
 
     Attributes:
-        offer: the match that `/` begins; None: `/` lists runs.
-        runs: the folder whose runs are listed, None for none; or one run.
+        offer: game that `/` starts; None: `/` lists runs.
+        runs: folder of runs, or one run; None: no runs.
     """
 
     offer: Offer | None = None

@@ -15,7 +15,7 @@ from athenan_spiel.drawing.board import board_svg
 from athenan_spiel.drawing.geometry import view_from_geometry
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import view_of
-from athenan_spiel.web.table import Table
+from athenan_spiel.web.interactive_board import InteractiveBoard
 
 
 def looked_at(name: str) -> tuple[Any, View]:
@@ -50,7 +50,7 @@ def check_pictures(name: str, plies: int = 12) -> tuple[Any, View]:
 def press_a_match(name: str, plies: int = 60) -> int:
     """Play by pressing sites, by name where several moves name the same; how many moves were made by sites alone."""
     game, _ = looked_at(name)
-    table, rng, pressed = Table(game.new_initial_state()), random.Random(2), 0
+    table, rng, pressed = InteractiveBoard(game.new_initial_state()), random.Random(2), 0
     while not table.is_over and len(table.moves) < plies:
         option, done = rng.choice(table.options()), None
         for site in option.sites:
@@ -82,7 +82,7 @@ def test_a_match_is_pressed(fake: FakeTransport) -> None:
 
 def test_a_swap_is_chosen_by_its_name_and_the_stone_changes_sides(fake: FakeTransport) -> None:
     game, view = looked_at("Swap")
-    table = Table(game.new_initial_state())
+    table = InteractiveBoard(game.new_initial_state())
     table.press(4)
     assert [piece.side for piece in view.pieces(table.state)] == [0]
     assert [option.name for option in table.named()] == ["Swap"]
@@ -96,7 +96,7 @@ def test_sites_in_one_place_have_no_picture(fake: FakeTransport) -> None:
     assert view_from_geometry(game) is None
     game.rules.geometry = {**game.rules.geometry, "sites": np.full((9, 2), np.nan)}
     assert view_from_geometry(game) is None
-    assert Table(game.new_initial_state()).view is None
+    assert InteractiveBoard(game.new_initial_state()).view is None
 
 
 def test_edges_are_strips_between_dots(fake: FakeTransport) -> None:

@@ -74,14 +74,14 @@ def main() -> None:
     from athenan_spiel.web.pages import add_pages
     from athenan_spiel.web.runs import RunReader
     from athenan_spiel.web.server import RUN, TICK_SECONDS
+    from athenan_spiel.web.sessions import GameSessions
     from athenan_spiel.web.site import Site
-    from athenan_spiel.web.visits import Visits
     from ludii_bridge import connection
 
     matches = MATCHES if len(sys.argv) < 3 else OF_LUDII
     if matches is MATCHES:
         connection.use(ludii_fake.FakeTransport())
-    visits = Visits()
+    visits = GameSessions()
     words = [parse_word("alphabeta@3i"), parse_word("random")]
     addresses = {}
     for name, (game, seats, left) in matches.items():

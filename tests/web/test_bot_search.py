@@ -1,4 +1,4 @@
-"""A bot that thinks beside the page: what is seen of it meanwhile, how it is stopped, and what becomes of an error."""
+"""Background search for a bot's move: snapshots, stopping, errors, memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 import agents
 import athenan_spiel as ath
 from athenan_spiel.play import background_search
-from athenan_spiel.web import bot_search, mind
+from athenan_spiel.search.result import of_actions
+from athenan_spiel.web import analysis, bot_search
 from athenan_spiel.web.bot_search import BotSearch
 
 PATIENCE = 60.0
@@ -64,10 +65,10 @@ def test_what_is_seen_in_the_end_begins_with_the_move() -> None:
         seen = thought.latest
         assert seen is not None
         assert thought.action == seen.action == seen.principal_variation[0]
-        assert mind.of_actions(seen, state)[0].action == seen.action
-        assert mind.why_not(seen, state, seen.action).endswith("it is the move to play")
+        assert of_actions(seen, state)[0].action == seen.action
+        assert analysis.why_not(seen, state, seen.action).endswith("it is the best move")
         other = next(a for a in state.legal_actions() if a != seen.action)
-        assert f"; {state.action_to_string(seen.action)} is " in mind.why_not(seen, state, other)
+        assert f"; {state.action_to_string(seen.action)} is " in analysis.why_not(seen, state, other)
         again = bot_search.snapshot(agent, state, random.Random(0), 0.0)
         assert again is not None
         assert again.node is not agent.result.node  # type: ignore[union-attr]

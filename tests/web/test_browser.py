@@ -92,7 +92,7 @@ class Visitor:
 
     def wait_for_turn(self) -> None:
         self.page.wait_for_function(
-            "() => /your turn|Finished|has won/.test((document.querySelector('.status') || {}).innerText || '')"
+            "() => /your turn|Finished|wins/.test((document.querySelector('.status') || {}).innerText || '')"
         )
 
     def wait_for_change(self, before: str) -> None:
@@ -149,7 +149,7 @@ def test_a_match_is_played_to_its_end_by_hand(name: str, visit: Any) -> None:
     """Othello and Amazons begin late, as their matches are long."""
     visitor = visit(name)
     play_to_the_end(visitor)
-    visitor.page.get_by_text("Finished matches").click()
+    visitor.page.get_by_text("Finished games").click()
     visitor.page.get_by_role("button", name="1. you - ").click()
     visitor.page.wait_for_function("() => !document.querySelector('.status').innerText.startsWith('Finished')")
 
@@ -168,7 +168,7 @@ def test_a_match_of_chess_ends_in_mate(visit: Any) -> None:
     visitor = visit("chess")
     for site in ("f2", "f3", "e7", "e5", "g2", "g4", "d8", "h4"):
         visitor.press_site(site)
-    assert visitor.status == "Finished: player 0 (dark) has won"
+    assert visitor.status == "Finished: player 0 (dark) wins"
 
 
 def test_a_game_without_a_picture_is_text_and_typed(visit: Any) -> None:
@@ -201,7 +201,7 @@ def test_two_agents_play_while_somebody_looks(visit: Any) -> None:
 def test_finished_matches_are_exported_and_imported_and_a_damaged_file_is_told(visit: Any, tmp_path: Path) -> None:
     page = visit("agents").page
     page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Finished')")
-    page.get_by_text("Finished matches").click()
+    page.get_by_text("Finished games").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
     file = tmp_path / "matches.jsonl"
@@ -209,7 +209,7 @@ def test_finished_matches_are_exported_and_imported_and_a_damaged_file_is_told(v
     assert json.loads(file.read_text().splitlines()[0])["game"] == "tic_tac_toe()"
     chooser = page.locator(".import input[type=file]")
     chooser.set_input_files(file)
-    page.get_by_text("1 match brought").wait_for()
+    page.get_by_text("1 game imported").wait_for()
     file.write_text("{")
     chooser.set_input_files(file)
     page.get_by_text("line 1").wait_for()
@@ -226,7 +226,7 @@ def test_moves_are_taken_back_and_who_comes_back_finds_the_match(visit: Any) -> 
     visitor.page.locator(".actions tbody tr").first.wait_for()
     visitor.page.get_by_label("Take back").click()
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 1')")
-    visitor.page.get_by_label("Go on from here").click()
+    visitor.page.get_by_label("Continue from here").click()
     visitor.page.get_by_text("Values", exact=True).click()
     visitor.page.get_by_text("Expected line", exact=True).click()
     visitor.page.wait_for_function("text => document.querySelector('.board').innerHTML.length <= text", arg=len(empty))
@@ -280,7 +280,7 @@ def test_two_visitors_of_one_address_have_one_match_and_others_have_theirs(visit
 def test_a_match_is_played_by_keys_and_the_focus_stays(visit: Any) -> None:
     visitor = visit("another")
     page = visitor.page
-    page.get_by_label("New match").click()
+    page.get_by_label("New game").click()
     page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 1')")
     page.keyboard.press("Tab")  # from the buttons on to the board is all the way around, so it is given the focus
     page.locator(CAN).first.focus()
@@ -327,8 +327,8 @@ def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, brows
     ]
     with (runs / "one" / "metrics.jsonl").open("a") as file:
         file.writelines(json.dumps(record) + "\n" for record in news)
-    page.get_by_text("1,234 matches in 9 s; goes on").wait_for()
-    page.get_by_text("0 matches left").wait_for()
+    page.get_by_text("1,234 games in 9 s; running").wait_for()
+    page.get_by_text("0 games left").wait_for()
     stones = "[...document.querySelectorAll('.self-play .site')].filter((x) => !/: empty$/.test(x.ariaLabel))"
     page.wait_for_function(f"() => {stones}.length === 5")
     page.close()

@@ -123,7 +123,7 @@ def test_every_run_is_listed_and_its_link_leads_to_it(server: Server) -> None:
 def test_a_run_of_any_name_is_shown(name: str, server: Server) -> None:
     answer = server.get("/run/" + quote(name, safe=""))
     assert answer.status == 200
-    assert "matches in" in answer.text
+    assert "games in" in answer.text
     assert "alert(1)</script>" not in answer.text
 
 
@@ -144,7 +144,7 @@ def test_runs_of_any_names_are_compared(server: Server) -> None:
     for query in (by_form, by_hand):
         answer = server.get("/compare?" + query)
         assert answer.status == 200
-        assert answer.text.count("matches in") == len(names)
+        assert answer.text.count("games in") == len(names)
     many = "&".join(f"run={quote(quote(name, safe=''), safe='')}" for name in NAMES)
     assert "Only 8 of these" in server.get("/compare?" + many).text
 

@@ -56,7 +56,7 @@ def test_what_is_parsed_is_constant(file: Path) -> None:
         ("ui.run_javascript(f'go({x!r})')", 1),
         ("ui.markdown(text)", 1),
         ("box.props('dense').classes('a' + B)", 0),
-        ("ui.add_body_html(f'<script>{KEYS}</script>')", 0),
+        ("ui.add_body_html(f'<script>{BOARD_SCRIPT}</script>')", 0),
         ("box.props['aria-label'] = name", 0),
     ],
 )

@@ -25,12 +25,12 @@ import athenan_spiel as ath
 from athenan_spiel.drawing.view import View
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import pages, run_page
+from athenan_spiel.web.game_page import GamePage
 from athenan_spiel.web.live import bar_html
-from athenan_spiel.web.match_page import MatchPage
 from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.runs import list_runs
 from athenan_spiel.web.saved_panel import SavedPanel
-from athenan_spiel.web.visits import Visit, Visits
+from athenan_spiel.web.sessions import GameSession, GameSessions
 
 
 class FakeVisit:
@@ -97,7 +97,7 @@ def test_a_run_that_goes_on_says_what_is_left_of_it(tiny_run: Path) -> None:
     assert run.ended is not None
     (entry,) = list_runs(tiny_run)
     text = run_page._progress(entry, run)
-    assert "0 matches left" in text
+    assert "0 games left" in text
     assert 'aria-valuenow="100"' in text
     unread = dataclasses.replace(entry, config=None)
     assert run_page._progress(unread, run) == "", "where the settings cannot be read"
@@ -108,9 +108,9 @@ def test_a_run_that_tells_nothing_more_is_said_to_be_silent(tiny_run: Path) -> N
     run.look()
     run.ended = None
     assert time.time() - 86400 < run.told_at <= time.time()
-    assert run_page.going_on(run, run.told_at + 1) == "goes on"
+    assert run_page.going_on(run, run.told_at + 1) == "running"
     silent = run_page.going_on(run, run.told_at + 3900)
-    assert silent.startswith("has told nothing for 1 h 05 min: it may have been killed")
+    assert silent.startswith("no event for 1 h 05 min: it may have been killed")
     run.ended = "stopped"
     assert run_page.going_on(run, run.told_at + 3900) == "stopped"
 
@@ -124,19 +124,19 @@ def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp
     run = RunCurves(tmp_path)
     run.look()
     entry = list_runs(tmp_path)[0]
-    for age, state in ((1, "goes on"), (3900, "has told nothing for 1 h 05 min")):
+    for age, state in ((1, "running"), (3900, "no event for 1 h 05 min")):
         os.utime(tmp_path / "metrics.jsonl", (time.time() - age,) * 2)
         run.look()
-        assert f"0 matches in 2 min 30 s; {state}" in run_page.about_text(entry.name, run, None)
+        assert f"0 games in 2 min 30 s; {state}" in run_page.about_text(entry.name, run, None)
     assert "50 s left" in run_page._progress(entry, run)
     assert 'aria-valuenow="75"' in run_page._progress(entry, run)
 
 
 def test_a_run_that_warms_up_or_has_told_nothing_says_so(tmp_path: Path) -> None:
     run = RunCurves(tmp_path)
-    assert run_page.going_on(run, time.time()) == "has told nothing yet"
+    assert run_page.going_on(run, time.time()) == "no event yet"
     run.told_at, run.warm_up_states = time.time(), 12_000
-    assert run_page.going_on(run, time.time()) == "warms up, 12,000 random states learned"
+    assert run_page.going_on(run, time.time()) == "warming up, 12,000 random states learned"
 
 
 @pytest.mark.parametrize(("parameters", "title"), [({"game": "Surakarta"}, "Surakarta"), ({}, "Connect Four")])
@@ -158,7 +158,7 @@ def test_boards_are_drawn_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch
     from nicegui.page import page
 
     monkeypatch.setattr(core.app.config, "endpoint_documentation", "none", raising=False)
-    threads, touched, visits = [], View.touched, Visits()
+    threads, touched, visits = [], View.touched, GameSessions()
 
     def slow(view: View, state: pyspiel.State, action: int) -> tuple[int, ...]:
         threads.append(threading.current_thread())
@@ -170,11 +170,11 @@ def test_boards_are_drawn_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch
         visit = visits.find(visits.open(start, Opponents(), ("you", "you"), 0.1))
         assert visit is not None
         with Client(page("")):
-            shown = MatchPage(visit)
+            shown = GamePage(visit)
             await shown.drawn()
             first = shown._board._props["content"]
             monkeypatch.setattr(View, "touched", slow)
-            visit.match.table._changed()
+            visit.match.board._changed()
             shown._draw()
             visit.match.play(0)
             shown._draw()
@@ -202,7 +202,7 @@ def test_a_page_that_is_closed_leaves_nothing_of_its_game_in_memory(monkeypatch:
     async def closed() -> tuple[weakref.ref[SavedPanel], Element]:
         monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
         with Client(page("")) as client:
-            panel = weakref.ref(SavedPanel(Visit(None, Opponents()), lambda act: None))  # type: ignore[arg-type]
+            panel = weakref.ref(SavedPanel(GameSession(None, Opponents()), lambda act: None))  # type: ignore[arg-type]
             upload = next(element for element in client.elements.values() if type(element).__name__ == "Upload")
         client.delete()
         return panel, upload

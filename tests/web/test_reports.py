@@ -37,7 +37,7 @@ def test_a_picture_in_code_is_text(text: str, tmp_path: Path) -> None:
 def test_no_more_pictures_are_shown_than_the_bound(tmp_path: Path) -> None:
     folder = report(tmp_path / "one", "![](a.png)" * 100)
     (folder / "a.png").write_bytes(PNG)
-    assert report_html(folder).count("<img") == reports_module.MOST_PICTURES
+    assert report_html(folder).count("<img") == reports_module.MAX_PICTURES
 
 
 def test_an_experiments_report_is_read(tiny_experiment: Path) -> None:
@@ -57,8 +57,8 @@ def test_only_pictures_of_the_folder_are_shown(tmp_path: Path) -> None:
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports_module, "MOST_PICTURE", 20)
-    monkeypatch.setattr(reports_module, "MOST_TEXT", 100)
+    monkeypatch.setattr(reports_module, "MAX_PICTURE_BYTES", 20)
+    monkeypatch.setattr(reports_module, "MAX_REPORT_BYTES", 100)
     folder = report(tmp_path / "one", "![a](large.png)")
     (folder / "large.png").write_bytes(PNG + b"x" * 100)
     assert "<img" not in report_html(folder)

@@ -36,7 +36,7 @@ def test_a_free_port_is_let_through() -> None:
 
 
 def test_a_port_in_use_is_named_with_another_one(taken: int) -> None:
-    with pytest.raises(ConfigError, match=rf"port {taken} is in use: name another one, such as --port \d+"):
+    with pytest.raises(ConfigError, match=rf"port {taken} is in use: choose another, such as --port \d+"):
         require_free("127.0.0.1", taken)
 
 

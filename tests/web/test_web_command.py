@@ -51,7 +51,7 @@ def test_runs_are_listed_shown_and_compared(pages: Pages) -> None:
     for path in ("/run/one", "/compare?run=one&run=other"):
         status, text, _ = pages.ask(path)
         assert status == 200
-        assert "matches in" in text
+        assert "games in" in text
         assert "Loss" in text
 
 
@@ -85,5 +85,5 @@ def test_ctrl_c_ends_it(pages: Pages) -> None:
     pages.process.send_signal(signal.SIGINT)
     said, _ = pages.process.communicate(timeout=PATIENCE)
     assert pages.process.returncode == 0, said
-    assert pages.line == f"open http://127.0.0.1:{pages.port}/ in a browser; Ctrl-C ends it\n"
+    assert pages.line == f"open http://127.0.0.1:{pages.port}/ in a browser; press Ctrl-C to stop\n"
     assert "Traceback" not in said

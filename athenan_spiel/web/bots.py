@@ -1,4 +1,4 @@
-"""The bots of one match: made in a thread beside, kept for the match, and told when nobody is to ponder any more."""
+"""Bots of one game: created in a worker thread and kept for the game."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pyspiel
 from agents import AthenanBot
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.opponents import Opponents
-from athenan_spiel.web.tree_memory import TreeMemory
+from athenan_spiel.web.search_limits import TreeMemory
 
 
-class Bench:
-    """Bots by who they are and whom they play; all of it is called from one thread, the page's.
+class BotPool:
+    """Bots by name and player. Used from one thread, the page's.
 
     Args:
-        game: what is played.
-        opponents: who may be chosen.
-        workers: where bots are made.
-        memory: bounds their trees.
+        game: game to play.
+        opponents: agents to choose from.
+        workers: creates the bots.
+        memory: limits their trees.
 
     Attributes:
-        ponders: whether agents with a tree of ours think on while a person does; it may be changed.
+        ponders: whether agents of this library ponder during a person's turn; may be changed.
     """
 
     def __init__(self, game: pyspiel.Game, opponents: Opponents, workers: Executor, memory: TreeMemory) -> None:
@@ -36,11 +36,11 @@ class Bench:
         self.ponders = False
 
     def begin(self, name: str, player: int, seconds: float, *, advises: bool = False) -> bool:
-        """Begin to make a bot; whether that is news.
+        """Starts to create a bot. Returns False if that was done before.
 
         Args:
-            seconds: for a move, where its word says nothing of that.
-            advises: it analyses positions for a person, and is another one than who plays.
+            seconds: time per move, unless the agent spec gives a limit.
+            advises: the bot analyses positions for a person; it is separate from the bot that plays.
         """
         key = (name, player, advises)
         if key in self._made:
@@ -50,10 +50,10 @@ class Bench:
         return True
 
     def find(self, name: str, player: int, *, advises: bool = False) -> pyspiel.Bot | None:
-        """A bot; None until it is made.
+        """Returns a bot; None until it is created.
 
         Raises:
-            Exception: what has failed as it was made; it may be made again.
+            Exception: its creation failed; it may be tried again.
         """
         made = self._made.get((name, player, advises))
         if made is None or not made.done():
@@ -68,36 +68,35 @@ class Bench:
         return bot
 
     def is_made(self, name: str, player: int) -> bool:
-        """Whether a bot was made, or has failed to be."""
+        """Returns whether the creation of a bot has ended, successfully or not."""
         made = self._made.get((name, player, False))
         return made is not None and made.done()
 
     def pondering(self) -> AthenanBot | None:
-        """Who thinks on while a person does."""
+        """Returns the bot that ponders, if any."""
         return next((bot for bot in self._trees() if bot.agent.is_pondering), None)
 
     def stop_pondering(self) -> None:
-        """Let nobody ponder any more until the next move."""
+        """Stops pondering until the next move."""
         for bot in self._trees():
             bot.stop_pondering()
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Drops all bots."""
         self.stop_pondering()
         self._made.clear()
 
     def release(self, busy: Collection[pyspiel.Bot]) -> None:
-        """Forget those that are made, but for some; they are made again once they are needed."""
+        """Drops all created bots except the busy ones; they are created again when needed."""
         for key, made in [*self._made.items()]:
             if made.done() and (made.exception() is not None or all(made.result() is not bot for bot in busy)):
                 del self._made[key]
 
     @property
     def trees(self) -> list[Tree]:
-        """The trees of those that are made."""
+        """Trees of the created bots."""
         return [bot.agent.tree for bot in self._trees()]
 
     def _trees(self) -> list[AthenanBot]:
-        """Those that are made and have a tree of ours."""
         done = [made for made in self._made.values() if made.done() and made.exception() is None]
         return [bot for bot in (made.result() for made in done) if isinstance(bot, AthenanBot)]

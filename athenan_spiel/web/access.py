@@ -1,8 +1,8 @@
-"""Who may ask the server: on this machine its own browser alone, elsewhere who has the token.
+"""Access control: by default only this machine's browser; remote visitors need the token.
 
-1. A request from another site's page is refused: its `Origin` names another host than it asks.
-2. Without a token the server answers names of this machine alone, so no other site's name can be led to it.
-3. With a token a visitor brings it once, as `?token=...`, and has it in a cookie from then on.
+1. A request from another site's page is refused: its `Origin` differs from the host.
+2. Without a token only names of this machine are answered, which prevents DNS rebinding.
+3. With a token a visitor sends it once, as `?token=...`; a cookie keeps it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from urllib.parse import parse_qs, urlsplit
 from athenan_spiel.web.error_responses import Application, Message, Receive, Send, respond
 
 COOKIE = "athenan_token"
-MOST_FIELDS = 20
-"""Of a query in which a token is looked for."""
+MAX_QUERY_FIELDS = 20
+"""Maximum number of query fields searched for a token."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine."""
 
 
-class Gate:
-    """The application, for those who may ask it.
+class AccessControl:
+    """ASGI middleware that refuses requests without access.
 
     Args:
-        application: what is asked.
-        token: what a visitor must bring; None: only this machine may ask.
+        application: application behind it.
+        token: token that visitors need; None: only this machine has access.
     """
 
     def __init__(self, application: Application, token: str | None) -> None:
@@ -33,7 +33,7 @@ class Gate:
         self._token = token
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Let a request through, or refuse it."""
+        """Passes a request on, or refuses it."""
         if scope["type"] not in ("http", "websocket"):
             await self._application(scope, receive, send)
             return
@@ -47,11 +47,11 @@ class Gate:
             await self._application(scope, receive, send)
 
     def _refusal(self, scope: Message, headers: dict[str, str]) -> str | None:
-        """Why the request is refused; None where it is not."""
+        """Returns why the request is refused; None if it isn't."""
         host = headers.get("host", "")
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != host.lower():
-            return "this page is asked by another site"
+            return "request from another site"
         if self._token is None:
             return (
                 None
@@ -60,11 +60,11 @@ class Gate:
             )
         if self._brings_token(scope) or self._has_cookie(headers):
             return None
-        return "open the address with its token, as the terminal has printed it"
+        return "open the address with the token that the terminal shows"
 
     def _brings_token(self, scope: Message) -> bool:
         try:
-            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=MOST_FIELDS)
+            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=MAX_QUERY_FIELDS)
         except ValueError:  # there are more
             return False
         return any(self._is_token(text) for text in query.get("token", []))
@@ -82,7 +82,6 @@ class Gate:
 
 
 def _name(host: str) -> str:
-    """A host without its port."""
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:
@@ -90,7 +89,7 @@ def _name(host: str) -> str:
 
 
 def _netloc(origin: str) -> str:
-    """The host of an origin with its port; empty where there is none, or the origin is no URL."""
+    """Returns host and port of an origin; empty if it has none."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

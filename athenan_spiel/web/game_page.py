@@ -1,4 +1,4 @@
-"""The page of a match: the board, what may be done, and beside it what the agent thinks. NiceGUI draws it."""
+"""Page of a game: board, controls and analysis, drawn by NiceGUI."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from typing import Any
 from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
+from athenan_spiel.drawing.mind import ghosts
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.facts import mark_of
-from athenan_spiel.web import mind
+from athenan_spiel.search.result import of_actions, of_state
+from athenan_spiel.web.analysis import Analysis, worths
+from athenan_spiel.web.analysis_panel import AnalysisPanel
+from athenan_spiel.web.interactive_board import InteractiveBoard, MoveOption
 from athenan_spiel.web.live import Live, bar_html
-from athenan_spiel.web.live_match import Progress
-from athenan_spiel.web.mind_panel import MindPanel
-from athenan_spiel.web.notes import Mind
-from athenan_spiel.web.opponents import LEAST_SECONDS, MOST_SECONDS, YOU
+from athenan_spiel.web.live_game import Progress
+from athenan_spiel.web.opponents import MAX_MOVE_SECONDS, MIN_MOVE_SECONDS, YOU
 from athenan_spiel.web.saved_panel import SavedPanel
-from athenan_spiel.web.table import Option, Table
-from athenan_spiel.web.visits import Visit
+from athenan_spiel.web.sessions import GameSession
 
 REFRESH_SECONDS = 0.15
-"""Between two looks at whether anything has changed."""
-SHOWN_WORTHS = 24
-"""Action values on the board: those of the best actions."""
-MOST_BUTTONS = 60
-"""Moves that are listed as buttons, where they have no place on the board."""
+"""Seconds between two checks for changes."""
+MAX_BOARD_VALUES = 24
+"""Maximum number of action values on the board; the best are shown."""
+MAX_MOVE_BUTTONS = 60
+"""Maximum number of buttons for moves without a site on the board."""
 _PRESSED = """(event) => {
     const site = event.target.closest('.site.can');
     if (site && (event.type === 'click' || event.key === 'Enter' || event.key === ' ')) {
@@ -35,19 +36,19 @@ _PRESSED = """(event) => {
         emit(Number(site.dataset.site));
     }
 }"""
-"""What a click or a key on a site tells."""
+"""Handler of clicks and keys on a site."""
 
 
-class MatchPage:
-    """What one browser shows of a visit.
+class GamePage:
+    """View of a session in one browser.
 
-    The board is drawn in another thread: the actions and the picture of a large one take a second.
+    The board is drawn in another thread, since a large one takes a second.
 
     Args:
-        visit: whose match it is.
+        visit: session to show.
     """
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: GameSession) -> None:
         self._visit = visit
         self._match = visit.match
         self._version = -1
@@ -69,9 +70,9 @@ class MatchPage:
                 self._board.on("keydown", self._pressed, js_handler=_PRESSED)
                 self._named = ui.row().classes("named")
                 self._build_controls()
-            with ui.element("section").classes("mind-side").props('aria-label="Agent"'):
+            with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
                 self._build_settings()
-                self._mind = MindPanel(self._match, self._tried)
+                self._analysis = AnalysisPanel(self._match, self._tried)
                 self._saved = SavedPanel(self._visit, self._tried)
 
     def _build_controls(self) -> None:
@@ -81,10 +82,10 @@ class MatchPage:
             self._button("first_page", "First position", lambda: match.show(0))
             self._button("chevron_left", "One move back", lambda: self._step(-1))
             self._button("chevron_right", "One move forward", lambda: self._step(1))
-            self._button("last_page", "Last position", lambda: self._step(len(match.table.ahead)))
-            self._button("play_arrow", "Go on from here", match.go_on_from_here)
+            self._button("last_page", "Last position", lambda: self._step(len(match.board.ahead)))
+            self._button("play_arrow", "Continue from here", match.discard_ahead)
             self._button("flag", "Resign", match.resign)
-            self._button("refresh", "New match", self._restart)
+            self._button("refresh", "New game", self._restart)
         self._move = ui.input("Type a move").props("dense outlined clearable").classes("typed")
         self._move.on("keydown.enter", self._typed)
 
@@ -98,21 +99,23 @@ class MatchPage:
             ]
             if len(self._seats) == 2:
                 self._button("swap_horiz", "Swap sides", self._swap)
-            seconds = ui.number("Seconds a move", value=match.seconds, min=LEAST_SECONDS, max=MOST_SECONDS, step=0.1)
+            seconds = ui.number(
+                "Seconds per move", value=match.seconds, min=MIN_MOVE_SECONDS, max=MAX_MOVE_SECONDS, step=0.1
+            )
             seconds.props("dense outlined debounce=600").classes("seconds")
-            seconds.on_value_change(lambda event: self._tried(lambda: match.think_for(event.value)))
+            seconds.on_value_change(lambda event: self._tried(lambda: match.set_seconds(event.value)))
         with ui.row().classes("switches"):
             ui.switch("Values", value=True, on_change=self._values_wanted).tooltip("Action values on the board")
             ui.switch("Expected line", value=True, on_change=self._line_wanted).tooltip(
-                "The next moves as the agent sees"
+                "The next moves that the agent expects"
             )
             self._analyse = ui.switch("Analyse", on_change=lambda event: match.analyse(bool(event.value)))
-            self._analyse.tooltip("Think about the position while you are to move")
+            self._analyse.tooltip("Analyse the position during your turn")
             if len(match.seats) == 2:
                 ponder = ui.switch(
                     "Ponder", value=match.ponders, on_change=lambda event: match.ponder(bool(event.value))
                 )
-                ponder.tooltip("The agent thinks on while you do, from its next move on")
+                ponder.tooltip("The agent thinks during your turn, from its next move on")
 
     def _button(self, icon: str, name: str, act: Callable[[], object]) -> None:
         button = ui.button(icon=icon, on_click=lambda: self._tried(act)).props("flat dense")
@@ -120,12 +123,12 @@ class MatchPage:
         button.tooltip(name)
 
     def _side(self, player: int) -> str:
-        mark, table = mark_of(self._match.game, player), self._match.table
+        mark, table = mark_of(self._match.game, player), self._match.board
         colour = table.view.colours[player] if table.view is not None else mark
         return f"player {player}" if colour is None else f"player {player} ({colour})"
 
     def _tried(self, act: Callable[[], object]) -> None:
-        """Do something that may be refused, and tell why."""
+        """Runs an action and shows its error."""
         try:
             act()
         except AthenanError as error:
@@ -134,22 +137,22 @@ class MatchPage:
 
     def _pressed(self, event: events.GenericEventArguments) -> None:
         site = event.args
-        if type(site) is int and self._match.table.view is not None:
+        if type(site) is int and self._match.board.view is not None:
             self._tried(lambda: self._match.press(site))
 
     def _typed(self) -> None:
         text = (self._move.value or "").strip()
-        options = self._match.table.options()
+        options = self._match.board.options()
         found = [x for x in options if x.name == text] or [x for x in options if x.name.lower() == text.lower()]
         if len(found) != 1:
-            ui.notify(f"{text!r} is not a legal move here", type="warning")
+            ui.notify(f"{text!r} is not a legal move", type="warning")
             return
         self._move.value = ""
         self._tried(lambda: self._match.play(found[0].action))
 
     def _step(self, by: int) -> None:
-        ply = len(self._match.table.moves) + by
-        if 0 <= ply <= len(self._match.table.moves) + len(self._match.table.ahead):
+        ply = len(self._match.board.moves) + by
+        if 0 <= ply <= len(self._match.board.moves) + len(self._match.board.ahead):
             self._match.show(ply)
 
     def _restart(self) -> None:
@@ -158,10 +161,10 @@ class MatchPage:
     def _sat(self) -> None:
         seats = [str(seat.value) for seat in self._seats]
         if seats != list(self._match.seats):
-            self._tried(lambda: self._match.sit(seats))
+            self._tried(lambda: self._match.set_seats(seats))
 
     def _swap(self) -> None:
-        self._match.sit(self._match.seats[::-1])
+        self._match.set_seats(self._match.seats[::-1])
 
     def _values_wanted(self, event: events.ValueChangeEventArguments[Any]) -> None:
         self._shows_values = bool(event.value)
@@ -172,7 +175,7 @@ class MatchPage:
         self._draw()
 
     def look(self) -> None:
-        """Draw what has changed since the last look."""
+        """Draws what has changed."""
         self._progress.set_content(_progress(self._match.progress))
         if self._version == self._match.version:
             return
@@ -184,16 +187,16 @@ class MatchPage:
             select.value = seat
         self._analyse.value = self._match.analyses
         self._draw()
-        self._mind.draw()
+        self._analysis.draw()
         self._saved.draw()
 
     async def drawn(self) -> None:
-        """Wait until the board is drawn."""
+        """Waits until the board is drawn."""
         if self._drawing is not None:
             await self._drawing
 
     def _draw(self) -> None:
-        """Begin to draw the board and the words around it; a change meanwhile is drawn after that."""
+        """Starts to draw the board and the text around it; later changes are drawn afterwards."""
         self._is_stale = True
         if self._drawing is None or self._drawing.done():
             self._drawing = background_tasks.create(self._draw_board(), name="drawing a board")
@@ -201,80 +204,79 @@ class MatchPage:
     async def _draw_board(self) -> None:
         while self._is_stale and not self._board.is_deleted:
             self._is_stale = False
-            table, is_yours, seen = self._match.table, self._match.is_yours, self._match.mind
+            table, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
             status, copy = self._status_text(), table.copy()
-            picture = await asyncio.to_thread(self._picture, copy, seen, is_yours=is_yours)
+            picture = await asyncio.to_thread(self._picture, copy, analysis, is_yours=is_yours)
             table.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
-                self._bar.set_content(_bar(seen))
+                self._bar.set_content(_bar(analysis))
                 self._board.set_content(picture)
                 self._draw_named(copy.named() if is_yours else [])
 
-    def _picture(self, table: Table, seen: Mind | None, *, is_yours: bool) -> str:
-        """The board as HTML."""
+    def _picture(self, table: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> str:
         table.options()
         if table.view is None:
             return f"<pre>{escape(str(table.state))}</pre>"
-        return board_svg(table.view, table.state, self._overlay(table, seen, is_yours=is_yours))
+        return board_svg(table.view, table.state, self._overlay(table, analysis, is_yours=is_yours))
 
-    def _draw_named(self, options: Sequence[Option]) -> None:
+    def _draw_named(self, options: Sequence[MoveOption]) -> None:
         self._named.clear()
         with self._named:
-            for option in options[:MOST_BUTTONS]:
+            for option in options[:MAX_MOVE_BUTTONS]:
                 ui.button(option.name, on_click=self._player_of(option.action)).props("outline dense no-caps")
-            if len(options) > MOST_BUTTONS:
-                ui.label(f"and {len(options) - MOST_BUTTONS} more: type the move")
+            if len(options) > MAX_MOVE_BUTTONS:
+                ui.label(f"and {len(options) - MAX_MOVE_BUTTONS} more; type the move")
 
     def _player_of(self, action: int) -> Callable[[], None]:
         return lambda: self._tried(lambda: self._match.play(action))
 
-    def _overlay(self, table: Table, seen: Mind | None, *, is_yours: bool) -> Overlay:
-        """What is drawn on the board besides the pieces."""
+    def _overlay(self, table: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> Overlay:
+        """Returns what is drawn on the board besides the pieces."""
         view = table.view
         assert view is not None
         overlay: dict[str, Any] = {"last": table.last_sites(), "chosen": table.chosen}
         if is_yours:
             overlay["can"] = table.targets() if not table.chosen else table.targets() | set(table.chosen)
             overlay["targets"] = table.targets() if table.chosen else ()
-        if seen is not None and seen.line == tuple(table.state.history()) and not table.is_over:
+        if analysis is not None and analysis.line == tuple(table.state.history()) and not table.is_over:
             if self._shows_values:
-                actions = mind.of_actions(seen.result, table.state)[:SHOWN_WORTHS]
-                overlay["worths"] = mind.worths(
-                    actions, table.left(), len(table.chosen), seen.scale, table.state.current_player()
+                actions = of_actions(analysis.result, table.state)[:MAX_BOARD_VALUES]
+                overlay["worths"] = worths(
+                    actions, table.left(), len(table.chosen), analysis.scale, table.state.current_player()
                 )
             if self._shows_line and not table.chosen:
-                overlay["ghosts"] = mind.ghosts(seen.result.principal_variation, table.state, view)
+                overlay["ghosts"] = ghosts(analysis.result.principal_variation, table.state, view)
         return Overlay(**overlay)
 
     def _status_text(self) -> str:
-        note = "" if self._match.table.view is None else self._match.table.view.note(self._match.table.state)
+        note = "" if self._match.board.view is None else self._match.board.view.note(self._match.board.state)
         return self._turn_text() + (f" ({note})" if note else "")
 
     def _turn_text(self) -> str:
-        match, table = self._match, self._match.table
+        match, table = self._match, self._match.board
         ply = f"Move {len(match.line) + 1}"
         if (forfeit := match.forfeit) is not None:
-            return f"{forfeit.reason}: {self._side(1 - forfeit.player_id)} has won"
+            return f"{forfeit.reason}: {self._side(1 - forfeit.player_id)} wins"
         if table.is_over:
             returns = table.state.returns()
             if len(returns) == 1:
                 return f"Finished with a score of {returns[0]:g}"
             winner = next((player for player, gain in enumerate(returns) if gain > 0), None)
-            return "Finished: a draw" if winner is None else f"Finished: {self._side(winner)} has won"
+            return "Finished: a draw" if winner is None else f"Finished: {self._side(winner)} wins"
         side = self._side(table.state.current_player())
         if match.is_yours:
             moves_pieces = not table.moves and len(table.option(table.state.legal_actions()[0]).sites) > 1
-            return f"{ply}: your turn, {side}" + ("; press a piece, then where it goes" if moves_pieces else "")
-        return f"{ply}: {side}, {match.waits}"
+            return f"{ply}: your turn, {side}" + ("; select a piece, then its destination" if moves_pieces else "")
+        return f"{ply}: {side}, {match.waiting_for}"
 
 
-def _bar(seen: Mind | None) -> str:
-    """The value of the position that was thought about, as a bar: the share of player 0 from the left."""
-    if seen is None:
+def _bar(analysis: Analysis | None) -> str:
+    """Returns the value of the analysed position as a bar; player 0's share starts at the left."""
+    if analysis is None:
         return '<div class="bar" role="img" aria-label="no value yet"><span></span></div>'
-    judged = mind.of_state(seen.result, seen.state.num_players())
-    share = judged.share(seen.scale)
+    judged = of_state(analysis.result, analysis.state.num_players())
+    share = judged.share(analysis.scale)
     proven = " proven" if judged.completion is not None else ""
     text = f"{judged.text()} for player 0" + (", proven" if proven else "")
     return (
@@ -284,7 +286,7 @@ def _bar(seen: Mind | None) -> str:
 
 
 def _progress(progress: Progress | None) -> str:
-    """What is waited for, and how long that takes, as a bar that fills."""
+    """Returns a progress bar for what the game waits for."""
     if progress is None:
         return ""
     return bar_html(progress.what, progress.share, "" if progress.left is None else f"{progress.left:.1f} s left")

@@ -1,4 +1,4 @@
-"""A match as it goes on in a page: turns, thinking, taking back, resigning, leaving."""
+"""Game on a page: turns, searches, taking back, resigning, leaving."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import athenan_spiel as ath
 from agents import AgentWord, parse_word
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.web.bot_search import BotSearch
-from athenan_spiel.web.live_match import LiveMatch
+from athenan_spiel.web.interactive_board import MoveError
+from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
-from athenan_spiel.web.places import Places
-from athenan_spiel.web.table import TableError
-from athenan_spiel.web.tree_memory import TreeMemory
+from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
 PATIENCE = 60.0
 PONDERS = AgentWord("ponderer", "alphabeta", {"seconds": 0.05, "ponder": True})
@@ -30,15 +29,15 @@ def workers() -> Iterator[ThreadPoolExecutor]:
 
 def match_at(
     workers: ThreadPoolExecutor, game: str = "tic_tac_toe", seats: tuple[str, ...] = (YOU, "quick"), count: int = 2
-) -> LiveMatch:
+) -> LiveGame:
     words = [parse_word("alphabeta@20i"), parse_word("random"), parse_word("runs/nothing"), PONDERS]
     seats = tuple({"quick": "alphabeta@20i"}.get(name, name) for name in seats)
-    match = LiveMatch(
+    match = LiveGame(
         ath.load_game(game).new_initial_state(),
         Opponents(words),
         seats,
         0.05,
-        Places(count),
+        SearchSlots(count),
         workers,
         TreeMemory(10**9, count),
     )
@@ -46,10 +45,10 @@ def match_at(
     return match
 
 
-def wait(match: LiveMatch, done: Callable[[], bool]) -> None:
+def wait(match: LiveGame, done: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while not done():
-        assert time.monotonic() < end, (match.waits, match.error)
+        assert time.monotonic() < end, (match.waiting_for, match.error)
         match.tick()
         time.sleep(0.005)
 
@@ -60,9 +59,9 @@ def test_a_person_and_an_agent_take_turns(workers: ThreadPoolExecutor) -> None:
     match.press(4)
     assert not match.is_yours
     wait(match, lambda: match.is_yours)
-    assert len(match.table.moves) == 2
-    assert match.mind is not None
-    assert match.mind.line == (4,)
+    assert len(match.board.moves) == 2
+    assert match.analysis is not None
+    assert match.analysis.line == (4,)
     assert match.values()[1] is not None
     assert match.values()[0] is None
 
@@ -77,40 +76,40 @@ def test_two_agents_play_to_the_end_and_the_match_can_be_saved(workers: ThreadPo
 
 def test_what_is_taken_back_lies_ahead_and_no_agent_moves_meanwhile(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, seats=("random", "quick"))
-    wait(match, lambda: len(match.table.moves) >= 3)
+    wait(match, lambda: len(match.board.moves) >= 3)
     match.show(1)
     for _ in range(20):
         match.tick()
         time.sleep(0.005)
-    assert len(match.table.moves) == 1
-    assert "ahead" in str(match.waits)
-    match.go_on_from_here()
-    wait(match, lambda: len(match.table.moves) >= 2)
+    assert len(match.board.moves) == 1
+    assert "later moves" in str(match.waiting_for)
+    match.discard_ahead()
+    wait(match, lambda: len(match.board.moves) >= 2)
 
 
 def test_taking_back_gives_the_person_the_turn_again(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
-    with pytest.raises(TableError, match="no move"):
+    with pytest.raises(MoveError, match="no move"):
         match.take_back()
     match.press(0)
     wait(match, lambda: match.is_yours)
     match.take_back()
-    assert match.table.moves == ()
+    assert match.board.moves == ()
     assert match.is_yours
 
 
 def test_sides_can_be_swapped_in_mid_match(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
     match.press(4)
-    match.sit(match.seats[::-1])
+    match.set_seats(match.seats[::-1])
     assert match.is_yours
     with pytest.raises(ath.AgentError, match="expected one of"):
-        match.sit((YOU, "gtp:rm"))
+        match.set_seats((YOU, "gtp:rm"))
 
 
 def test_resigning_ends_the_match(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
-    with pytest.raises(TableError, match="not over"):
+    with pytest.raises(MoveError, match="not over"):
         match.result()
     match.resign()
     assert match.is_over
@@ -118,20 +117,20 @@ def test_resigning_ends_the_match(workers: ThreadPoolExecutor) -> None:
     assert result.returns == (-1.0, 1.0)
     assert result.forfeit is not None
     assert result.forfeit.resigned
-    with pytest.raises(TableError, match="only who is to move"):
+    with pytest.raises(MoveError, match="only the player to move"):
         match.resign()
 
 
 def test_nobody_thinks_once_the_visitor_has_left(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "connect_four", seats=("alphabeta", YOU))
-    match.think_for(60)
+    match.set_seconds(60)
     wait(match, lambda: match.is_thinking)
     match.leave()
     wait(match, lambda: not match._ending)
     for _ in range(5):
         match.tick()
     assert not match.is_thinking
-    assert match.table.moves == ()
+    assert match.board.moves == ()
     match.come()
     wait(match, lambda: match.is_thinking)
     match.leave()
@@ -139,27 +138,27 @@ def test_nobody_thinks_once_the_visitor_has_left(workers: ThreadPoolExecutor) ->
 
 
 def test_who_finds_no_free_place_waits(workers: ThreadPoolExecutor) -> None:
-    places = Places(1)
+    places = SearchSlots(1)
     first, second = match_at(workers), match_at(workers)
-    first._places = second._places = places
+    first._slots = second._slots = places
     for match in (first, second):
-        match.sit(("alphabeta", YOU))
-    first.think_for(60)
+        match.set_seats(("alphabeta", YOU))
+    first.set_seconds(60)
     wait(first, lambda: first.is_thinking)
-    wait(second, lambda: "busy" in str(second.waits))
+    wait(second, lambda: "free core" in str(second.waiting_for))
     assert not second.is_thinking
     first.leave()
     wait(first, lambda: not first._ending)
     first.tick()
-    wait(second, lambda: len(second.table.moves) == 1)
+    wait(second, lambda: len(second.board.moves) == 1)
 
 
 def test_a_position_is_analysed_while_a_person_is_to_move(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
     match.analyse(True)
-    wait(match, lambda: match.mind is not None and not match.is_thinking)
-    assert match.mind is not None
-    assert match.mind.line == ()
+    wait(match, lambda: match.analysis is not None and not match.is_thinking)
+    assert match.analysis is not None
+    assert match.analysis.line == ()
     assert match.is_yours
 
 
@@ -167,13 +166,13 @@ def test_who_does_not_show_its_thoughts_cannot_analyse(workers: ThreadPoolExecut
     match = match_at(workers, seats=(YOU, "random"))
     match.analyse(True)
     wait(match, lambda: match.error is not None)
-    assert "does not show" in str(match.error)
+    assert "shows no analysis" in str(match.error)
     assert not match.analyses
 
 
 def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
-    match.sit(("runs/nothing", YOU))
+    match.set_seats(("runs/nothing", YOU))
     wait(match, lambda: match.error is not None)
     assert "cannot play here" in str(match.error)
     assert match.seats == (YOU, YOU)
@@ -182,22 +181,22 @@ def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: 
 def test_a_saved_match_is_shown_from_its_beginning(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
     match.load([0, 4, 1, 5, 2])
-    assert match.table.moves == ()
+    assert match.board.moves == ()
     match.show(5)
     assert match.is_over
 
 
 @pytest.mark.parametrize("seconds", [0, 61, "1", None, True, float("nan")])
 def test_times_out_of_bounds_are_refused(seconds: object) -> None:
-    with pytest.raises(ath.BudgetError, match="seconds a move"):
+    with pytest.raises(ath.BudgetError, match="seconds per move"):
         require_seconds(seconds)
 
 
 def test_what_is_waited_for_says_how_long_it_takes(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "connect_four", seats=("alphabeta", YOU))
     assert match.progress is not None
-    assert (match.progress.what, match.progress.left) == ("alphabeta is being loaded", None)
-    match.think_for(30)
+    assert (match.progress.what, match.progress.left) == ("loading alphabeta", None)
+    match.set_seconds(30)
     wait(match, lambda: match.is_thinking)
     progress = match.progress
     assert progress is not None
@@ -206,7 +205,7 @@ def test_what_is_waited_for_says_how_long_it_takes(workers: ThreadPoolExecutor) 
     assert 0 <= progress.share < 1
     assert progress.left == pytest.approx(30 * (1 - progress.share))
     match.leave()
-    match.sit((YOU, "alphabeta"))
+    match.set_seats((YOU, "alphabeta"))
     assert match.progress is None
     wait(match, lambda: not match._ending)
 
@@ -219,16 +218,16 @@ def test_who_is_limited_otherwise_does_not_say_how_long_it_takes() -> None:
 def test_an_agent_ponders_while_a_person_thinks_and_shows_it(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "breakthrough", seats=(YOU, "alphabeta"))
     match.ponder(True)
-    match.play(match.table.state.legal_actions()[0])
+    match.play(match.board.state.legal_actions()[0])
     wait(match, lambda: match.is_yours and match.is_pondering)
-    wait(match, lambda: match.mind is not None and match.mind.line == match.line)
-    assert match.mind is not None
-    assert "pondering" in match.mind.by
-    first = match.mind.result
-    wait(match, lambda: match.mind is not None and match.mind.result is not first)
+    wait(match, lambda: match.analysis is not None and match.analysis.line == match.line)
+    assert match.analysis is not None
+    assert "pondering" in match.analysis.by
+    first = match.analysis.result
+    wait(match, lambda: match.analysis is not None and match.analysis.result is not first)
     match.take_back()
     assert not match.is_pondering
-    match.play(match.table.state.legal_actions()[1])
+    match.play(match.board.state.legal_actions()[1])
     wait(match, lambda: match.is_yours and match.is_pondering)
     match.ponder(False)
     assert not match.is_pondering
@@ -237,22 +236,22 @@ def test_an_agent_ponders_while_a_person_thinks_and_shows_it(workers: ThreadPool
 def test_nobody_ponders_once_the_visitor_has_left_or_where_no_place_is_free(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "breakthrough", seats=(YOU, "alphabeta"), count=1)
     match.ponder(True)
-    match.play(match.table.state.legal_actions()[0])
+    match.play(match.board.state.legal_actions()[0])
     wait(match, lambda: match.is_yours and match.is_pondering)
     match.leave()
     assert not match.is_pondering
     match.come()
-    match.play(match.table.state.legal_actions()[0])
+    match.play(match.board.state.legal_actions()[0])
     wait(match, lambda: match.is_yours and match.is_pondering)
-    match._places.leave(match)
-    assert match._places.take(workers)
+    match._slots.release(match)
+    assert match._slots.acquire(workers)
     match.tick()
     assert not match.is_pondering
 
 
 def test_an_agents_word_may_say_that_it_ponders(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "breakthrough", seats=(YOU, PONDERS.text))
-    match.play(match.table.state.legal_actions()[0])
+    match.play(match.board.state.legal_actions()[0])
     wait(match, lambda: match.is_yours and match.is_pondering)
     match.leave()
 

@@ -9,19 +9,19 @@ import pytest
 import athenan_spiel as ath
 from athenan_spiel.games import given_game
 from athenan_spiel.games.facts import FACTS
-from athenan_spiel.web.table import Table, TableError
+from athenan_spiel.web.interactive_board import InteractiveBoard, MoveError
 
 
-def table_of(game: str) -> Table:
-    return Table(ath.load_game(game).new_initial_state())
+def table_of(game: str) -> InteractiveBoard:
+    return InteractiveBoard(ath.load_game(game).new_initial_state())
 
 
-def site(table: Table, name: str) -> int:
+def site(table: InteractiveBoard, name: str) -> int:
     assert table.view is not None
     return next(i for i, x in enumerate(table.view.layout.sites) if x.name == name)
 
 
-def press(table: Table, *names: str) -> str | None:
+def press(table: InteractiveBoard, *names: str) -> str | None:
     done = None
     for name in names:
         done = table.press(site(table, name))
@@ -97,15 +97,15 @@ def test_moves_are_taken_back_and_shown_again() -> None:
     table.take_back({1})
     table.play(0)
     assert (table.moves, table.ahead) == ((4, 0), ()), "who plays goes on from there, by the same move, too"
-    with pytest.raises(TableError, match="no move to take back"):
+    with pytest.raises(MoveError, match="no move to take back"):
         table_of("tic_tac_toe").take_back()
 
 
 def test_a_start_is_not_taken_back() -> None:
     state = ath.load_game("tic_tac_toe").new_initial_state()
     state.apply_action(4)
-    table = Table(state)
-    with pytest.raises(TableError, match="no move to take back"):
+    table = InteractiveBoard(state)
+    with pytest.raises(MoveError, match="no move to take back"):
         table.take_back()
     table.play(0)
     table.restart()
@@ -114,16 +114,16 @@ def test_a_start_is_not_taken_back() -> None:
 
 def test_what_is_not_legal_is_refused() -> None:
     table = table_of("tic_tac_toe")
-    with pytest.raises(TableError, match="expected a legal move, got 12"):
+    with pytest.raises(MoveError, match="expected a legal move, got 12"):
         table.play(12)
-    with pytest.raises(TableError, match="from 0 to 0, got 3"):
+    with pytest.raises(MoveError, match="from 0 to 0, got 3"):
         table.show(3)
     for action in (0, 3, 1, 4, 2):
         table.play(action)
     assert table.is_over
     assert table.mover is None
     assert table.targets() == set()
-    with pytest.raises(TableError, match="the match is over"):
+    with pytest.raises(MoveError, match="the game is over"):
         table.play(8)
 
 

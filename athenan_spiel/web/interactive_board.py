@@ -1,8 +1,8 @@
-"""A match as a page sees it: the state, what may be pressed in it, and what can be taken back. It knows no browser.
+"""Board of a game that is played by pressing sites: state, legal moves, moves taken back. No browser code.
 
-A move is made by pressing sites one after the other, as the hand does: the stone's, or from where and then to where.
-Sites that are pressed narrow the legal actions; where one is left that names no more sites, it is played. Actions that
-touch the same sites, such as promotions, and those without a place, such as a pass, are chosen by their names.
+A move is a sequence of pressed sites: the stone's site, or origin and destination. Pressed sites narrow the legal
+actions; the last one left is played when all its sites are pressed. Actions with equal sites, such as promotions, and
+actions without a site, such as a pass, are chosen by name.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from athenan_spiel.errors import AthenanError, shown
 from athenan_spiel.games import given_game
 
 
-class TableError(AthenanError, ValueError):
-    """Something that this match does not allow now."""
+class MoveError(AthenanError, ValueError):
+    """Action that the game doesn't allow now."""
 
 
 @dataclass(frozen=True)
-class Option:
-    """A legal action.
+class MoveOption:
+    """Legal action.
 
     Attributes:
-        action: its number.
-        name: as OpenSpiel writes it.
-        sites: that it names, in the order of the hand; none: it has no place.
+        action: number of the action.
+        name: OpenSpiel's name.
+        sites: sites to press, in order; empty if the action has no site.
     """
 
     action: int
@@ -38,17 +38,17 @@ class Option:
     sites: tuple[int, ...]
 
 
-class Table:
-    """One match, from a position on, with all that was played.
+class InteractiveBoard:
+    """Position and history of one game.
 
     Args:
-        start: the position that it begins from; moves before it cannot be taken back.
+        start: first position; earlier moves cannot be taken back.
 
     Attributes:
-        state: what stands on the board now.
-        view: how it looks; None where the game is shown as text.
-        chosen: the sites that were pressed of a move not yet complete.
-        ahead: moves that were taken back and may be played again, the next one first.
+        state: current position.
+        view: drawing of the game; None if it is shown as text.
+        chosen: pressed sites of an incomplete move.
+        ahead: moves taken back that may be played again, in order.
     """
 
     def __init__(self, start: pyspiel.State) -> None:
@@ -58,61 +58,61 @@ class Table:
         self.state: pyspiel.State = start.clone()
         self.chosen: tuple[int, ...] = ()
         self.ahead: tuple[int, ...] = ()
-        self._options: tuple[Option, ...] | None = None
+        self._options: tuple[MoveOption, ...] | None = None
 
     @property
     def is_over(self) -> bool:
-        """Whether the match has ended."""
+        """Whether the game has ended."""
         return bool(self.state.is_terminal())
 
     @property
     def mover(self) -> int | None:
-        """Who is to move; None at the end."""
+        """Player to move; None at the end."""
         return None if self.is_over else int(self.state.current_player())
 
     @property
     def moves(self) -> tuple[int, ...]:
-        """The actions since the start."""
+        """Actions since the start."""
         return tuple(self.state.history()[len(self._start.history()) :])
 
-    def options(self) -> tuple[Option, ...]:
-        """The legal actions."""
+    def options(self) -> tuple[MoveOption, ...]:
+        """Returns the legal actions."""
         if self._options is None:
             self._options = tuple(map(self.option, [] if self.is_over else self.state.legal_actions()))
         return self._options
 
-    def option(self, action: int) -> Option:
-        """A legal action with its name and sites."""
+    def option(self, action: int) -> MoveOption:
+        """Returns a legal action with its name and sites."""
         sites = () if self.view is None else self.view.action_sites(self.state, action)
-        return Option(int(action), self.state.action_to_string(self.state.current_player(), action), sites)
+        return MoveOption(int(action), self.state.action_to_string(self.state.current_player(), action), sites)
 
-    def copy(self) -> Table:
-        """Returns a table with the same position, which another thread may use."""
+    def copy(self) -> InteractiveBoard:
+        """Returns a board with the same position, for another thread."""
         other = copy.copy(self)
         other.state = self.state.clone()
         return other
 
-    def take_options(self, other: Table) -> None:
-        """Take the legal actions that a copy has listed, if its position is still on the board."""
+    def take_options(self, other: InteractiveBoard) -> None:
+        """Takes the legal actions that a copy has listed, if the position is still the same."""
         if self._options is None and self.state.history() == other.state.history():
             self._options = other._options
 
-    def left(self) -> list[Option]:
-        """The options that go on as was pressed so far."""
+    def left(self) -> list[MoveOption]:
+        """Returns the legal actions that begin with the pressed sites."""
         count = len(self.chosen)
         return [option for option in self.options() if option.sites[:count] == self.chosen]
 
     def targets(self) -> set[int]:
-        """The sites that may be pressed next."""
+        """Returns the sites that may be pressed next."""
         count = len(self.chosen)
         return {option.sites[count] for option in self.left() if len(option.sites) > count}
 
-    def named(self) -> list[Option]:
-        """The options that are to be chosen by name now: those of which all sites are pressed, or which have none."""
+    def named(self) -> list[MoveOption]:
+        """Returns the actions to choose by name: their sites are all pressed, or they have none."""
         return [option for option in self.left() if option.sites == self.chosen]
 
     def last_sites(self) -> tuple[int, ...]:
-        """The sites of the last move; none before the first."""
+        """Returns the sites of the last move; empty before the first."""
         moves = self.moves
         if not moves or self.view is None:
             return ()
@@ -121,10 +121,10 @@ class Table:
             before.apply_action(action)
         return self.view.action_sites(before, moves[-1])
 
-    def press(self, site: int) -> Option | None:
-        """Press a site; the move that this completed, which is played, else None.
+    def press(self, site: int) -> MoveOption | None:
+        """Presses a site. Returns the move that this completed and played, else None.
 
-        A site that leads nowhere begins anew, if it can begin a move, else lets go of what was pressed.
+        A site that fits no legal action starts a new move if it can, else clears the pressed sites.
         """
         if site not in self.targets():
             self.chosen = ()
@@ -138,24 +138,24 @@ class Table:
         return None
 
     def play(self, action: int) -> None:
-        """Play a legal action; moves that lay ahead are forgotten, as who plays goes on from there.
+        """Plays a legal action and drops the moves ahead.
 
         Raises:
-            TableError: it is none, or the match is over.
+            MoveError: the action is illegal, or the game is over.
         """
         if self.is_over:
-            raise TableError("the match is over: take a move back, or begin another one")
+            raise MoveError("the game is over: take a move back or start a new one")
         if action not in self.state.legal_actions():
-            raise TableError(f"expected a legal move, got {shown(action)}")
+            raise MoveError(f"expected a legal move, got {shown(action)}")
         self.state.apply_action(action)
         self._changed()
         self.ahead = ()
 
     def take_back(self, people: Iterable[int] = (0, 1)) -> int:
-        """Take back the last move of one of these players and all that followed; the number of moves taken back.
+        """Takes back the last move of one of these players and all later ones. Returns the number of moves taken back.
 
         Raises:
-            TableError: there is none.
+            MoveError: there is no such move.
         """
         moves, people = self.moves, set(people)
         before = self._start.clone()
@@ -165,19 +165,19 @@ class Table:
                 last = ply
             before.apply_action(action)
         if last is None:
-            raise TableError("there is no move to take back")
+            raise MoveError("there is no move to take back")
         self.show(last)
         return len(moves) - last
 
     def show(self, ply: int) -> None:
-        """Show the position after so many moves since the start; those after it stay ahead.
+        """Shows the position `ply` moves after the start; later moves stay ahead.
 
         Raises:
-            TableError: there are not so many.
+            MoveError: the game has fewer moves.
         """
         line = self.moves + self.ahead
         if not 0 <= ply <= len(line):
-            raise TableError(f"expected a number of moves from 0 to {len(line)}, got {ply}")
+            raise MoveError(f"expected a number of moves from 0 to {len(line)}, got {ply}")
         self.state = self._start.clone()
         for action in line[:ply]:
             self.state.apply_action(action)
@@ -185,11 +185,10 @@ class Table:
         self.ahead = line[ply:]
 
     def restart(self) -> None:
-        """Begin again."""
+        """Returns to the start and drops all moves."""
         self.show(0)
         self.ahead = ()
 
     def _changed(self) -> None:
-        """Another state stands on the board."""
         self.chosen = ()
         self._options = None

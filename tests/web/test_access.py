@@ -1,4 +1,4 @@
-"""Who is let in: this machine's own browser, or who brings the token; and never another site's page."""
+"""Access control: this machine's browser, or visitors with the token; never another site's page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from athenan_spiel.web.gate import COOKIE, Gate
+from athenan_spiel.web.access import COOKIE, AccessControl
 
 TOKEN = "a-token-that-nobody-guesses"
 
@@ -33,7 +33,7 @@ def ask(
         "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
         "query_string": query.encode("latin-1"),
     }
-    asyncio.run(Gate(application, token)(scope, receive, send))
+    asyncio.run(AccessControl(application, token)(scope, receive, send))
     return sent[0].get("status"), sent
 
 
@@ -44,7 +44,7 @@ def test_this_machine_is_let_in_without_a_token(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "192.168.1.5:8000", "", "[", "a b", "ö"])
 def test_another_name_is_refused_without_a_token(host: str) -> None:
-    """A foreign name that is led to this machine is another site's page."""
+    """A foreign name that resolves to this machine is refused (DNS rebinding)."""
     assert ask(None, ("host", host))[0] == 403
     assert ask(None, ("host", host), kind="websocket")[0] is None
 
@@ -74,7 +74,7 @@ def test_who_does_not_is_refused_even_on_this_machine(query: str, cookie: str) -
     headers = [("host", "localhost:8000"), ("cookie", cookie)]
     status, sent = ask(TOKEN, *headers, query=query)
     assert status == 403
-    assert b"as the terminal has printed it" in sent[1]["body"]
+    assert b"token that the terminal shows" in sent[1]["body"]
     assert ask(TOKEN, *headers, query=query, kind="websocket")[0] is None
 
 

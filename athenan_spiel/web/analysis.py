@@ -1,0 +1,149 @@
+"""Analyses of a game's positions, and their display: values in text and on the board, and the reason for a move.
+
+Analyses stay when moves are taken back. Values are player 0's; the page names the side for which it shows them. A value
+is divided by `Outcome.scale`. A proven result is shown as such, never as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyspiel
+
+from athenan_spiel.drawing import mind
+from athenan_spiel.drawing.board import Worth
+from athenan_spiel.drawing.mind import ActionMind, Judgement, line_text
+from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.search.result import SearchResult, of_actions, of_state
+from athenan_spiel.search.tree import Tree
+from athenan_spiel.search.walk import principal_variation
+from athenan_spiel.web.interactive_board import MoveOption
+
+Line = tuple[int, ...]
+"""Actions from the start of the game to a position."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Result of a search from a position.
+
+    Attributes:
+        line: actions from the start of the game to the position.
+        state: the position.
+        by: name of the agent.
+        result: search result.
+        scale: scale of the values.
+        tree: search tree of the result; this reference keeps it in memory.
+    """
+
+    line: Line
+    state: pyspiel.State
+    by: str
+    result: SearchResult
+    scale: float
+    tree: Tree
+
+
+class AnalysisLog:
+    """Analyses, forfeits and thinking times of one game.
+
+    Attributes:
+        forfeits: forfeit or resignation in a position, by its line.
+        spent: seconds spent on the move in a position, by its line.
+    """
+
+    def __init__(self) -> None:
+        self._latest: Analysis | None = None
+        self._judged: dict[Line, Judgement] = {}
+        self.forfeits: dict[Line, Forfeit] = {}
+        self.spent: dict[Line, float] = {}
+
+    def add(self, analysis: Analysis) -> None:
+        """Stores the analysis of a position."""
+        self._latest = analysis
+        self._judged[analysis.line] = of_state(analysis.result, analysis.state.num_players())
+
+    @property
+    def trees(self) -> list[Tree]:
+        """Tree of the latest analysis, if there is one."""
+        return [] if self._latest is None else [self._latest.tree]
+
+    def release(self) -> None:
+        """Drops the latest analysis and its tree. Values of positions stay."""
+        self._latest = None
+
+    def knows(self, result: SearchResult) -> bool:
+        """Returns whether the latest analysis has this result."""
+        return self._latest is not None and self._latest.result is result
+
+    def analysis(self, line: Line) -> Analysis | None:
+        """Returns the latest analysis if its position is on `line`, else None."""
+        latest = self._latest
+        return None if latest is None or line[: len(latest.line)] != latest.line else latest
+
+    def judgements(self, line: Line, opening: int) -> list[Judgement | None]:
+        """Returns the value of each position on `line` after `opening` actions; None if not analysed."""
+        return [self._judged.get(line[:ply]) for ply in range(opening, len(line) + 1)]
+
+    def result(self, state: pyspiel.State, opening: int) -> MatchResult:
+        """Returns the result of the game that ended with `state` and began after `opening` actions."""
+        line = tuple(state.history())
+        past = state.get_game().new_initial_state()
+        movers: list[int] = []
+        times: list[float] = []
+        for ply, action in enumerate(line):
+            if ply >= opening:
+                movers.append(int(past.current_player()))
+                times.append(self.spent.get(line[:ply], 0.0))
+            past.apply_action(action)
+        players = range(state.num_players())
+        forfeit = self.forfeits.get(line)
+        returns = [float(gain) for gain in state.returns()]
+        if forfeit is not None:
+            returns = [-1.0 if player == forfeit.player_id else 1.0 for player in players]
+        return MatchResult(
+            history=line,
+            opening_plies=opening,
+            returns=tuple(returns),
+            seconds=tuple(_sum_of(movers, times, player) for player in players),
+            forfeit=forfeit,
+            movers=tuple(movers),
+            move_seconds=tuple(times),
+            evaluations=tuple(0 for _ in players),
+            questions=tuple(0 for _ in players),
+        )
+
+
+def _sum_of(movers: Sequence[int], times: Sequence[float], player: int) -> float:
+    return sum(seconds for mover, seconds in zip(movers, times, strict=True) if mover == player)
+
+
+def worths(
+    minds: Sequence[ActionMind], options: Sequence[MoveOption], pressed: int, scale: float, mover: int
+) -> dict[int, Worth]:
+    """Returns the values to show on the sites that may be pressed next; each shows the best of its actions.
+
+    Args:
+        minds: actions, as `of_actions` returns them.
+        options: moves that match the pressed sites.
+        pressed: number of sites pressed so far.
+        scale: scale of the values.
+        mover: player to move.
+    """
+    sites = {option.action: option.sites for option in options}
+    return mind.worths(minds, sites, scale, mover, pressed=pressed)
+
+
+def why_not(result: SearchResult, state: pyspiel.State, action: int) -> str:
+    """Returns why an action is or isn't the best, with the line that the search expects after it."""
+    rows = {row.action: row for row in of_actions(result, state)}
+    mover = state.current_player()
+    row, best = rows[action], rows[result.action]
+    worth = f"{row.name}: {row.judgement.text(mover)} for the player to move, {row.judgement.visits} visits"
+    if action == best.action:
+        return f"{worth}; it is the best move"
+    index = int((result.actions == action).nonzero()[0][0])
+    line = principal_variation(result.node, index)
+    expected = f"after {line_text(line, state)}" if len(line) > 1 else "no reply was searched"
+    return f"{worth}, {expected}; {best.name} is {best.judgement.text(mover)}"

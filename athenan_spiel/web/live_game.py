@@ -1,0 +1,469 @@
+"""Game on a page: players, turns, searches and analyses. Independent of the browser.
+
+1. All methods are called from one thread, the page's. Bots are created and search in other threads; `tick`
+   takes their results.
+2. An agent moves only at the end of the line: while moves taken back lie ahead, no agent moves.
+3. Each game needs a search slot to search (`SearchSlots`). A stopped search keeps the slot until it has ended.
+4. `leave` stops all searches; a visitor who returns finds the game as it was, and it continues.
+5. Pondering uses the game's slot. It stops if no slot is free, or when another position is shown.
+6. `release` frees all idle trees and their agents, which are created again when needed.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import pyspiel
+
+from agents import AthenanBot
+from athenan_spiel.drawing.mind import Judgement
+from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.search.tree import Tree
+from athenan_spiel.web.analysis import Analysis, AnalysisLog
+from athenan_spiel.web.bot_search import SNAPSHOT_SECONDS, BotSearch, scale_of, snapshot
+from athenan_spiel.web.bots import BotPool
+from athenan_spiel.web.interactive_board import InteractiveBoard, MoveError
+from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
+from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
+
+ANALYSIS_SECONDS = 15.0
+"""Maximum time to analyse a position, in seconds."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of what a visitor waits for.
+
+    Attributes:
+        what: description.
+        share: fraction in [0, 1]; None if unknown.
+        left: maximum time left, in seconds; None if unknown.
+    """
+
+    what: str
+    share: float | None = None
+    left: float | None = None
+
+
+class LiveGame:
+    """Game of one visitor.
+
+    Args:
+        start: first position.
+        opponents: agents to choose from.
+        seats: name of each player, from player 0; `you` is a person.
+        seconds: time per move, in seconds, of agents without a limit of their own.
+        slots: limits concurrent searches.
+        workers: creates the bots.
+        memory: limits their trees.
+
+    Attributes:
+        board: the board and its line of moves.
+        seats, seconds: as the arguments.
+        analyses: whether positions are analysed during a person's turn.
+        error: last error for the page to show; None if there is none.
+        version: changes with everything visible.
+        used_at: start of the latest search, by `time.monotonic`.
+    """
+
+    def __init__(
+        self,
+        start: pyspiel.State,
+        opponents: Opponents,
+        seats: Sequence[str],
+        seconds: float,
+        slots: SearchSlots,
+        workers: Executor,
+        memory: TreeMemory,
+    ) -> None:
+        self.board = InteractiveBoard(start)
+        self._start = start.clone()
+        self._opponents = opponents
+        self.seats: tuple[str, ...] = tuple(seats)
+        self.seconds = seconds
+        self._slots = slots
+        self._bots = BotPool(self.game, opponents, workers, memory)
+        self._pondered = 0.0
+        self._thinking: BotSearch | None = None
+        self._ending: list[BotSearch] = []
+        self._is_advice = False
+        self._thought: tuple[int, ...] = ()
+        self._thinker = ""
+        self._log = AnalysisLog()
+        self._advised: set[tuple[int, ...]] = set()
+        self._is_left = True
+        self.analyses = False
+        self.error: str | None = None
+        self.version = 0
+        self.used_at = time.monotonic()
+
+    @property
+    def game(self) -> pyspiel.Game:
+        """The game."""
+        return self.board.game
+
+    @property
+    def line(self) -> tuple[int, ...]:
+        """Actions from the start of the game to the current position."""
+        return tuple(self.board.state.history())
+
+    @property
+    def analysis(self) -> Analysis | None:
+        """Latest analysis of this position or an earlier one on its line; None if there is none."""
+        return self._log.analysis(self.line)
+
+    @property
+    def forfeit(self) -> Forfeit | None:
+        """Forfeit or resignation in the current position."""
+        return self._log.forfeits.get(self.line)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return self.board.is_over or self.forfeit is not None
+
+    @property
+    def is_yours(self) -> bool:
+        """Whether a person is to move."""
+        return not self.is_over and self.seats[self._mover] == YOU
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether a search is running."""
+        return self._thinking is not None
+
+    @property
+    def thinker(self) -> str | None:
+        """Player whose move is searched; None if no search is running or a position is only analysed."""
+        return None if self._thinking is None or self._is_advice else self.seats[self._mover]
+
+    @property
+    def waiting_for(self) -> str | None:
+        """Description of what the game waits for; None if it waits for nothing or for a person."""
+        if self.is_over or self.is_yours:
+            return None
+        name = self.seats[self._mover]
+        if self.board.ahead:
+            return "later moves exist: go forward, or continue from here"
+        if not self._bots.is_made(name, self._mover):
+            return f"loading {name}"
+        return f"{name} thinks" if self.is_thinking else "waiting for a free core"
+
+    @property
+    def progress(self) -> Progress | None:
+        """Progress of what the game waits for; None if it waits for nothing or for a person."""
+        thinking = self._thinking
+        if thinking is None:
+            waits = self.waiting_for
+            return None if waits is None or self.board.ahead else Progress(waits)
+        limit = ANALYSIS_SECONDS if self._is_advice else self._opponents.find(self._thinker).limit(self.seconds)
+        what = f"{self._thinker} {'analyses' if self._is_advice else 'thinks'}"
+        if limit is None:
+            return Progress(what)
+        return Progress(what, min(1.0, thinking.seconds / limit), max(0.0, limit - thinking.seconds))
+
+    @property
+    def ponders(self) -> bool:
+        """Whether agents of this library ponder during a person's turn."""
+        return self._bots.ponders
+
+    @property
+    def is_pondering(self) -> bool:
+        """Whether an agent is pondering."""
+        return self._bots.pondering() is not None
+
+    @property
+    def _mover(self) -> int:
+        return int(self.board.state.current_player())
+
+    def values(self) -> list[Judgement | None]:
+        """Returns the value of the position after each number of moves, including the moves ahead."""
+        line = tuple(self._start.history()) + self.board.moves + self.board.ahead
+        known = self._log.judgements(line, len(self._start.history()))
+        if not self.board.ahead and self.board.is_over:
+            gain = float(self.board.state.returns()[0])
+            known[-1] = Judgement(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
+        return known
+
+    def set_seats(self, seats: Sequence[str]) -> None:
+        """Changes the players.
+
+        Raises:
+            AgentError: a name is unknown.
+        """
+        for name in seats:
+            if name != YOU:
+                self._opponents.find(name)
+        self._stop()
+        self._bots.stop_pondering()
+        self.seats = tuple(seats)
+        self._changed()
+
+    def set_seconds(self, seconds: object) -> None:
+        """Sets the time per move of agents without a limit of their own.
+
+        Raises:
+            BudgetError: the time is invalid.
+        """
+        self.seconds = require_seconds(seconds)
+        self._stop()
+        self._bots.clear()
+        self._changed()
+
+    def ponder(self, wanted: bool) -> None:
+        """Switches pondering on, from the agent's next move on, or off."""
+        self._bots.ponders = wanted
+        if not wanted:
+            self._bots.stop_pondering()
+        self._changed()
+
+    def analyse(self, wanted: bool) -> None:
+        """Switches the analysis during a person's turn on or off."""
+        self.analyses = wanted
+        if self._is_advice:
+            self._stop()
+        self._changed()
+
+    def press(self, site: int) -> None:
+        """Presses a site; see `InteractiveBoard.press`. No effect unless a person is to move."""
+        if self.is_yours and self.board.press(site) is not None:
+            self._stop()
+        self._changed()
+
+    def play(self, action: int) -> None:
+        """Plays a legal action for a person.
+
+        Raises:
+            MoveError: the action is illegal, or no person is to move.
+        """
+        if not self.is_yours:
+            raise MoveError("it is not your turn: wait for the agent, or choose this side")
+        self.board.play(action)
+        self._stop()
+        self._changed()
+
+    def take_back(self) -> None:
+        """Takes back the last move of a person and the replies; if two agents play, the last move.
+
+        Raises:
+            MoveError: there is no such move.
+        """
+        people = [player for player, name in enumerate(self.seats) if name == YOU]
+        self.board.take_back(people or range(len(self.seats)))
+        self._moved()
+
+    def show(self, ply: int) -> None:
+        """Shows the position `ply` moves after the start.
+
+        Raises:
+            MoveError: the game has fewer moves.
+        """
+        self.board.show(ply)
+        self._moved()
+
+    def discard_ahead(self) -> None:
+        """Drops the moves ahead."""
+        self.board.ahead = ()
+        self._changed()
+
+    def restart(self) -> None:
+        """Returns to the start."""
+        self.board.restart()
+        self._moved()
+
+    def resign(self) -> None:
+        """Resigns for the person to move.
+
+        Raises:
+            MoveError: no person is to move.
+        """
+        if not self.is_yours or len(self.seats) == 1:
+            raise MoveError("only the player to move in a two-player game can resign")
+        self._stop()
+        self.board.ahead = ()
+        self._log.forfeits[self.line] = Forfeit(self._mover, f"{YOU} resigned", resigned=True)
+        self._changed()
+
+    def result(self) -> MatchResult:
+        """Returns the result of the finished game.
+
+        Raises:
+            MoveError: it is not over.
+        """
+        if not self.is_over:
+            raise MoveError("the game is not over: finish it or resign")
+        return self._log.result(self.board.state, len(self._start.history()))
+
+    def load(self, actions: Sequence[int]) -> None:
+        """Shows another game of the same kind from its start."""
+        self._stop()
+        self._bots.stop_pondering()
+        self._start = self.game.new_initial_state()
+        self.board = InteractiveBoard(self._start)
+        for action in actions:
+            self.board.play(action)
+        self.board.show(0)
+        self._changed()
+
+    def come(self) -> None:
+        """Called when a visitor opens the game."""
+        self._is_left = False
+
+    def leave(self) -> None:
+        """Called when the last visitor leaves the game."""
+        self._is_left = True
+        self._stop()
+        self._bots.stop_pondering()
+
+    @property
+    def idle_trees(self) -> list[Tree]:
+        """Trees in memory that no search is growing."""
+        growing = [bot.agent.tree for bot in self._busy if isinstance(bot, AthenanBot)]
+        trees = {id(tree): tree for tree in (*self._bots.trees, *self._log.trees)}
+        return [tree for tree in trees.values() if all(tree is not other for other in growing)]
+
+    def release(self) -> None:
+        """Frees the idle trees; the game, its moves and values stay."""
+        self._bots.release(self._busy)
+        if self._thinking is None:
+            self._log.release()
+            self._advised.clear()
+        self._changed()
+
+    @property
+    def _busy(self) -> list[pyspiel.Bot]:
+        """Bots that search or ponder."""
+        thinking = [self._thinking] if self._thinking is not None else []
+        pondering = self._bots.pondering()
+        return [*(each.bot for each in (*thinking, *self._ending)), *([] if pondering is None else [pondering])]
+
+    def tick(self) -> None:
+        """Takes the results of searches, and starts the next one."""
+        if self._thinking is not None:
+            self._take()
+        self._ending = [thinking for thinking in self._ending if not thinking.is_over]
+        if self._thinking is None and not self._ending and (self._is_left or not (self._begin() or self._pondering())):
+            self._slots.release(self)
+
+    def _take(self) -> None:
+        """Takes the snapshot of the running search, and its move if it has ended."""
+        thinking = self._thinking
+        assert thinking is not None
+        seen = thinking.latest
+        if seen is not None and thinking.tree is not None and not self._log.knows(seen):
+            state = self.board.state.clone()
+            self._log.add(Analysis(self._thought, state, self._thinker, seen, thinking.scale, thinking.tree))
+            self.version += 1
+        if self._is_advice:
+            is_spent = thinking.seconds >= ANALYSIS_SECONDS or (
+                thinking.latest is not None and thinking.latest.is_resolved
+            )
+            if thinking.is_over or is_spent:
+                self._stop(done=True)
+            return
+        if not thinking.is_over:
+            return
+        self._stop()
+        error = thinking.error
+        if thinking.action is not None:
+            self._log.spent[self._thought] = thinking.seconds
+            try:
+                self.board.play(thinking.action)
+            except MoveError as illegal:
+                error = illegal
+        if error is not None:
+            self.error = f"{self.seats[self._mover]} failed: {_first_line(error)}"
+            self._log.forfeits[self.line] = Forfeit(self._mover, self.error)
+        self._changed()
+
+    def _begin(self) -> bool:
+        """Starts a search if one is due and a slot is free. Returns whether it did."""
+        if self.is_over:
+            return False
+        if self.is_yours:
+            if not self.analyses or self.line in self._advised:
+                return False
+            name, is_advice = self._adviser(), True
+        elif self.board.ahead:
+            return False
+        else:
+            name, is_advice = self.seats[self._mover], False
+        bot = self._bot(name, self._mover, is_advice)
+        if bot is None or not self._slots.acquire(self):
+            return False
+        self._bots.stop_pondering()
+        self._is_advice, self._thought, self._thinker = is_advice, self.line, name
+        self._thinking = BotSearch(bot, self.board.state)
+        self._thinking.start()
+        self.used_at = time.monotonic()
+        self.version += 1
+        return True
+
+    def _pondering(self) -> bool:
+        """Takes the analysis of a pondering bot. Returns whether one ponders."""
+        bot = self._bots.pondering()
+        if bot is None:
+            return False
+        if not self._slots.acquire(self):
+            bot.stop_pondering()
+            return False
+        now = time.perf_counter()
+        if now - self._pondered >= SNAPSHOT_SECONDS and not self.board.ahead:
+            self._pondered = now
+            seen = snapshot(bot.agent, self.board.state, random.Random(0), 0.0)
+            if seen is not None:
+                by, scale = f"{self._adviser()}, pondering,", scale_of(bot.agent)
+                self._log.add(Analysis(self.line, self.board.state.clone(), by, seen, scale, bot.agent.tree))
+                self.version += 1
+        return True
+
+    def _adviser(self) -> str:
+        """Returns the agent that analyses: the first agent of the game, else the first on the list."""
+        return next((name for name in self.seats if name != YOU), self._opponents.names[0])
+
+    def _bot(self, name: str, player: int, is_advice: bool) -> pyspiel.Bot | None:
+        """Returns a bot; None while it is being created, or if that failed."""
+        if self._bots.begin(name, player, ANALYSIS_SECONDS if is_advice else self.seconds, advises=is_advice):
+            self.version += 1
+        try:
+            bot = self._bots.find(name, player, advises=is_advice)
+        except Exception as error:  # reading a run may fail in any way
+            self.error = f"{name} cannot play here: {_first_line(error)}"
+            if is_advice:
+                self.analyses = False
+            else:
+                self.seats = tuple(YOU if seat == name else seat for seat in self.seats)
+            self._changed()
+            return None
+        if is_advice and bot is not None and not isinstance(bot, AthenanBot):
+            self.error = f"{name} shows no analysis: choose another agent"
+            self.analyses = False
+            self._changed()
+            return None
+        return bot
+
+    def _stop(self, *, done: bool = False) -> None:
+        """Stops the running search; `done` marks the position as analysed."""
+        if self._thinking is None:
+            return
+        self._thinking.stop()
+        self._ending.append(self._thinking)
+        self._thinking = None
+        if done:
+            self._advised.add(self._thought)
+
+    def _moved(self) -> None:
+        self._stop()
+        self._bots.stop_pondering()
+        self._changed()
+
+    def _changed(self) -> None:
+        self.version += 1
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).split("\n")[0]
