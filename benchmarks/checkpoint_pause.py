@@ -36,9 +36,9 @@ from athenan_spiel.measuring.subject import random_targets
 from athenan_spiel.measuring.trainings import with_workers
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.actors import ActorPool
+from athenan_spiel.training.actors.messages import difference
 from athenan_spiel.training.events import CheckpointWritten, Event, MatchFinished
-from athenan_spiel.training.fleet import Actors
-from athenan_spiel.training.fleet.board import difference
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.presets import QUICK
@@ -98,7 +98,7 @@ class Watch:
             self._begun = self._begun or time.monotonic()
             self.learned.append(time.monotonic())
 
-    def follow(self, actors: Actors) -> None:
+    def follow(self, actors: ActorPool) -> None:
         """Look at these from now on."""
         self._thread = threading.Thread(target=self._look, args=(actors,), daemon=True)
         self._thread.start()
@@ -128,11 +128,11 @@ class Watch:
         slack = SLACK_SECONDS
         return any(pause.start < end + slack and pause.end > start - slack for start, end in self.writings)
 
-    def _look(self, actors: Actors) -> None:
+    def _look(self, actors: ActorPool) -> None:
         with contextlib.suppress(AttributeError):  # the board is gone, where a signal has ended the training
             self._follow(actors)
 
-    def _follow(self, actors: Actors) -> None:
+    def _follow(self, actors: ActorPool) -> None:
         before = actors.each()
         last: list[Pause | None] = [None] * len(before)
         while not self._over.wait(LOOK_SECONDS):
@@ -159,8 +159,8 @@ def trained(game: pyspiel.Game, config: TrainingConfig, targets: Targets, states
     class Watched(Session):
         """A session whose actors are looked at."""
 
-        def _actors(self) -> Actors:
-            actors = super()._actors()
+        def _pool(self) -> ActorPool:
+            actors = super()._pool()
             watch.follow(actors)
             return actors
 

@@ -52,16 +52,17 @@ from athenan_spiel.games import load_game
 from athenan_spiel.measuring.trainings import with_workers
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.system.processes import begin, context
+from athenan_spiel.system.ray_transport import TURN_SECONDS
 from athenan_spiel.system.stopping import SIGNALS, StopRequests
 from athenan_spiel.training.actor import Actor, MatchRecord
+from athenan_spiel.training.actors import ActorPool
+from athenan_spiel.training.actors.messages import ActorState, Played, Proofs
+from athenan_spiel.training.actors.pool import Arrival, PooledActor
+from athenan_spiel.training.actors.ray import PUT_SECONDS
+from athenan_spiel.training.actors.shared_weights import SharedWeights
 from athenan_spiel.training.checkpoints import Counters
-from athenan_spiel.training.cluster.cluster import CALL_SECONDS, PUT_SECONDS
 from athenan_spiel.training.events import Event, LearningFinished, MatchFinished, RoundFinished
 from athenan_spiel.training.fitting import fit_to, measure
-from athenan_spiel.training.fleet import Actors
-from athenan_spiel.training.fleet.board import ActorState, Board
-from athenan_spiel.training.fleet.matches import Played
-from athenan_spiel.training.fleet.playing import Proofs
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.model import Weights
 from athenan_spiel.training.plan import plan_run
@@ -226,23 +227,8 @@ def send_on(orders: Connection, ended: Connection, pipes: Sequence[Connection], 
         ended.send(None)
 
 
-@dataclass(frozen=True)
-class Place:
-    """Of an actor among all."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A match that has arrived."""
-
-    worker: Place
-    played: Played
-
-
-class Simulated:
-    """So many actors, as the learner sees them; `Actors` says what the methods promise.
+class Simulated(ActorPool):
+    """A pool of so many actors, as the learner sees them.
 
     Attributes:
         actors: how many.
@@ -259,13 +245,13 @@ class Simulated:
     def __init__(self, feeder: Feeder, actors: int, rate: float, seconds: float, weights: Weights) -> None:
         self._feeder = feeder
         self.actors = actors
-        self._pipes = {reports: Place(number) for number, reports in enumerate(feeder.reports[:actors])}
-        self._board = Board.new(actors + 1, weights)
+        self._pipes = {reports: PooledActor(number, None) for number, reports in enumerate(feeder.reports[:actors])}
+        self._board = SharedWeights.new(actors + 1, weights)
         count = 99 + math.ceil(2 * actors * rate * seconds)  # far more than there is time for
         self._times = np.cumsum(np.random.default_rng(actors).exponential(1 / (actors * rate), count))
         self._seconds = seconds
         self._start: float | None = None
-        self._arrived: deque[Sent] = deque()
+        self._arrived: deque[Arrival] = deque()
         self._taken_at: float | None = None
         self._is_learned = False
         self._processor_at = 0.0
@@ -306,7 +292,7 @@ class Simulated:
         for _ in range(self.actors):
             self.proof_bytes += len(ForkingPickler.dumps(Proofs(arrays)))
 
-    def next(self, seconds: float) -> Sent | None:
+    def next(self, seconds: float) -> Arrival | None:
         """The next match, if one comes within so many seconds."""
         now = time.perf_counter()
         if self._taken_at is not None and self._is_learned:
@@ -336,13 +322,12 @@ class Simulated:
         for pipe in ready:
             assert isinstance(pipe, Connection)
             played: Played = pipe.recv()
-            self._arrived.append(Sent(self._pipes[pipe], dataclasses.replace(played, version=self._board.version)))
+            self._arrived.append(Arrival(self._pipes[pipe], dataclasses.replace(played, version=self._board.version)))
         self.received += len(ready)
         self.receiving += time.perf_counter() - began
 
-    def count_learned(self, arrival: Sent) -> None:
-        """Say so on the board."""
-        self._board.count_learned(arrival.worker.number)
+    def count_learned(self, arrival: Arrival) -> None:
+        """Nothing: these need no seeds."""
 
     def lagging(self, version: int) -> bool:
         """No: these have the newest weights at any time."""
@@ -416,7 +401,7 @@ def simulated(learner: Timed, feeder: Feeder, actors: int, rate: float, seconds:
     class OfSimulated(Session):
         """A session with these actors."""
 
-        def _actors(self) -> Actors:
+        def _pool(self) -> ActorPool:
             return simulation
 
     learner.seconds.clear()
@@ -534,7 +519,7 @@ def conclude(
     if storing:
         print(f"weights for a cluster's store: serialised in {1000 * statistics.median(storing):.2f} ms")
     for count in actors:
-        versions = min(count * recorded.rate, 1 / cost.total, 1 / PUT_SECONDS, 1 / CALL_SECONDS)
+        versions = min(count * recorded.rate, 1 / cost.total, 1 / PUT_SECONDS, 1 / TURN_SECONDS)
         each = versions * weights / 1e6
         print(
             f"  {count:4} actors take {versions:.1f} versions a second each: {each:.2f} MB a second, "

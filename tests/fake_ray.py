@@ -148,7 +148,7 @@ class FakeRay:
 
     def kill(self, actor: Actor) -> None:
         self.killed.append(actor)
-        getattr(actor.made, "stop", lambda: None)()  # what it began in this process ends, too
+        actor.made.end(5.0)  # its thread is one of this process
 
     def remote(self, what: Any) -> Any:
         def begin(*arguments: Any) -> Any:
@@ -170,7 +170,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     monkeypatch.setitem(sys.modules, "ray", fake)  # type: ignore[arg-type]
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES", ""))
-    monkeypatch.setattr("athenan_spiel.training.cluster.playing.yield_to_others", lambda: None)  # it cannot be undone
+    monkeypatch.setattr("athenan_spiel.training.actors.playing.yield_to_others", lambda: None)  # it cannot be undone
     handler = signal.getsignal(signal.SIGTERM)
     yield fake
     signal.signal(signal.SIGTERM, handler)

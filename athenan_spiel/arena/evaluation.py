@@ -28,7 +28,7 @@ from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.openings import lone_openings, series_openings
 from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures_of, lone_fixtures, sides_of
-from athenan_spiel.training.cluster.placing import on_cluster
+from athenan_spiel.training.actors.placement import on_cluster
 
 MAX_MATCHES = 100_000
 MAX_MATCHES_AT_ONCE = 256

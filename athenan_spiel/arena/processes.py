@@ -42,7 +42,7 @@ from athenan_spiel.play.player import (
 from athenan_spiel.play.series import Fixture, Sides, agents_of, parts, play_together, sides_by_agent
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.machine import cores, free_memory
-from athenan_spiel.system.workers import Losses, do_tasks
+from athenan_spiel.system.tasks import Losses, do_tasks
 
 PROCESS_BYTES = 1_000_000_000
 """Memory estimate of a process with its libraries and two trees, in bytes."""

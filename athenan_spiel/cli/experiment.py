@@ -95,7 +95,7 @@ def run(words: Sequence[str]) -> int:
             run_experiment,
         )
         from athenan_spiel.experiments.run import MOST_PROCESSES
-        from athenan_spiel.training.cluster.placing import on_cluster
+        from athenan_spiel.training.actors.placement import on_cluster
 
         processes = cores() if arguments.processes is None else arguments.processes
         require_processes(processes)

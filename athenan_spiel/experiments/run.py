@@ -34,7 +34,7 @@ from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.machine import cores
-from athenan_spiel.system.workers import do_tasks
+from athenan_spiel.system.tasks import do_tasks
 from athenan_spiel.training.checkpoints import Counters, read_header
 from athenan_spiel.training.limits import fraction_done
 

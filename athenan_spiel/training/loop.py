@@ -41,12 +41,12 @@ from athenan_spiel.system.cluster import require_address
 from athenan_spiel.system.files import remove
 from athenan_spiel.training import clock
 from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.actors.placement import placed
+from athenan_spiel.training.actors.pool import WorkersLostError
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
-from athenan_spiel.training.cluster import placed
 from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Listener
 from athenan_spiel.training.fitting import fit_names
-from athenan_spiel.training.fleet.losses import WorkersLostError
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import (
     require_other_player,

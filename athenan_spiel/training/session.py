@@ -18,10 +18,14 @@ from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.system.cluster import Site
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
+from athenan_spiel.training.actors import ActorPool
+from athenan_spiel.training.actors.pool import ActorTransport
+from athenan_spiel.training.actors.processes import ProcessActors
+from athenan_spiel.training.actors.ray import RayActors
+from athenan_spiel.training.actors.rounds import InlineRounds, PoolRounds, Rounds
 from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.clock import Pace, RunClock, now
-from athenan_spiel.training.cluster import Cluster
 from athenan_spiel.training.evaluating import Evaluating
 from athenan_spiel.training.evaluation import Programs
 from athenan_spiel.training.events import (
@@ -34,13 +38,11 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
-from athenan_spiel.training.fleet import Actors, Fleet, FleetRounds
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
 from athenan_spiel.training.listeners import MetricsFile, TensorBoard
 from athenan_spiel.training.listeners.lines import ENDINGS
 from athenan_spiel.training.results import Results
-from athenan_spiel.training.rounds import Rounds
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
 from athenan_spiel.training.saving import SET_BACKS, Saving, SetBacks
@@ -178,11 +180,10 @@ class Session:
         self._set_backs = SetBacks(folder, learner, set_backs)
         self._begin_beside(origin if isinstance(origin, Path) else None)
         adaptation = Adaptation(learner, emit, self._write_settings)
-        self._rounds: Rounds | FleetRounds
+        of_session = learner, clock, limits, stops, emit, adaptation
+        self._rounds: Rounds = InlineRounds(actor, *of_session)
         if learner.config.workers.count:
-            self._rounds = FleetRounds(learner, self._actors, clock, limits, stops, emit, adaptation)
-        else:
-            self._rounds = Rounds(learner, actor, clock, limits, stops, emit, adaptation)
+            self._rounds = PoolRounds(self._pool, *of_session)
 
     def run(self) -> Run:
         """Play and learn until the end, save, and say why it ended."""
@@ -245,14 +246,17 @@ class Session:
         self._begin_beside(told.checkpoint)
         self._emit(told)
 
-    def _actors(self) -> Actors:
+    def _pool(self) -> ActorPool:
         learner = self._learner
-        game, config = str(learner.game), learner.config
+        of_run = str(learner.game), learner.config, learner.outcome, learner.kind
         network = learner.network
         row = network.shape, 1 if network.policy is None else 1 + network.actions
+        transport: ActorTransport
         if self._site is not None:
-            return Cluster(game, config, learner.outcome, learner.kind, self._site, row)
-        return Fleet(game, config, learner.outcome, learner.kind, learner.published().weights, row)
+            transport = RayActors(*of_run, self._site, row)
+        else:
+            transport = ProcessActors(*of_run, learner.published().weights, row)
+        return ActorPool(learner.config, transport)
 
     def _play(self) -> EndReason:
         """Play and learn round after round; returns why the run ends."""

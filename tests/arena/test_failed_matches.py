@@ -17,7 +17,7 @@ from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ExperimentError
 from athenan_spiel.play.series import Fixture, Played, fixtures
-from athenan_spiel.system.workers import MAX_LOSSES_IN_A_ROW
+from athenan_spiel.system.tasks import MAX_LOSSES_IN_A_ROW
 
 GAME = pyspiel.load_game("tic_tac_toe")
 REASONS = {

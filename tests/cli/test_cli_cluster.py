@@ -23,7 +23,7 @@ from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.games import load_game
 from athenan_spiel.training import means
-from athenan_spiel.training.cluster import placing
+from athenan_spiel.training.actors import placement
 from athenan_spiel.training.means import usual_workers, worker_count
 
 fake = pytest.fixture(installed)
@@ -161,7 +161,7 @@ def test_a_game_that_a_machine_of_the_cluster_cannot_load_is_a_line(
         raise UnsupportedGameError(f"no game {game!r} here:\n install it")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(placing, "load_game", refuse)
+    monkeypatch.setattr(placement, "load_game", refuse)
     fake.init(address="elsewhere")
     words = [word.replace("RUN", str(trained)) for word in words]
     said = complaint(capsys, *words, "--cluster", "auto")

@@ -37,7 +37,7 @@ from athenan_spiel.search.exit import ExItMCTS, ExItUCT
 from athenan_spiel.search.gumbel import GumbelMCTS, gumbel_choice
 from athenan_spiel.search.uct import UCT
 from athenan_spiel.system.differences import differences
-from athenan_spiel.system.workers import do_tasks
+from athenan_spiel.system.tasks import do_tasks
 from athenan_spiel.training import load_agent, train
 from athenan_spiel.training.checkpoints import read_header, read_weights
 

@@ -14,7 +14,7 @@ from fake_ray import Actor, FakeRay, installed
 
 from athenan_spiel.errors import AthenanError, ConfigError, ExperimentError
 from athenan_spiel.system.cluster import Site
-from athenan_spiel.system.workers import do_tasks
+from athenan_spiel.system.tasks import do_tasks
 
 OWN = Site(is_own=True)
 fake = pytest.fixture(installed)
@@ -143,7 +143,7 @@ class LosesProcess(Heard):
             self.times -= 1
             self.fake.actors[-1].behaviour = "dies"
         elif said == "began be lost":
-            self.fake.actors[-1].made.stop()
+            self.fake.actors[-1].made._mailbox.put("stop")
 
 
 def test_a_task_that_keeps_something_is_begun_again_elsewhere(fake: FakeRay) -> None:

@@ -57,7 +57,7 @@ GUARDED = {
     },
     "athenan_spiel/system/stopping.py": {"signal.pthread_kill"},
     "athenan_spiel/measuring/health.py": {"/dev/shm"},
-    "athenan_spiel/training/fleet/shared.py": {"os.posix_fallocate", "/dev/shm"},
+    "athenan_spiel/training/actors/shared_memory.py": {"os.posix_fallocate", "/dev/shm"},
     "athenan_spiel/protocols/program.py": {"os.killpg"},
     "athenan_spiel/protocols/supervisor.py": {  # which runs on Linux alone
         "/proc",

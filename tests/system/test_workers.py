@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import pytest
 from clocks import HANG_SECONDS
 
-from athenan_spiel.system import workers
-from athenan_spiel.system.workers import Losses, do_tasks
+from athenan_spiel.system import process_transport, tasks
+from athenan_spiel.system.tasks import Losses, do_tasks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads from /proc which processes there are")
 LARGE = bytes(2**23)
@@ -48,7 +48,7 @@ def children() -> set[int]:
 
 
 def test_an_idle_process_that_is_stopped_is_killed_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "END_SECONDS", 1.0)
+    monkeypatch.setattr(process_transport, "END_SECONDS", 1.0)
     go_on, stopped = tmp_path / "go on", []
 
     def on_report(task: Wait, pid: int) -> None:
@@ -82,8 +82,8 @@ def test_a_process_that_is_stopped_before_it_reads_its_task_is_lost() -> None:
     stopper = threading.Thread(target=stop_first)
     stopper.start()
     finished: list[str] = []
-    tasks = [Wait("first", load=LARGE), Wait("second", load=LARGE)]
-    do_tasks(tasks, 1, lambda *told: None, lambda task: finished.append(task.name), losses=Losses(on_lost, 15.0))
+    waiting = [Wait("first", load=LARGE), Wait("second", load=LARGE)]
+    do_tasks(waiting, 1, lambda *told: None, lambda task: finished.append(task.name), losses=Losses(on_lost, 15.0))
     stopper.join()
     assert lost == [("first", "its process made no progress for 15 s and was killed")]
     assert finished == ["second"]
@@ -104,7 +104,7 @@ def test_time_in_which_this_process_is_stopped_is_no_silence(tmp_path: Path, mon
             return now() + 1000.0
         return now()
 
-    monkeypatch.setattr(workers.time, "monotonic", monotonic)
+    monkeypatch.setattr(tasks.time, "monotonic", monotonic)
     lost: list[str] = []
     losses = Losses[Wait](lambda task, reason: lost.append(reason) or [], 100.0)  # type: ignore[func-returns-value]
     do_tasks([Wait("only", go_on)], 1, on_report, lambda task: None, losses=losses)

@@ -8,27 +8,25 @@ import os
 import random
 import signal
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from test_fleet import FLEET, OnMatch, lines
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.config import NetworkConfig, SearchConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import EvaluatorError, LearningError
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.training import train
-from athenan_spiel.training.fleet import server as server_module
-from athenan_spiel.training.fleet.board import Board
-from athenan_spiel.training.fleet.inference import RemoteEngine, ServerGoneError, ServerTask
-from athenan_spiel.training.fleet.server import ATTEMPTS, Server
+from athenan_spiel.training.actors import server as server_module
+from athenan_spiel.training.actors.inference import RemoteEngine, ServerGoneError
+from athenan_spiel.training.actors.messages import ActorTask
+from athenan_spiel.training.actors.server import ATTEMPTS, InferenceServer
+from athenan_spiel.training.actors.shared_weights import SharedWeights
 from athenan_spiel.training.means import ROWS, is_shared
 from athenan_spiel.training.model import make_model
 
+OWN = dataclasses.replace(TINY, workers=WorkersConfig(count=2))
 SHARED = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="shared"))
 WITH_POLICY = dataclasses.replace(
     SHARED,
@@ -48,11 +46,11 @@ class Served:
         self.network = model.network
         model.evaluator.load(self.network)
         self.engine = model.evaluator.engine
-        self.board = Board.new(3, self.network.state_dict())
+        self.board = SharedWeights.new(3, self.network.state_dict())
         self.board.publish(1, self.network.state_dict(), 0.0)
         width = 1 if self.network.policy is None else 1 + self.network.actions
         row = self.network.shape, width
-        self.server = Server(str(TIC_TAC_TOE), config, outcome.parameters, None, self.board, row)
+        self.server = InferenceServer(ActorTask(str(TIC_TAC_TOE), config, outcome.parameters, None), self.board, row)
 
     def close(self) -> None:
         self.server.close()
@@ -101,7 +99,7 @@ def test_the_newest_weights_answer(served: Served) -> None:
     assert engine.version == 2
 
 
-def ends(task: ServerTask, listening: Connection) -> None:
+def ends(*arguments: object) -> None:
     """In place of `serve`: killed as it begins."""
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -119,7 +117,9 @@ def test_one_that_ends_as_it_begins_is_begun_again(
 
     monkeypatch.setattr(server_module, "begin", begin)
     if killed == ATTEMPTS:
-        with pytest.raises(LearningError, match="the process that values states for the workers ended as it began"):
+        with pytest.raises(
+            LearningError, match="the process that evaluates states for the workers ended as it started"
+        ):
             served.server.running()
         return
     engine = RemoteEngine(served.server.running(), 0, SHARED.engine)
@@ -139,29 +139,7 @@ def test_who_asks_a_server_that_is_gone_is_told(served: Served) -> None:
     assert len(again.infer(batch_of(served, 3))) == 3, "another one was begun"
 
 
-@pytest.mark.parametrize("config", [SHARED, WITH_POLICY], ids=["values", "and a policy"])
-def test_a_run_whose_states_are_valued_by_one_process(config: TrainingConfig, tmp_path: Path) -> None:
-    run = train(TIC_TAC_TOE, dataclasses.replace(config, matches=20), tmp_path / "run")
-    assert run.matches == 20
-    matches = lines(run.folder, "match_finished")
-    assert {line["worker"] for line in matches} == {0, 1}
-    assert all(0 <= line["staleness"] <= 24 for line in matches)
-    assert not multiprocessing.active_children()
-
-
-def test_a_run_goes_on_where_that_process_is_killed(tmp_path: Path) -> None:
-    def kill_server() -> None:
-        server = min(process.pid or 0 for process in multiprocessing.active_children())  # it is begun first
-        os.kill(server, signal.SIGKILL)
-
-    config = dataclasses.replace(SHARED, matches=300)
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[OnMatch(5, kill_server)])
-    assert (run.matches, run.reason) == (300, "matches")
-    assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 301))
-
-
 def test_it_is_the_way_of_cuda_alone_unless_it_is_said() -> None:
-    assert not is_shared(FLEET)
+    assert not is_shared(OWN)
     assert is_shared(SHARED)
-    own = dataclasses.replace(FLEET, workers=WorkersConfig(count=2, inference="own"))
-    assert not is_shared(own)
+    assert not is_shared(dataclasses.replace(OWN, workers=WorkersConfig(count=2, inference="own")))

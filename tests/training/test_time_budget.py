@@ -15,6 +15,8 @@ from athenan_spiel.config import SearchConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.play.self_play import Round
 from athenan_spiel.training import preset, resume, train
+from athenan_spiel.training.actors.messages import ActorTask
+from athenan_spiel.training.actors.playing import Games
 from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import read_header
@@ -27,7 +29,6 @@ from athenan_spiel.training.events import (
     SettingsAdapted,
 )
 from athenan_spiel.training.fitting import Measured, fit_to
-from athenan_spiel.training.fleet.matches import Matches
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
@@ -322,7 +323,7 @@ def test_play_that_begins_late_keeps_half_of_the_time_for_the_first_games() -> N
 def test_moves_of_dropped_games_do_not_count() -> None:
     """Else the others would seem to have lasted far longer than random games."""
     learner = LearnerSide(plan_run(GAME, TINY))
-    games = Matches("connect_four", TINY, learner.outcome.parameters, None)
+    games = Games(ActorTask("connect_four", TINY, learner.outcome.parameters, None))
     games.load(learner.published(), 0.0)
     games.plan(range(8))
     games.adapt(dataclasses.replace(TINY, matches_at_once=8), 0.0)
@@ -362,7 +363,7 @@ def test_a_run_whose_games_end_in_time_is_not_adapted(
 
 def test_a_worker_begins_dropped_games_anew() -> None:
     learner = LearnerSide(plan_run(GAME, DEEP))
-    games = Matches("connect_four", DEEP, learner.outcome.parameters, None)
+    games = Games(ActorTask("connect_four", DEEP, learner.outcome.parameters, None))
     games.load(learner.published(), 0.0)
     games.plan(range(8))
     games.begin(0.0)

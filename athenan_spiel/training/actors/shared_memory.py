@@ -1,4 +1,4 @@
-"""Memory that processes share."""
+"""Blocks of memory that processes share."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from athenan_spiel.errors import LearningError
 from athenan_spiel.system.machine import free_memory, gigabytes
 
 PLACE = Path("/dev/shm")
-"""Where Linux has it, as files."""
+"""Folder in which Linux shows shared memory as files."""
 
 
 def shared_memory(size: int) -> SharedMemory:
-    """New memory of so many bytes, all of it there: else who first writes to what is not would be ended by SIGBUS.
+    """Allocates `size` bytes, all of them now: else SIGBUS would end the process that writes to a missing one.
 
     Raises:
-        LearningError: there is not so much.
+        LearningError: there is not enough memory.
     """
     memory: SharedMemory | None = None
     free = free_memory()
@@ -46,8 +46,8 @@ def shared_memory(size: int) -> SharedMemory:
 
 
 def attached(name: str) -> SharedMemory:
-    """Memory that another process has made, and drops. The tracker of this process's resources is not told of it: where
-    it is another one than that process's, as on a cluster, it would drop the memory as soon as this process ends.
+    """Opens memory that another process has made, and frees. This process's resource tracker does not learn of it: if
+    that process has another tracker, as on a cluster, it would free the memory when this process ends.
 
     Raises:
         OSError: there is no such memory.
@@ -65,12 +65,12 @@ for path in sys.argv[1:]:
     if os.path.exists(path):
         os.unlink(path)
 """
-"""A program that waits for the end of its input, and then drops the files that it was started with."""
+"""Program that waits for the end of its input, and then removes the files named by its arguments."""
 
 
 def dropped_without_us(*names: str) -> subprocess.Popen[bytes]:
-    """A process that drops memory of these names once its input ends: when that is closed, or this process is ended,
-    whatever is ended with it. Python's tracker of resources would do the same, but belongs to this process's group.
+    """Starts a process that frees memory of these names once its input is closed, at the latest when this process ends.
+    Python's resource tracker would do the same, but it ends with this process's group.
     """
     paths = [str(PLACE / name) for name in names]
     return subprocess.Popen(
@@ -80,7 +80,7 @@ def dropped_without_us(*names: str) -> subprocess.Popen[bytes]:
 
 @contextlib.contextmanager
 def _untracked() -> Iterator[None]:
-    """What Python 3.13 says by `track=False`."""
+    """As `track=False` of Python 3.13."""
     register = resource_tracker.register
     resource_tracker.register = lambda name, rtype: None
     try:
@@ -90,7 +90,7 @@ def _untracked() -> Iterator[None]:
 
 
 def let_go(memory: SharedMemory, *, drop: bool) -> None:
-    """Let go of a block of shared memory, with `drop` for all processes; nothing happens where that is done already."""
+    """Closes a block of shared memory, and with `drop` frees it for all processes. It may be called again."""
     memory.close()
     if drop:
         with contextlib.suppress(FileNotFoundError):

@@ -1,0 +1,257 @@
+"""Workers on a Ray cluster: each is a thread of a Ray actor.
+
+1. One call is under way at each worker. It brings messages and returns those of the worker, `TURN_SECONDS` after it has
+   begun or as soon as one is urgent. The worker's thread never waits for it. A worker that waits for a message is
+   called when there is one, else `TURN_SECONDS` after its last call.
+2. A message for several workers is one object in Ray's store.
+3. A worker for which the cluster has no room yet is `Ready` when it has; the others work meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from athenan_spiel.system.cluster import Site, Surroundings, last_line, on_node, ray
+from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready
+
+TURN_SECONDS = 0.2
+"""Maximum duration of a call, in seconds."""
+END_SECONDS = 2.0
+"""Time for a worker to end by itself, in seconds."""
+OUTLIVED = {"env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
+"""Ray's runtime environment for a worker whose child processes may outlive it."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A message that is an object in Ray's store."""
+
+    answer: Any
+
+
+@dataclass(eq=False)
+class RayWorker:
+    """A worker.
+
+    Attributes:
+        actor: Ray's handle.
+        answer: Ray's reference to the result of the call under way; None: there is none.
+        ready: where it runs; None: it has not started.
+        told: what it passed to `RayMailbox.tell` last.
+        heard: time by `time.monotonic` at which it did; 0: never.
+        answered: time by `time.monotonic` at which its last call ended.
+        waits: it waited for a message then.
+        unsent: messages for the next call.
+    """
+
+    actor: Any
+    answer: Any
+    ready: Ready | None = None
+    told: Any = None
+    heard: float = 0.0
+    answered: float = 0.0
+    waits: bool = False
+    unsent: list[Any] = field(default_factory=list)
+
+
+class RayWorkers:
+    """Starts workers on the cluster that this process has joined; see `transport.Transport`.
+
+    Args:
+        options: Ray's options of all workers.
+    """
+
+    def __init__(self, site: Site, **options: Any) -> None:
+        self._ray = ray()
+        self._surroundings = Surroundings.here(site)
+        self._options = {"max_restarts": 0, "max_task_retries": 0, **options}
+        self._workers: list[RayWorker] = []
+
+    def start(self, target: Callable[..., None], *arguments: Any, **options: Any) -> RayWorker:
+        """Starts a worker that calls `target(mailbox, *arguments)`.
+
+        Args:
+            options: Ray's options of this worker.
+
+        Raises:
+            pickle.PicklingError, AttributeError, TypeError: an argument cannot be sent.
+        """
+        call = self._ray.cloudpickle.dumps((target, arguments))
+        actor = self._ray.remote(Host).options(**(self._options | options)).remote()
+        worker = RayWorker(actor, actor.begin.remote(self._surroundings, call))
+        self._workers.append(worker)
+        return worker
+
+    def store(self, message: Any) -> Stored:
+        """Puts a message into Ray's store."""
+        return Stored(self._ray.put(message))
+
+    def send(self, message: Any, *workers: RayWorker) -> None:
+        """Sends a message to each of `workers`."""
+        if len(workers) > 1:
+            message = self.store(message)
+        for worker in workers:
+            worker.unsent.append(message)
+
+    def due(self) -> list[RayWorker]:
+        """Workers whose next call begins with the next `poll`."""
+        old = time.monotonic() - TURN_SECONDS
+        idle = [worker for worker in self._workers if worker.answer is None]
+        return [worker for worker in idle if worker.unsent or not worker.waits or worker.answered < old]
+
+    def poll(self, seconds: float) -> list[tuple[RayWorker, Any]]:
+        """Returns the messages that have arrived; if there are none, waits for a call for at most `seconds`."""
+        for worker in self.due():
+            worker.answer = worker.actor.exchange.remote(worker.unsent, TURN_SECONDS)
+            worker.unsent = []
+        asked = {worker.answer: worker for worker in self._workers if worker.answer is not None}
+        found = []
+        if not asked:
+            time.sleep(seconds)
+        elif self._ray.wait(list(asked), timeout=seconds)[0]:
+            for answer in self._ray.wait(list(asked), num_returns=len(asked), timeout=0)[0]:
+                found += [(asked[answer], message) for message in self._messages(asked[answer])]
+        return found
+
+    def kill(self, worker: RayWorker, *, hangs: bool = False) -> None:
+        """Ends a worker at once.
+
+        Args:
+            hangs: it may not hear Ray; its node ends its process, so that its place is free.
+        """
+        if worker in self._workers:
+            self._workers.remove(worker)
+            if hangs and worker.ready is not None:
+                options = on_node(worker.ready.node)
+                self._ray.remote(end_process).options(**options).remote(worker.ready.process)
+            with contextlib.suppress(Exception):  # whatever Ray raises for a worker that is gone
+                self._ray.kill(worker.actor)
+
+    def end(self, *workers: RayWorker) -> None:
+        """Closes the mailboxes of `workers` and waits for their end, for at most `END_SECONDS`."""
+        with contextlib.suppress(Exception):
+            ending = [worker.actor.end.remote(END_SECONDS) for worker in workers if worker in self._workers]
+            self._ray.wait(ending, num_returns=len(ending), timeout=END_SECONDS)
+        for worker in workers:
+            self.kill(worker)
+
+    def close(self) -> None:
+        """Ends all workers at once."""
+        for worker in list(self._workers):
+            self.kill(worker)
+
+    def _messages(self, worker: RayWorker) -> Sequence[Any]:
+        try:
+            answer = self._ray.get(worker.answer)
+        except self._ray.exceptions.RayError as error:
+            self.kill(worker)
+            failed = isinstance(error, self._ray.exceptions.RayTaskError) or getattr(error, "actor_init_failed", False)
+            return [Lost(f"failed: {last_line(error)}" if failed else "was lost, with its process or its node")]
+        worker.answer = None
+        if isinstance(answer, Ready):
+            worker.ready = answer
+            return [answer]
+        messages, told, age, worker.waits = pickle.loads(answer)
+        worker.answered = time.monotonic()
+        if age is not None:
+            worker.told, worker.heard = told, time.monotonic() - age
+        return list(messages)
+
+
+class RayMailbox(Mailbox):
+    """The mailbox of a worker on a Ray cluster."""
+
+    def __init__(self) -> None:
+        self.is_due = threading.Event()
+        self._unsent: list[Any] = []
+        self._told: tuple[Any, float] | None = None
+        self._waits = False
+        super().__init__(self._unsent.append)
+
+    def send(self, message: Any, *, urgent: bool = True) -> None:
+        """Sends a message, with all others as soon as one is urgent, or at the end of the call under way."""
+        super().send(message)
+        if urgent:
+            self.is_due.set()
+
+    def get(self, seconds: float | None = 0.0) -> Any | None:
+        """As `Mailbox.get`; a worker that waits for a message has its own sent."""
+        if seconds != 0.0:
+            self._waits = self._received.empty()
+            if self._unsent:
+                self.is_due.set()
+        return super().get(seconds)
+
+    def put(self, message: Any) -> None:
+        """Delivers a message to the worker."""
+        self._waits = False
+        super().put(message)
+
+    def tell(self, state: Any) -> None:
+        """Lets this be the newest state of the worker."""
+        self._told = state, time.monotonic()
+
+    def taken(self) -> bytes:
+        """Returns the messages, the newest state with its age in seconds, and whether the worker waits for a message.
+
+        They are pickled, so that nothing stays in Ray's store.
+        """
+        count = len(self._unsent)
+        messages = self._unsent[:count]
+        del self._unsent[:count]
+        told, moment = self._told or (None, None)
+        age = None if moment is None else time.monotonic() - moment
+        return pickle.dumps((messages, told, age, self._waits))
+
+
+class Host:
+    """Runs a worker; to be made a Ray actor. `begin` comes first."""
+
+    def __init__(self) -> None:
+        self._mailbox = RayMailbox()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, surroundings: Surroundings, call: bytes) -> Ready:
+        """Starts the worker's thread."""
+        surroundings.enter()
+        self._thread = threading.Thread(target=self._run, args=(call,), name="worker", daemon=True)
+        self._thread.start()
+        return Ready(socket.gethostname(), ray().get_runtime_context().get_node_id(), os.getpid())
+
+    def exchange(self, messages: Sequence[Any], seconds: float) -> bytes:
+        """Delivers messages, and returns what `RayMailbox.taken` does at most `seconds` later."""
+        for message in messages:
+            self._mailbox.put(ray().get(message.answer) if isinstance(message, Stored) else message)
+        self._mailbox.is_due.wait(seconds)
+        self._mailbox.is_due.clear()
+        return self._mailbox.taken()
+
+    def end(self, seconds: float) -> None:
+        """Closes the mailbox and waits for the worker's end."""
+        self._mailbox.close()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _run(self, call: bytes) -> None:
+        try:
+            target, arguments = pickle.loads(call)
+            target(self._mailbox, *arguments)
+        except MailboxClosedError:
+            pass
+        except BaseException as error:
+            self._mailbox.send(Lost(f"failed: {type(error).__name__}: {last_line(error)}"))
+
+
+def end_process(number: int) -> None:
+    """Ends a process of this machine, if it is still there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))

@@ -1,0 +1,122 @@
+"""Workers: functions that run in other processes and exchange messages with this one.
+
+1. A worker calls `target(mailbox, *arguments)`. `process_transport` runs it in a process of this machine,
+   `ray_transport` in one of a Ray cluster.
+2. Messages arrive in the order in which they are sent. Neither side waits for the other.
+3. `Transport.poll` returns `Ready` when a worker has started, then its messages, and `Lost` if it ends.
+4. Workers end with the process that started them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+W = TypeVar("W")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """First message of a worker, which says where it runs.
+
+    Attributes:
+        host: name of its machine; empty: this one.
+        node: identifier of its node in a Ray cluster; empty: this machine.
+        process: its process number there.
+    """
+
+    host: str
+    node: str
+    process: int
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Last message of a worker that has ended, was killed, or whose node is gone.
+
+    Attributes:
+        reason: a verb phrase, such as "ended by signal 9 (SIGKILL)".
+    """
+
+    reason: str
+
+
+class MailboxClosedError(Exception):
+    """The process that started this worker wants it to end, or is gone."""
+
+
+class Mailbox:
+    """A worker's end of the messages to and from the process that started it.
+
+    Attributes:
+        is_closed: the worker should end; `get` then raises.
+    """
+
+    def __init__(self, send: Callable[[Any], None]) -> None:
+        self._send = send
+        self._received: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._closed = threading.Event()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the worker should end."""
+        return self._closed.is_set()
+
+    def get(self, seconds: float | None = 0.0) -> Any | None:
+        """Returns the next message; None if there is none within `seconds`, None: waits for one.
+
+        Raises:
+            MailboxClosedError: the worker should end.
+        """
+        found = None
+        if not self.is_closed and (seconds != 0.0 or not self._received.empty()):
+            with contextlib.suppress(queue.Empty):
+                found = self._received.get(timeout=seconds)
+        if self.is_closed:
+            raise MailboxClosedError
+        return found
+
+    def send(self, message: Any) -> None:
+        """Sends a message, which is pickled now."""
+        self._send(message)
+
+    def put(self, message: Any) -> None:
+        """Delivers a message to the worker."""
+        self._received.put(message)
+
+    def close(self) -> None:
+        """Lets the worker end."""
+        self._closed.set()
+        self._received.put(None)
+
+
+class Transport(Protocol[W]):
+    """Starts workers of type `W` and exchanges messages with them."""
+
+    def start(self, target: Callable[..., None], *arguments: Any) -> W:
+        """Starts a worker that calls `target(mailbox, *arguments)`.
+
+        Raises:
+            OSError: its process could not be started.
+            pickle.PicklingError, AttributeError, TypeError: an argument cannot be sent.
+        """
+
+    def send(self, message: Any, *workers: W) -> None:
+        """Sends a message to each of `workers`."""
+
+    def poll(self, seconds: float) -> list[tuple[W, Any]]:
+        """Returns the messages that have arrived; if there are none, waits for one for at most `seconds`."""
+
+    def kill(self, worker: W, *, hangs: bool = False) -> None:
+        """Ends a worker at once. Nothing happens if it has ended.
+
+        Args:
+            hangs: it may not respond to the means by which it is usually ended.
+        """
+
+    def end(self, *workers: W) -> None:
+        """Closes the mailboxes of `workers` and waits for their end; those that take too long are killed."""

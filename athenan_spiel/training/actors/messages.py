@@ -1,0 +1,144 @@
+"""Messages between the pool and its actors, and the counters that actors report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import AthenanError, EvaluatorError
+from athenan_spiel.outcomes import Kind
+from athenan_spiel.training.actor import MatchRecord
+
+
+@dataclass(frozen=True)
+class ActorTask:
+    """What an actor plays.
+
+    Attributes:
+        outcome: parameters of the run's outcome.
+        kind: what makes the outcome if it is custom code, else None.
+    """
+
+    game: str
+    config: TrainingConfig
+    outcome: Mapping[str, Any]
+    kind: Kind | None
+
+
+# To an actor
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Games to begin, each as soon as another one has ended."""
+
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """States proven in games that have been learned, to be known from now on; None: forget all that are known."""
+
+    arrays: Mapping[str, NDArray[Any]] | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Search settings and number of games at once, to play with from now on."""
+
+    config: TrainingConfig
+
+
+@dataclass(frozen=True)
+class NewWeights:
+    """Weights to play with from now on, where they are not in shared memory.
+
+    Attributes:
+        arrays: the weights; None: another process evaluates states.
+        progress: fraction of the run completed, in [0, 1].
+    """
+
+    version: int
+    arrays: Mapping[str, NDArray[np.generic]] | None
+    progress: float
+
+
+Order = Seeds | Proofs | Settings
+
+
+# From an actor
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The actor has reported the version of its first weights, and waits for seeds."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A game that has ended.
+
+    Attributes:
+        version: of the weights with which its last move was searched.
+    """
+
+    record: MatchRecord
+    version: int
+
+
+@dataclass(frozen=True)
+class ServerLost:
+    """The process that evaluates states for the actor is gone, so the actor has ended."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An error of an actor, which ends the run."""
+
+    error: AthenanError
+
+    @classmethod
+    def by(cls, error: AthenanError | MemoryError) -> Failed:
+        """The message of an actor in which `error` was raised."""
+        if isinstance(error, AthenanError):
+            return cls(error)
+        return cls(EvaluatorError("memory ran out in a worker: take fewer --workers, or a smaller network"))
+
+
+@dataclass(frozen=True)
+class ActorState:
+    """Counters of an actor, or of the process that evaluates states for all of them.
+
+    Attributes:
+        beat: time by `time.monotonic` at which it was last at work; 0: never.
+        version: of its weights.
+        alive, plies_in_play: games in play, and actions in them.
+        plies, evaluations, calls: actions, evaluations and network calls so far.
+        busy, waited: seconds of processor time, and seconds in which it had nothing to do.
+    """
+
+    beat: float = 0.0
+    version: float = 0.0
+    alive: float = 0.0
+    plies_in_play: float = 0.0
+    plies: float = 0.0
+    evaluations: float = 0.0
+    calls: float = 0.0
+    busy: float = 0.0
+    waited: float = 0.0
+
+
+def total(states: Iterable[ActorState]) -> ActorState:
+    """The sums of all counters."""
+    found = list(states)
+    return ActorState(*(sum(getattr(state, field.name) for state in found) for field in fields(ActorState)))
+
+
+def difference(state: ActorState, before: ActorState) -> ActorState:
+    """What was counted between the two."""
+    return ActorState(*(getattr(state, field.name) - getattr(before, field.name) for field in fields(ActorState)))

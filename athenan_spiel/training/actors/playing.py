@@ -1,0 +1,244 @@
+"""What an actor does: it plays game after game, side by side; there are no rounds.
+
+1. As soon as a game has ended, its record is sent and the next seed begun.
+2. Between two batches of states it loads the newest weights, at most every `LOAD_SECONDS`: an engine takes some
+   milliseconds for them, and many actors make new ones all the time.
+3. It plays while it has seeds, which bound how many records wait to be learned (`pool`).
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.engines import Engine
+from athenan_spiel.errors import AthenanError
+from athenan_spiel.games import load_game
+from athenan_spiel.outcomes import outcome_from_parameters
+from athenan_spiel.play.driver import without_garbage_collection
+from athenan_spiel.system.machine import yield_to_others
+from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay, proven_states
+from athenan_spiel.training.actors.inference import RemoteEngine, ServerGoneError, SlotsPlan
+from athenan_spiel.training.actors.messages import (
+    ActorState,
+    ActorTask,
+    Failed,
+    Loaded,
+    Order,
+    Played,
+    Proofs,
+    Seeds,
+    ServerLost,
+    Settings,
+)
+from athenan_spiel.training.means import learning_device
+
+COLLECT_SECONDS = 60.0
+"""Time between two collections of cyclic garbage: there is little, and looking for it visits all trees."""
+LOAD_SECONDS = 0.05
+WAIT_SECONDS = 0.05
+"""Time between two looks at the weights by an actor without seeds."""
+
+
+class Link(Protocol):
+    """How an actor is connected to the pool."""
+
+    @property
+    def progress(self) -> float:
+        """Fraction of the run completed, in [0, 1]."""
+
+    def get(self, seconds: float) -> Order | None:
+        """Returns the next order; None if there is none within so many seconds."""
+
+    def newest(self, version: int) -> PublishedWeights | None:
+        """Returns the newest weights; None if they are of this version, or there are none."""
+
+    def send(self, message: Loaded | Played | Failed | ServerLost) -> None:
+        """Sends a message."""
+
+    def tell(self, state: ActorState) -> None:
+        """Reports the actor's counters."""
+
+
+def play_on(link: Link, task: ActorTask, slot: tuple[SlotsPlan, int] | None) -> None:
+    """Plays until the worker is ended.
+
+    Args:
+        slot: where states are evaluated by another process; None: the actor evaluates its own.
+    """
+    yield_to_others()  # the learner, for whom all wait in the end, gets a core whenever it needs one
+    try:
+        with without_garbage_collection():
+            _Player(link, task, None if slot is None else RemoteEngine(*slot, task.config.engine)).play()
+    except ServerGoneError:
+        link.send(ServerLost())
+    except (AthenanError, MemoryError) as error:
+        link.send(Failed.by(error))
+
+
+class _Player:
+    """An actor at work."""
+
+    def __init__(self, link: Link, task: ActorTask, remote: RemoteEngine | None) -> None:
+        self._link = link
+        self._remote = remote
+        self._games = Games(task, remote)
+        self._version = 0
+        self._loaded_at = 0.0
+        self._waited = 0.0
+
+    def play(self) -> None:
+        """Plays on for ever."""
+        games = self._games
+        while not self._version:
+            self._obey(WAIT_SECONDS)
+            self._load()
+        self._link.send(Loaded())
+        while True:
+            self._obey(0.0)
+            games.begin(self._link.progress)
+            self._load()
+            if games.alive:
+                for record in games.advance():
+                    self._link.send(Played(record, self._used_version() or self._version))
+            else:
+                self._wait()
+            self._tell()
+
+    def _used_version(self) -> int:
+        """Version of the weights by which states are evaluated; 0: none was, by another process."""
+        return self._version if self._remote is None else self._remote.version
+
+    def _obey(self, seconds: float) -> None:
+        while (order := self._link.get(seconds)) is not None:
+            seconds = 0.0
+            if isinstance(order, Seeds):
+                self._games.plan(order.seeds)
+            elif isinstance(order, Settings):
+                self._games.adapt(order.config, self._link.progress)
+            else:
+                assert isinstance(order, Proofs)
+                self._games.know(order.arrays)
+
+    def _load(self) -> None:
+        if self._remote is not None and self._version:
+            return
+        if time.monotonic() - self._loaded_at > LOAD_SECONDS:
+            published = self._link.newest(self._version)
+            if published is not None:
+                self._loaded_at = time.monotonic()
+                self._version = published.version
+                self._games.load(published, self._link.progress)
+                self._tell()
+
+    def _wait(self) -> None:
+        start = time.monotonic()
+        self._obey(WAIT_SECONDS)
+        self._waited += time.monotonic() - start
+
+    def _tell(self) -> None:
+        self._link.tell(self._games.state(self._used_version(), self._waited))
+
+
+class Games:
+    """The games of an actor, played with the newest weights that it is given; `load` gives the first.
+
+    Args:
+        engine: evaluates states; None: one of the settings' own.
+
+    Raises:
+        AthenanError: the game cannot be loaded here, or the network does not fit this machine.
+    """
+
+    def __init__(self, task: ActorTask, engine: Engine | None = None) -> None:
+        config = task.config
+        self._at_once = config.matches_at_once
+        outcome = outcome_from_parameters(config.outcome, task.outcome, task.kind)
+        self._actor = Actor(load_game(task.game), config, outcome, engine)
+        self._actor.evaluator.in_turn = engine is None and learning_device(config.engine) == "cpu"
+        self._proven = proven_states(config)
+        self._seeds: deque[int] = deque()
+        self._playing: RoundInPlay | None = None
+        self._collected_at = time.monotonic()
+
+    @property
+    def alive(self) -> int:
+        """Number of games in play."""
+        return 0 if self._playing is None else self._playing.alive
+
+    def load(self, published: PublishedWeights, progress: float) -> None:
+        """Lets these weights be used from now on.
+
+        Args:
+            progress: fraction of the run completed, in [0, 1].
+        """
+        if self._playing is None:
+            self._playing = self._actor.play(published, self._proven, [], progress)
+        else:
+            self._actor.load(published)
+
+    def plan(self, seeds: Sequence[int]) -> None:
+        """Adds games, each to be begun as soon as another one has ended."""
+        self._seeds.extend(seeds)
+
+    def know(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
+        """Adds proven states; None: forgets all. Nothing happens if the run keeps none."""
+        if self._proven is not None and arrays is None:
+            self._proven.clear()
+        elif self._proven is not None and arrays is not None:
+            self._proven.add_arrays(arrays)
+
+    def adapt(self, config: TrainingConfig, progress: float) -> None:
+        """Lets other search settings and another number of games at once hold from now on.
+
+        Games in excess of that number are dropped, and begun anew when there is room for them.
+        """
+        self._at_once = config.matches_at_once
+        self._actor.adapt(config)
+        if self._playing is not None:
+            self._seeds.extendleft(reversed(self._playing.adapt(progress, self._at_once)))
+
+    def begin(self, progress: float) -> None:
+        """Begins as many games as may be played at once; see `load`."""
+        while self._playing is not None and self._seeds and self._playing.alive < self._at_once:
+            self._playing.begin(self._seeds.popleft(), progress)
+
+    def advance(self) -> list[MatchRecord]:
+        """Plays until the next values are needed; returns the records of games that have ended by then.
+
+        Raises:
+            EvaluatorError: a value is not finite.
+        """
+        if self._playing is None:
+            return []
+        if time.monotonic() - self._collected_at > COLLECT_SECONDS:
+            gc.collect()
+            self._collected_at = time.monotonic()
+        self._playing.advance()
+        return self._playing.take_any()
+
+    def state(self, version: int, waited: float) -> ActorState:
+        """The actor's counters.
+
+        Args:
+            version: of its weights.
+            waited: seconds in which it had nothing to do.
+        """
+        playing = self._playing
+        return ActorState(
+            beat=time.monotonic(),
+            version=version,
+            alive=self.alive,
+            plies_in_play=0 if playing is None else playing.plies_in_play,
+            plies=0 if playing is None else playing.plies,
+            evaluations=0 if playing is None else playing.evaluations,
+            calls=0 if playing is None else playing.calls,
+            busy=time.process_time(),
+            waited=waited,
+        )

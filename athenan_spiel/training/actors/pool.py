@@ -1,0 +1,358 @@
+"""The actors of a run as the learner sees them: started, fed with seeds and weights, and replaced if they are lost.
+
+1. An actor that ends by itself, is killed, or whose node is gone is replaced. Its games are lost, and nothing else. One
+   that has not been at work for `workers.patience_seconds` is killed and replaced, as is the process that evaluates its
+   states, if there is one: it may wait for that.
+2. An actor that reports an error ends the run with it. So do too many losses within a short time.
+3. An actor has seeds for so many games that those and its records that wait to be learned are at most its share of half
+   of `workers.max_staleness`. The learner waits while an actor that plays has weights older than the other half
+   (`lagging`). So no game is learned more than `max_staleness` phases after the weights of its last move.
+4. On a cluster without room for all actors those that have started play.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import ConfigError, LearningError
+from athenan_spiel.search.proven_states import ResolvedStates
+from athenan_spiel.system.transport import Lost, Ready
+from athenan_spiel.training.actors.messages import (
+    ActorState,
+    Failed,
+    Loaded,
+    Played,
+    Proofs,
+    Seeds,
+    ServerLost,
+    Settings,
+    total,
+)
+from athenan_spiel.training.model import Weights
+
+START_SECONDS = 120.0
+"""Time that an actor may take to load, in seconds: torch is imported, and Java may have to be started."""
+NAP_SECONDS = 1.0
+"""After the learner has not listened for this long, messages may have waited for it since."""
+ROOM_SECONDS = 30.0
+"""Time after which a warning reports actors that have not started, in seconds."""
+MAX_LOSSES = 5
+"""Number of actors that may be lost within `LOSSES_SECONDS`, for each actor of the run."""
+LOSSES_SECONDS = 60.0
+_log = logging.getLogger(__name__)
+
+
+class WorkersLostError(LearningError):
+    """Worker processes have died or hung too often, so the training has ended."""
+
+
+class ActorTransport(Protocol):
+    """Starts actors and connects them with the pool. Workers are opaque objects that can be keys.
+
+    Attributes:
+        spare: number of seeds that an actor has beyond its games in play; None: as many as it may have.
+        latency: time by which a counter may be late, in seconds.
+    """
+
+    spare: int | None
+    latency: float
+
+    def start(self, number: int) -> Any:
+        """Starts the actor of this number.
+
+        Raises:
+            LearningError: the process that evaluates states for all actors could not be started.
+            OSError: its process could not be started.
+            pickle.PicklingError, AttributeError, TypeError: the outcome cannot be sent to it.
+        """
+
+    def publish(self, version: int, weights: Weights, progress: float) -> None:
+        """As `ActorPool.publish`."""
+
+    def send(self, message: Any, *workers: Any) -> None:
+        """Sends a message to each of `workers`."""
+
+    def poll(self, seconds: float) -> list[tuple[Any, Any]]:
+        """Returns messages with their workers, as `system.transport.Transport.poll` does."""
+
+    def state(self, worker: Any) -> ActorState:
+        """Counters of an actor; `beat` is a time of this process's clock."""
+
+    def inference(self) -> ActorState | None:
+        """As `ActorPool.inference`."""
+
+    def end_server(self, worker: Any) -> None:
+        """Ends the process that evaluates the states of this actor, if there is one."""
+
+    def kill(self, worker: Any, *, hangs: bool) -> None:
+        """Ends an actor at once."""
+
+    def close(self) -> None:
+        """Ends all processes at once, and frees what they share."""
+
+
+@dataclass(eq=False)
+class PooledActor:
+    """An actor.
+
+    Attributes:
+        number: its place in the pool, from 0.
+        worker: the transport's object.
+        owed: number of seeds that it has and whose games have not come back.
+        ready: where it runs; None: it has not started.
+        ready_at: time by `time.monotonic` at which it had.
+        is_loaded: it has weights, so it may be given seeds: `lagging` knows their version.
+    """
+
+    number: int
+    worker: Any
+    owed: int = 0
+    ready: Ready | None = None
+    ready_at: float = 0.0
+    is_loaded: bool = False
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A game that has ended, and the actor that played it."""
+
+    actor: PooledActor
+    played: Played
+
+
+class ActorPool:
+    """The actors of a run. `start` starts them, `close` ends them at once."""
+
+    def __init__(self, config: TrainingConfig, transport: ActorTransport) -> None:
+        self._config = config
+        self._transport = transport
+        count = config.workers.count
+        self._slack = config.workers.staleness(config.matches_at_once) // 2
+        self._quota = self._slack // count
+        self._actors: list[PooledActor] = []
+        self._unlearned = [0] * count
+        self._gone = [ActorState()] * count
+        self._arrived: deque[Arrival] = deque()
+        self._loss_times: deque[float] = deque()
+        self._losses = 0
+        self._seeds: Callable[[int], Sequence[int]] = lambda count: []
+        self._proven: ResolvedStates | None = None
+        self._started_at = self._listened_at = self._awake_at = time.monotonic()
+        self._has_warned = self._is_adapted = False
+
+    def start(self, seeds: Callable[[int], Sequence[int]], proven: ResolvedStates | None = None) -> None:
+        """Starts the actors.
+
+        Args:
+            seeds: called with a number of seeds; may return fewer, if no more games are to be begun.
+            proven: states that an actor knows when it starts; None: none are kept.
+
+        Raises:
+            AthenanError: an actor could not be started.
+        """
+        self._seeds, self._proven = seeds, proven
+        self._started_at = time.monotonic()
+        for number in range(self._config.workers.count):
+            self._actors.append(self._started(number))
+
+    def publish(self, version: int, weights: Weights, progress: float) -> None:
+        """Lets all actors play with these weights from now on.
+
+        Args:
+            version: number of learning phases behind them.
+            weights: not changed before learning continues.
+            progress: fraction of the run completed, in [0, 1].
+        """
+        self._transport.publish(version, weights, progress)
+
+    def adapt(self, config: TrainingConfig) -> None:
+        """Lets all actors play with other search settings and another number of games at once from now on."""
+        self._config, self._is_adapted = config, True
+        self._send(Settings(config), self._ready())
+
+    def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
+        """Sends proven states to all actors; None: they forget all that they know."""
+        self._send(Proofs(arrays), self._ready())
+
+    def next(self, seconds: float) -> Arrival | None:
+        """Returns the next game that has ended; None if there is none within `seconds`.
+
+        Raises:
+            AthenanError: an actor reports an error, or too many are lost.
+        """
+        self.listen(0.0 if self._arrived else seconds)
+        return self._arrived.popleft() if self._arrived else None
+
+    def count_learned(self, arrival: Arrival) -> None:
+        """Reports that a game from `next` has been learned, or is of no use."""
+        number = arrival.actor.number
+        self._unlearned[number] -= 1
+        self._feed(self._actors[number])
+
+    def lagging(self, version: int) -> bool:
+        """Whether learning would take the learner too far from weights that an actor plays with.
+
+        Args:
+            version: of the learner's weights.
+        """
+        states = [self._transport.state(actor.worker) for actor in self._actors if actor.owed]
+        return any(state.beat and version - state.version >= self._slack for state in states)
+
+    def listen(self, seconds: float) -> None:
+        """Receives messages, waiting for one if need be, and replaces actors that are lost.
+
+        Raises:
+            AthenanError: as `next`.
+        """
+        moment = time.monotonic()
+        if moment - self._listened_at > NAP_SECONDS:  # nothing can have been received in that time
+            self._awake_at = moment
+        for worker, message in self._transport.poll(seconds):
+            actor = next((actor for actor in self._actors if actor.worker is worker), None)
+            if actor is not None:  # else it is replaced, and so are its games
+                self._receive(actor, message)
+        self._listened_at = time.monotonic()
+        if self._listened_at - moment > seconds + NAP_SECONDS:  # this process was suspended, and perhaps all of them
+            self._awake_at = self._listened_at
+        self._replace_hung()
+        self._warn_of_room()
+
+    def states(self) -> list[ActorState]:
+        """Counters of the actors that have been at work."""
+        found = [self._transport.state(actor.worker) for actor in self._actors]
+        return [state for state in found if state.beat]
+
+    def each(self) -> list[ActorState]:
+        """For each place in the pool the sums of the counters of all its actors."""
+        pairs = zip(self._gone, self._actors, strict=True)
+        return [total([gone, self._transport.state(actor.worker)]) for gone, actor in pairs]
+
+    def inference(self) -> ActorState | None:
+        """Counters of the processes that evaluate states for several actors; None if each evaluates its own."""
+        return self._transport.inference()
+
+    def processes(self) -> list[Ready]:
+        """Where the actors run that have started."""
+        return [actor.ready for actor in self._actors if actor.ready is not None]
+
+    @property
+    def queued(self) -> int:
+        """Number of games that have arrived and are not learned."""
+        return len(self._arrived)
+
+    @property
+    def outstanding(self) -> int:
+        """Number of games whose seeds were given out and that are not learned, without the last one from `next`."""
+        return sum(actor.owed for actor in self._actors) + len(self._arrived)
+
+    @property
+    def losses(self) -> int:
+        """Number of actors that were lost and replaced."""
+        return self._losses
+
+    def close(self) -> None:
+        """Ends all actors at once."""
+        self._transport.close()
+
+    def _started(self, number: int) -> PooledActor:
+        try:
+            return PooledActor(number, self._transport.start(number))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            problem = f"must be one that can be sent to other processes, got {self._config.outcome!r}: {error}"
+            raise ConfigError.at("outcome", problem) from None
+        except OSError as error:
+            raise LearningError(
+                f"of {self._config.workers.count} workers {len(self._actors)} could be started ({error.strerror}): "
+                "take fewer --workers"
+            ) from None
+
+    def _ready(self) -> list[PooledActor]:
+        return [actor for actor in self._actors if actor.ready is not None]
+
+    def _send(self, message: Any, actors: Sequence[PooledActor]) -> None:
+        if actors:
+            self._transport.send(message, *(actor.worker for actor in actors))
+
+    def _feed(self, actor: PooledActor) -> None:
+        """Gives an actor as many seeds as it may have."""
+        most, spare = self._quota - self._unlearned[actor.number], self._transport.spare
+        if spare is not None:
+            most = min(most, self._config.matches_at_once + spare)
+        if actor.is_loaded and most > actor.owed:
+            seeds = tuple(self._seeds(most - actor.owed))
+            actor.owed += len(seeds)
+            if seeds:
+                self._send(Seeds(seeds), [actor])
+
+    def _receive(self, actor: PooledActor, message: Any) -> None:
+        if isinstance(message, Played):
+            actor.owed -= 1
+            self._unlearned[actor.number] += 1
+            self._arrived.append(Arrival(actor, message))
+            self._feed(actor)
+        elif isinstance(message, Ready):
+            actor.ready, actor.ready_at = message, time.monotonic()
+            if self._is_adapted:
+                self._send(Settings(self._config), [actor])
+            if self._proven is not None:
+                self._send(Proofs(self._proven.to_arrays()), [actor])
+        elif isinstance(message, Loaded):
+            actor.is_loaded = True
+            self._feed(actor)
+        elif isinstance(message, Failed):
+            raise message.error
+        elif isinstance(message, ServerLost):
+            self._transport.end_server(actor.worker)
+            self._replace(actor, "has lost the process that evaluates its states")
+        else:
+            assert isinstance(message, Lost)
+            self._replace(actor, message.reason)
+
+    def _replace_hung(self) -> None:
+        patience = self._config.workers.patience_seconds + self._transport.latency
+        for actor in self._ready():
+            beat = self._transport.state(actor.worker).beat
+            silent = self._listened_at - max(beat or actor.ready_at, self._awake_at)
+            if silent > (patience if beat else max(patience, START_SECONDS)):
+                self._transport.end_server(actor.worker)
+                self._replace(actor, f"has done nothing for {silent:.0f} s", hangs=True)
+
+    def _replace(self, actor: PooledActor, what: str, *, hangs: bool = False) -> None:
+        """Starts another actor in the place of one that is lost, with seeds of its own."""
+        number, host = actor.number, "" if actor.ready is None else actor.ready.host
+        state = replace(self._transport.state(actor.worker), alive=0.0, plies_in_play=0.0)
+        self._transport.kill(actor.worker, hangs=hangs)
+        self._count_loss(number, f"on {host} {what}" if host else what, actor.owed)
+        actor.owed = 0
+        self._gone[number] = total([self._gone[number], state])
+        self._actors[number] = self._started(number)
+
+    def _count_loss(self, number: int, what: str, games: int) -> None:
+        moment = time.monotonic()
+        self._losses += 1
+        self._loss_times.append(moment)
+        while moment - self._loss_times[0] > LOSSES_SECONDS:
+            self._loss_times.popleft()
+        if len(self._loss_times) > MAX_LOSSES * len(self._unlearned):
+            raise WorkersLostError(
+                f"worker {number} {what}, and {len(self._loss_times) - 1} before it within {LOSSES_SECONDS:.0f} s "
+                "(out of memory?): take fewer --workers"
+            )
+        _log.warning("worker %d %s: another one takes its place, %d matches are lost", number, what, games)
+
+    def _warn_of_room(self) -> None:
+        waiting = sum(actor.ready is None for actor in self._actors)
+        if waiting and not self._has_warned and self._listened_at - self._started_at > ROOM_SECONDS:
+            self._has_warned = True
+            _log.warning(
+                "%d of %d workers have not begun: is there room for them on the cluster?", waiting, len(self._actors)
+            )

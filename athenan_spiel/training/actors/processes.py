@@ -1,0 +1,162 @@
+"""Actors in processes of this machine: weights and counters are in shared memory, all else goes through pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import replace
+from typing import Any
+
+from athenan_spiel.config import TrainingConfig
+from athenan_spiel.errors import LearningError
+from athenan_spiel.outcomes import Kind, Outcome
+from athenan_spiel.system.machine import cores
+from athenan_spiel.system.process_transport import Processes, ProcessWorker
+from athenan_spiel.system.transport import Mailbox
+from athenan_spiel.training.actor import PublishedWeights
+from athenan_spiel.training.actors.inference import SlotsPlan
+from athenan_spiel.training.actors.messages import ActorState, ActorTask, Order
+from athenan_spiel.training.actors.playing import play_on
+from athenan_spiel.training.actors.server import InferenceServer
+from athenan_spiel.training.actors.shared_weights import SharedWeights, WeightsPlan
+from athenan_spiel.training.means import is_shared
+from athenan_spiel.training.model import Weights
+
+
+class ProcessActors:
+    """Starts actors in processes of this machine; see `pool.ActorTransport`.
+
+    Args:
+        game: its string.
+        kind: what makes the outcome if it is custom code.
+        weights: of the network, of the same shapes as those that will be published.
+        row: shape of an encoded state, and number of values in the network's answer to one.
+
+    Raises:
+        LearningError: there is no memory for what the processes share.
+    """
+
+    spare: int | None = 4
+    latency = 0.0
+
+    def __init__(
+        self,
+        game: str,
+        config: TrainingConfig,
+        outcome: Outcome,
+        kind: Kind | None,
+        weights: Weights,
+        row: tuple[tuple[int, ...], int],
+    ) -> None:
+        count = config.workers.count
+        threads = config.engine.threads or max(1, cores() // count)
+        task = ActorTask(game, config, dict(outcome.parameters), kind)
+        self._task = replace(task, config=replace(config, engine=replace(config.engine, threads=threads)))
+        self._shared = SharedWeights.new(count + 1, weights)  # the last counters are the server's
+        self._server: InferenceServer | None = None
+        if is_shared(config):
+            try:
+                self._server = InferenceServer(task, self._shared, row)
+            except LearningError:
+                self._shared.close()
+                raise
+        self._processes = Processes(daemon=True, exits=True)
+        self._workers: list[ProcessWorker | None] = [None] * count
+        self._slots: dict[ProcessWorker, SlotsPlan] = {}
+
+    def start(self, number: int) -> ProcessWorker:
+        """Starts the actor of this number."""
+        self._workers[number] = None
+        self._shared.forget(number)
+        plan = None if self._server is None else self._server.running()
+        slot = None if plan is None else (plan, number)
+        worker = self._processes.start(play_in_process, self._task, number, self._shared.plan, slot)
+        if plan is not None:
+            self._slots[worker] = plan
+        self._workers[number] = worker
+        return worker
+
+    def publish(self, version: int, weights: Weights, progress: float) -> None:
+        """As `ActorPool.publish`."""
+        self._shared.publish(version, weights, progress)
+
+    def send(self, message: Any, *workers: ProcessWorker) -> None:
+        """Sends a message to each of `workers`."""
+        self._processes.send(message, *workers)
+
+    def poll(self, seconds: float) -> list[tuple[ProcessWorker, Any]]:
+        """Returns messages with their workers."""
+        return self._processes.poll(seconds)
+
+    def state(self, worker: ProcessWorker) -> ActorState:
+        """Counters of an actor."""
+        return self._shared.state(self._workers.index(worker))
+
+    def inference(self) -> ActorState | None:
+        """As `ActorPool.inference`."""
+        return None if self._server is None else self._server.state()
+
+    def end_server(self, worker: ProcessWorker) -> None:
+        """Ends the process that evaluates the states of this actor, unless another one has replaced it."""
+        if self._server is not None and self._server.plan == self._slots[worker]:
+            self._server.end()
+
+    def kill(self, worker: ProcessWorker, *, hangs: bool) -> None:
+        """Ends an actor at once."""
+        self._slots.pop(worker, None)
+        self._processes.kill(worker)
+
+    def close(self) -> None:
+        """Ends all processes at once, and frees what they share, all of it if a second Ctrl-C comes meanwhile."""
+        with contextlib.ExitStack() as rest:
+            rest.callback(self._shared.close)
+            if self._server is not None:
+                rest.callback(self._server.close)
+            for worker in self._workers:
+                if worker is not None:
+                    rest.callback(self._processes.kill, worker)
+            self._workers = []
+
+
+def play_in_process(
+    mailbox: Mailbox, task: ActorTask, number: int, plan: WeightsPlan, slot: tuple[SlotsPlan, int] | None
+) -> None:
+    """Plays in a process of this machine.
+
+    Args:
+        number: of the actor.
+        plan: where weights and counters are.
+        slot: as for `play_on`.
+    """
+    try:
+        shared = SharedWeights(plan)
+    except FileNotFoundError:
+        os._exit(0)  # the learner has ended before this process had started, and freed it
+    play_on(_ProcessLink(mailbox, shared, number), task, slot)
+
+
+class _ProcessLink:
+    """See `playing.Link`."""
+
+    def __init__(self, mailbox: Mailbox, shared: SharedWeights, number: int) -> None:
+        self._mailbox = mailbox
+        self._shared = shared
+        self._number = number
+        self.send = mailbox.send
+
+    @property
+    def progress(self) -> float:
+        """Fraction of the run completed."""
+        return self._shared.progress
+
+    def get(self, seconds: float) -> Order | None:
+        """Returns the next order."""
+        return self._mailbox.get(seconds)
+
+    def newest(self, version: int) -> PublishedWeights | None:
+        """Returns the newest weights."""
+        return None if self._shared.version in (0, version) else PublishedWeights(*self._shared.read())
+
+    def tell(self, state: ActorState) -> None:
+        """Reports the actor's counters."""
+        self._shared.tell(self._number, state)
