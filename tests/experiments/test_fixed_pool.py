@@ -24,7 +24,7 @@ from athenan_spiel.experiments.folder import ExperimentFolder
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
 from athenan_spiel.experiments.plots import plot_files
 from athenan_spiel.experiments.statistics import MEAN, Points
-from athenan_spiel.system.workers import do_tasks
+from athenan_spiel.system.tasks import do_tasks
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "experiments"
 FULL = EXAMPLES / "full"
