@@ -95,12 +95,12 @@ class RayWorkers:
         """Puts a message into Ray's store."""
         return Stored(self._ray.put(message))
 
-    def send(self, message: Any, *workers: RayWorker) -> None:
-        """Sends a message to each of `workers`."""
+    def send(self, message: Any, *workers: RayWorker, first: bool = False) -> None:
+        """Sends a message to each of `workers`; with `first` before those that are not yet under way."""
         if len(workers) > 1:
             message = self.store(message)
         for worker in workers:
-            worker.unsent.append(message)
+            worker.unsent.insert(0 if first else len(worker.unsent), message)
 
     def due(self) -> list[RayWorker]:
         """Workers whose next call begins with the next `poll`."""
@@ -223,7 +223,8 @@ class Host:
     def begin(self, surroundings: Surroundings, call: bytes) -> Ready:
         """Starts the worker's thread."""
         surroundings.enter()
-        self._thread = threading.Thread(target=self._run, args=(call,), name="worker", daemon=True)
+        target, arguments = pickle.loads(call)  # imports modules, which must not happen in two threads at once
+        self._thread = threading.Thread(target=self._run, args=(target, arguments), name="worker", daemon=True)
         self._thread.start()
         return Ready(socket.gethostname(), ray().get_runtime_context().get_node_id(), os.getpid())
 
@@ -241,9 +242,8 @@ class Host:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _run(self, call: bytes) -> None:
+    def _run(self, target: Callable[..., None], arguments: Sequence[Any]) -> None:
         try:
-            target, arguments = pickle.loads(call)
             target(self._mailbox, *arguments)
         except MailboxClosedError:
             pass

@@ -191,6 +191,7 @@ def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda game, config: 1e9)
     monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("athenan_spiel.system.ray_transport.TURN_SECONDS", 0.0)  # calls end while games are in play
     after: list[Event] = []
 
     def note(event: Event) -> None:

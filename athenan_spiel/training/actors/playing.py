@@ -1,8 +1,8 @@
 """What an actor does: it plays game after game, side by side; there are no rounds.
 
 1. As soon as a game has ended, its record is sent and the next seed begun.
-2. Between two batches of states it loads the newest weights, at most every `LOAD_SECONDS`: an engine takes some
-   milliseconds for them, and many actors make new ones all the time.
+2. Between two batches of states it loads the newest weights, at most every `LOAD_SECONDS` while games are in play: an
+   engine takes some milliseconds for them, and many actors make new ones all the time.
 3. It plays while it has seeds, which bound how many records wait to be learned (`pool`).
 """
 
@@ -102,6 +102,8 @@ class _Player:
         self._link.send(Loaded())
         while True:
             self._obey(0.0)
+            if not games.alive:
+                self._loaded_at = 0.0
             games.begin(self._link.progress)
             self._load()
             if games.alive:

@@ -4,9 +4,10 @@
    that has not been at work for `workers.patience_seconds` is killed and replaced, as is the process that evaluates its
    states, if there is one: it may wait for that.
 2. An actor that reports an error ends the run with it. So do too many losses within a short time.
-3. An actor has seeds for so many games that those and its records that wait to be learned are at most its share of half
-   of `workers.max_staleness`. The learner waits while an actor that plays has weights older than the other half
-   (`lagging`). So no game is learned more than `max_staleness` phases after the weights of its last move.
+3. The games for which an actor has seeds and its records that wait to be learned are at most its share of half of
+   `workers.max_staleness`. The learner waits while an actor that plays has weights older than the other half
+   (`lagging`), and an actor that would play with such weights gets no seeds. So no game is learned more than
+   `max_staleness` phases after the weights of its last move.
 4. On a cluster without room for all actors those that have started play.
 """
 
@@ -87,6 +88,9 @@ class ActorTransport(Protocol):
     def state(self, worker: Any) -> ActorState:
         """Counters of an actor; `beat` is a time of this process's clock."""
 
+    def version(self, worker: Any) -> int:
+        """Version of the oldest weights that an actor without games may use if it is sent seeds now."""
+
     def inference(self) -> ActorState | None:
         """As `ActorPool.inference`."""
 
@@ -110,7 +114,8 @@ class PooledActor:
         owed: number of seeds that it has and whose games have not come back.
         ready: where it runs; None: it has not started.
         ready_at: time by `time.monotonic` at which it had.
-        is_loaded: it has weights, so it may be given seeds: `lagging` knows their version.
+        is_loaded: it has weights, so it may be sent seeds.
+        version: lower bound of the version of its weights, from when it was last sent seeds without having games.
     """
 
     number: int
@@ -119,6 +124,7 @@ class PooledActor:
     ready: Ready | None = None
     ready_at: float = 0.0
     is_loaded: bool = False
+    version: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,7 @@ class ActorPool:
         count = config.workers.count
         self._slack = config.workers.staleness(config.matches_at_once) // 2
         self._quota = self._slack // count
+        self._version = 0
         self._actors: list[PooledActor] = []
         self._unlearned = [0] * count
         self._gone = [ActorState()] * count
@@ -172,6 +179,7 @@ class ActorPool:
             weights: not changed before learning continues.
             progress: fraction of the run completed, in [0, 1].
         """
+        self._version = version
         self._transport.publish(version, weights, progress)
 
     def adapt(self, config: TrainingConfig) -> None:
@@ -204,8 +212,9 @@ class ActorPool:
         Args:
             version: of the learner's weights.
         """
-        states = [self._transport.state(actor.worker) for actor in self._actors if actor.owed]
-        return any(state.beat and version - state.version >= self._slack for state in states)
+        playing = [actor for actor in self._actors if actor.owed]
+        versions = [max(actor.version, self._transport.state(actor.worker).version) for actor in playing]
+        return any(version - used >= self._slack for used in versions)
 
     def listen(self, seconds: float) -> None:
         """Receives messages, waiting for one if need be, and replaces actors that are lost.
@@ -220,6 +229,8 @@ class ActorPool:
             actor = next((actor for actor in self._actors if actor.worker is worker), None)
             if actor is not None:  # else it is replaced, and so are its games
                 self._receive(actor, message)
+        for actor in self._actors:
+            self._feed(actor)
         self._listened_at = time.monotonic()
         if self._listened_at - moment > seconds + NAP_SECONDS:  # this process was suspended, and perhaps all of them
             self._awake_at = self._listened_at
@@ -283,11 +294,15 @@ class ActorPool:
             self._transport.send(message, *(actor.worker for actor in actors))
 
     def _feed(self, actor: PooledActor) -> None:
-        """Gives an actor as many seeds as it may have."""
+        """Sends an actor as many seeds as it may have."""
         most, spare = self._quota - self._unlearned[actor.number], self._transport.spare
         if spare is not None:
             most = min(most, self._config.matches_at_once + spare)
         if actor.is_loaded and most > actor.owed:
+            if not actor.owed:
+                actor.version = self._transport.version(actor.worker)
+                if self._version - actor.version >= self._slack:
+                    return
             seeds = tuple(self._seeds(most - actor.owed))
             actor.owed += len(seeds)
             if seeds:
@@ -298,7 +313,6 @@ class ActorPool:
             actor.owed -= 1
             self._unlearned[actor.number] += 1
             self._arrived.append(Arrival(actor, message))
-            self._feed(actor)
         elif isinstance(message, Ready):
             actor.ready, actor.ready_at = message, time.monotonic()
             if self._is_adapted:
@@ -307,7 +321,6 @@ class ActorPool:
                 self._send(Proofs(self._proven.to_arrays()), [actor])
         elif isinstance(message, Loaded):
             actor.is_loaded = True
-            self._feed(actor)
         elif isinstance(message, Failed):
             raise message.error
         elif isinstance(message, ServerLost):

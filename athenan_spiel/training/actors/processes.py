@@ -92,6 +92,10 @@ class ProcessActors:
         """Counters of an actor."""
         return self._shared.state(self._workers.index(worker))
 
+    def version(self, worker: ProcessWorker) -> int:
+        """Version of the oldest weights that an actor without games may use if it is sent seeds now."""
+        return self._shared.version
+
     def inference(self) -> ActorState | None:
         """As `ActorPool.inference`."""
         return None if self._server is None else self._server.state()

@@ -115,6 +115,7 @@ class RayActors:
         self._published = PublishedWeights(0, {})
         self._progress = 0.0
         self._stored: tuple[int, Stored] | None = None
+        self._max_behind = config.workers.staleness(config.matches_at_once) // 4
         self._stored_at = 0.0
 
     def start(self, number: int) -> RayWorker:
@@ -147,6 +148,15 @@ class RayActors:
     def state(self, worker: RayWorker) -> ActorState:
         """Counters of an actor."""
         return ActorState() if worker.told is None else replace(worker.told, beat=worker.heard)
+
+    def version(self, worker: RayWorker) -> int:
+        """Version of the oldest weights that an actor without games may use if it is sent seeds now."""
+        if not self._asks:
+            return self._newest()[0]
+        for server in self._servers.values():
+            if worker in server.slots:
+                return 0 if server.worker.told is None else int(server.worker.told.version)
+        return self._published.version  # its server is lost, which it finds out when it asks
 
     def inference(self) -> ActorState | None:
         """Counters of the processes that evaluate states for all actors of a node; None if each evaluates its own."""
@@ -183,13 +193,15 @@ class RayActors:
             if version != self._versions[worker]:
                 needs = worker in servers or not self._asks or not self._versions[worker]
                 self._versions[worker] = version
-                self._workers.send(stored if needs else NewWeights(version, None, self._progress), worker)
+                message = stored if needs else NewWeights(version, None, self._progress)
+                self._workers.send(message, worker, first=True)
 
     def _newest(self) -> tuple[int, Stored]:
         """Weights in Ray's store: the newest, or those of a moment ago."""
         published, moment = self._published, time.monotonic()
-        is_old = self._stored is None or published.version != self._stored[0]
-        if self._stored is None or (is_old and moment - self._stored_at >= PUT_SECONDS):
+        behind = 0 if self._stored is None else published.version - self._stored[0]
+        is_due = behind > 0 and moment - self._stored_at >= PUT_SECONDS
+        if self._stored is None or is_due or behind > self._max_behind:
             arrays = {name: tensor.detach().cpu().numpy() for name, tensor in published.weights.items()}
             stored = self._workers.store(NewWeights(published.version, arrays, self._progress))
             self._stored, self._stored_at = (published.version, stored), moment
@@ -319,12 +331,14 @@ def serve_node(mailbox: RayMailbox, task: ActorTask, row: tuple[tuple[int, ...],
             dropping = last.enter_context(dropped_without_us(shared.plan.name, plan.name))
             assert dropping.stdin is not None
             last.callback(dropping.stdin.close)
+            mailbox.tell(replace(server.state(), version=shared.version))
             mailbox.send(plan)
             while True:
                 if (new := mailbox.get(TURN_SECONDS)) is not None:
                     shared.publish(new.version, _tensors(new.arrays), new.progress)
+                mailbox.tell(replace(server.state(), version=shared.version))
+                if new is not None:
                     mailbox.is_due.set()  # the next ones may come
-                mailbox.tell(server.state())
         except (AthenanError, MemoryError) as error:
             mailbox.send(Failed.by(error))
 
