@@ -187,8 +187,8 @@ def test_proven_states_are_sent_to_all(where: Where, tmp_path: Path) -> None:
 
 @without_ray
 def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.loop.measure", lambda game: Measured(2.0, 4.0, slow=False))
-    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda game, config: 1e9)
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: Measured(2.0, 4.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 1e9)
     monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr("athenan_spiel.system.ray_transport.TURN_SECONDS", 0.0)  # calls end while games are in play
