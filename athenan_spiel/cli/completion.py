@@ -18,6 +18,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from athenan_spiel.cli.exit_codes import DONE
+from athenan_spiel.cli.help import HELP_ALL
 from athenan_spiel.cli.parsing import option_registry, parse
 from athenan_spiel.errors import ConfigError, nearest, shown
 
@@ -64,7 +65,7 @@ class CompletionArguments:
     """
 
     shell: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="bash|zsh|fish")]
-    """The shell."""
+    """Shell."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -127,6 +128,8 @@ def _changed(specification: dict[str, Any]) -> dict[str, Any]:
     commands["ludii"]["subcommands"]["sweep"] = sweep
     for name, command in commands.items():
         command["description"] = _short(COMMANDS[name])
+    for command in (*commands.values(), sweep):
+        command["options"].append({"flags": [HELP_ALL], "description": "print all options", "type": "flag"})
     specification["options"].append({"flags": ["--version"], "description": "print the version", "type": "flag"})
     for option in _options(specification):
         option["description"] = _summary(option["description"])

@@ -19,8 +19,9 @@ COLUMNS = {"found": "found  ", "missing": "missing", "broken": "BROKEN "}
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorArguments:
-    """Say what is found of all that training, playing and Ludii need, whether it is the version that was tested, and
-    what to do about what is missing. The exit code is 0 where a training can be done, else 3.
+    """Check the installation for training, play and Ludii, compare versions with the tested ones, and suggest fixes.
+
+    The exit code is 0 if training is possible, else 3.
 
     Example: athenan doctor --json
     """

@@ -18,24 +18,25 @@ from athenan_spiel.errors import ConfigError, printable, shown
 
 @dataclass(frozen=True, kw_only=True)
 class ExportArguments:
-    """Write the agent of a run to one file, which every command takes in the place of the run: `athenan play FILE`,
-    `athenan eval FILE@0.1s`. It holds the network, the game and how the network was trained, and nothing of this
-    machine. The run may be training meanwhile.
+    """Write the agent of a run to one file, which every command accepts in place of the run: `athenan play FILE`,
+    `athenan eval FILE@0.1s`.
 
-    With --onnx the network is written for other programs, too, or, without --file, alone.
+    The file contains the network, the game and the training settings, and nothing about this machine. The run may be
+    training meanwhile. --onnx also writes the network for other programs, or without --file only that.
 
     Example: athenan export runs/connect_four --file connect_four.safetensors
     """
 
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """The run, or one of its checkpoints: runs/NAME, runs/NAME#640, runs/NAME#best; with --onnx alone also an agent's
-    file."""
-    file: Path | None = None
-    """The agent's file; by default NAME.safetensors here."""
-    onnx: Path | None = None
-    """A file for the network as ONNX, with what its numbers mean; it needs the extra onnx."""
+    """Run or one of its checkpoints: runs/NAME, runs/NAME#640, runs/NAME#best; with --onnx alone also the file of an
+    agent."""
+    file: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """File of the agent; default: NAME.safetensors in the current folder."""
+    onnx: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """File of the network as ONNX, with a description of its inputs and outputs. It needs the extra onnx; default: not
+    written."""
     overwrite: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Put them in the place of files of these names."""
+    """Replace existing files."""
     ludii_memory: LudiiMemory = None
 
 

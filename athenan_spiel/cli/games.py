@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GamesArguments:
-    """List OpenSpiel's games, or Ludii's: which can be trained, and why not where they cannot.
+    """List the games of OpenSpiel or Ludii that can be trained, and the reasons why others can't.
 
-    With --ludii and the whole name of a game, as in `athenan games --ludii "Lines of Action"`: all about that one, its
-    options and outcomes, and how long and wide random matches of it are.
+    --ludii with the full name of a game, as in `athenan games --ludii "Lines of Action"`, shows its options and
+    outcomes, and the length and branching factor of random games.
 
     Example: athenan games chess
     """
 
     filter: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILTER")] = ""
-    """Only games with this in their name; with --ludii, a whole name shows that game."""
+    """Part of the names of the games to list; default: all games."""
     ludii: tyro.conf.FlagCreatePairsOff[bool] = False
-    """The games of Ludii. The list needs neither Java nor Ludii, and is longer with Ludii's jar; a single game needs
-    both for more than the list says."""
+    """List the games of Ludii. The list needs neither Java nor Ludii, but is longer with Ludii's jar. Details of a
+    single game need both."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 

@@ -30,24 +30,24 @@ MOST_WAITING = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class GtpArguments:
-    """Let an agent be spoken to by GTP, the Go Text Protocol: by Sabaki, GoGui, HexGui, or another program.
+    """Run an agent as an engine for GTP, the Go Text Protocol, which Sabaki, GoGui, HexGui and other programs use.
 
-    AGENT is a word as for `athenan eval`. The moves of the game must be coordinates, as in Go, Hex, Havannah, Y,
-    Othello, Gomoku or Connect Four; the size of the board is the run's. Commands are read from standard input, and
-    answers alone are written to standard output. A clock that is told by `time_settings` and `time_left` is kept;
-    without one each move takes what the word says, else one second.
+    AGENT is a spec string, as for `athenan eval`. The moves of the game must be coordinates, as in Go, Hex, Havannah,
+    Y, Othello, Gomoku or Connect Four. The board has the size of the run's board. Commands are read from standard
+    input, and only replies are written to standard output. The clock of `time_settings` and `time_left` is kept.
+    Without a clock each move takes the limit of the spec string, else one second.
 
     Example: athenan gtp runs/go9@2s
     """
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
-    """The agent that answers `genmove`."""
+    """Agent that answers `genmove`."""
     game: str | None = None
-    """An OpenSpiel game string; not needed where the agent is a run."""
+    """OpenSpiel game string; default: the game of the run."""
     seed: int = 0
-    """Of the agent's choices among equal moves."""
+    """Random seed of the choice between equal moves."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
+    """Custom outcome of the run, which may be imported. Without it, the gain times the run's scale is used."""
     ludii_memory: LudiiMemory = None
 
 

@@ -1,4 +1,4 @@
-"""What a command's options say of Java, which runs the games of Ludii."""
+"""The option `--ludii-memory`: memory of Java, which runs the games of Ludii."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ LudiiMemory = Annotated[
     str | None,
     tyro.conf.arg(
         metavar="SIZE",
-        help="The most that Java takes for a game of Ludii's, such as 4g; by default as LUDII_MEMORY says, else 2g.",
+        help="Memory limit of Java for games of Ludii, such as 4g; default: LUDII_MEMORY, else 2g.",
     ),
 ]
 """The type of an option `--ludii-memory`, with its help."""
 
 
 def use_memory(size: str) -> None:
-    """Let Java have that much in this process and in those that it starts, whatever `LUDII_MEMORY` said.
+    """Set the memory limit of Java for this process and its children, overriding `LUDII_MEMORY`.
 
     Raises:
-        ConfigError: it is no size, too little, or more than the machine has.
+        ConfigError: `size` is not a size, too small, or more than the machine has.
     """
     from ludii_bridge.errors import LudiiError
     from ludii_bridge.installation import java_memory

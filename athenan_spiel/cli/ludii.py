@@ -20,18 +20,17 @@ ACTIONS = ("show", "install", "sweep")
 
 @dataclass(frozen=True, kw_only=True)
 class LudiiArguments:
-    """Say whether Java and Ludii are found and what to do otherwise, or install Ludii's jar, or try its games
-    (`athenan ludii sweep --help`).
+    """Check Java and Ludii, install Ludii's jar, or test its games (`athenan ludii sweep --help`).
 
     Example: athenan ludii install --file Ludii-1.3.12.jar
     """
 
     action: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="show|install|sweep")] = "show"
-    """What to do; `install` fetches the jar from Ludii's site, which takes its licence as agreed."""
-    file: str | None = None
-    """A jar that was downloaded already, to be installed."""
+    """Action; `install` downloads the jar from Ludii's site, and you accept its licence by that."""
+    file: Annotated[str | None, tyro.conf.arg(metavar="JAR")] = None
+    """Downloaded jar to install; default: the jar of Ludii's site."""
     sha256: Annotated[str | None, tyro.conf.arg(metavar="HASH")] = None
-    """The SHA-256 that the installed jar must have; a download whose hash is not known needs it."""
+    """SHA-256 of the jar, required for a download of an unknown version; default: the known hash."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 

@@ -31,29 +31,29 @@ LONGEST = 86_400.0
 
 @dataclass(frozen=True, kw_only=True)
 class SweepArguments:
-    """Try Ludii's board games in random matches against the laws of games, and write a row for each into FILE.
+    """Check Ludii's board games against the laws of games by random games, and write a row for each into FILE.
 
-    Games that have a row there are left out, so a sweep that was stopped goes on by the same command.
+    Games that have a row are skipped, so the same command continues a stopped sweep.
 
     Example: athenan ludii sweep games.csv --only chess
     """
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """A CSV file, new or of another sweep."""
+    """CSV file, new or of an earlier sweep."""
     all: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Try all games, not the board games alone."""
+    """Check all games, not only board games."""
     only: str = ""
-    """Only games with this in their name."""
+    """Part of the names of the games to check; default: all."""
     matches: int = 1
-    """Random matches of each game."""
+    """Number of random games of each game."""
     length: int = 1000
-    """Moves after which a match is a draw."""
+    """Number of moves after which a game is a draw."""
     seconds: float = 60.0
-    """For the matches of a game; 0 for no limit, in this process."""
+    """Time limit for each game, in seconds. With 0 there is no limit, and games run in this process."""
     processes: int = 1
-    """Games tried at once, each with a Java of its own."""
-    page: str | None = None
-    """Write a page of Markdown that sums up the rows."""
+    """Number of games checked at once, each in a process with its own Java."""
+    page: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """Markdown file for a summary of the rows; default: not written."""
 
 
 def run(words: Sequence[str]) -> int:

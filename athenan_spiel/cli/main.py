@@ -169,7 +169,7 @@ def _help() -> str:
             "",
             "options:",
             "  --version  print the version",
-            "  --help     print this, or after a command all its options",
+            "  --help     print this; after a command, its common options (--help-all: all of them)",
             "",
             "example: athenan train connect_four --preset quick --time 3m",
         ]

@@ -1,7 +1,7 @@
-"""Reads the options of one subcommand from its dataclass, by tyro, and makes one line of whatever is wrong.
+"""Parses the options of a subcommand into its dataclass, by tyro, with errors of one line.
 
 tyro prints boxes of many lines for a mistake; here they become one `ConfigError` that names the option, what was
-expected and what came. `--help` is tyro's own.
+expected and what was given.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import contextlib
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from athenan_spiel.cli.help import HELP, HELP_ALL, help_text, options_of
 from athenan_spiel.cli.java import use_memory
 from athenan_spiel.config.settings import NONE, read_hint
 from athenan_spiel.errors import ConfigError, nearest, shown
@@ -27,20 +28,29 @@ _BOX = " │╭╮╰╯─-"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def parse(arguments_type: type[T], arguments: Sequence[str], command: str, default: T | None = None) -> T:
-    """An `arguments_type` made from the words of the command line.
+def parse(
+    arguments_type: type[T],
+    arguments: Sequence[str],
+    command: str,
+    default: T | None = None,
+    chosen: Collection[str] = (),
+) -> T:
+    """Return an `arguments_type` with the options given on the command line, and apply `--ludii-memory`.
 
     Args:
         arguments_type: a dataclass; its docstrings are the help.
-        command: the words before them, such as `athenan train`.
-        default: where the defaults come from if not from the dataclass; `tyro.MISSING` stands for "must be given".
-
-    What `--ludii-memory` says holds from here on.
+        command: the words before the options, such as `athenan train`.
+        default: an instance to take the defaults from; `tyro.MISSING` marks a required field.
+        chosen: settings whose default depends on the game, which the help mentions.
 
     Raises:
-        ConfigError: an option is unknown, missing, or has a value that it cannot take.
-        SystemExit: with code 0, after `--help` was printed.
+        ConfigError: an option is unknown, missing, or has an invalid value.
+        SystemExit: with code 0, after the help was printed.
     """
+    everything = HELP_ALL in arguments
+    if everything or any(word in HELP for word in arguments):
+        print(help_text(arguments_type, command, default, chosen, everything=everything), end="")
+        raise SystemExit(0)
     said = io.StringIO()
     options: dict[str, Any] = {} if default is None else {"default": default}
     try:
@@ -60,7 +70,8 @@ def parse(arguments_type: type[T], arguments: Sequence[str], command: str, defau
         refusal = _refusal(stop)
         raise ConfigError(str(refusal) if refusal else _in_one_line(said.getvalue())) from None
     if unknown:
-        raise ConfigError(_complaint(unknown, _option_names(arguments_type, command, options)))
+        names = [name for option in options_of(arguments_type, default) for name in option.names]
+        raise ConfigError(_complaint(unknown, sorted([*names, "--help", HELP_ALL])))
     if (memory := getattr(parsed, "ludii_memory", None)) is not None:
         use_memory(memory)
     return parsed
@@ -132,13 +143,6 @@ def _in_ascii(text: str) -> str:
     if not text.isascii():
         raise ValueError(text)
     return text
-
-
-def _option_names(arguments_type: type[Any], command: str, options: dict[str, Any]) -> list[str]:
-    help_text = io.StringIO()
-    with contextlib.redirect_stdout(help_text), contextlib.suppress(SystemExit):
-        tyro.cli(arguments_type, args=["--help"], prog=command, registry=option_registry(), **options)
-    return sorted(set(re.findall(r"--[a-z][\w.-]*", help_text.getvalue())))
 
 
 def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
@@ -34,48 +34,53 @@ LEAST_STATES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class PlayArguments:
-    """Play a match against an agent, in the terminal, or with --web in a browser; a game for one player you play, or
-    the agent does.
+    """Play against an agent, in the terminal, or with --web in a browser.
 
-    An agent is one word, as for `athenan eval`: runs/NAME, runs/NAME#640, runs/NAME@0.5s, mcts:1000, alphabeta@1s,
-    random; or human, for two people at one terminal. Type a move as it is listed or its number; `?` lists the legal
-    moves, `hint` says what an agent would play for you, `undo` takes back your last move and the answer to it, `quit`
-    ends the match.
+    AGENT is a spec string, as for `athenan eval`: runs/NAME, runs/NAME#640, runs/NAME@0.5s, mcts:1000, alphabeta@1s,
+    random; or human, for two people at one terminal. Type a move or its number. `?` lists the legal moves, `hint`
+    prints the move of an agent, `undo` takes back your last move and the reply, `quit` ends the game.
 
     Example: athenan play runs/connect_four --seconds 0.5 --second
     """
 
+    common: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "game": ("game", "moves", "first", "second"),
+        "agent": ("seconds", "memory", "ponder", "seed", "allow_code", "ludii_memory"),
+        "browser": ("web", "also", "host", "port", "open"),
+    }
+    """Options of the help, by group."""
+
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
-    """The agent you play against."""
+    """Opponent."""
     game: str | None = None
-    """An OpenSpiel game string; not needed where the agent is a run."""
+    """OpenSpiel game string; default: the game of the run."""
     moves: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MOVE [MOVE ...]")] = ()
-    """The moves that lead to the position to begin from, as OpenSpiel writes them or by their numbers."""
+    """Moves that lead to the initial position, as OpenSpiel writes them or by number; default: no moves."""
     seconds: float | None = None
-    """How long the agent thinks about a move, as in runs/NAME@0.5s; one second if neither says otherwise."""
+    """Time per move of the agent, in seconds; default: as in the spec string, else 1."""
     memory: Memory = None
-    """Memory limit of this process, such as 2g. The agent's tree stops growing there, and it moves sooner than its time
-    (default: no limit; with --web half of what the process may use)."""
+    """Memory limit of this process, such as 2g. At the limit the agent's tree stops growing, and the agent moves before
+    its time ends; default: no limit, with --web half of the available memory."""
     ponder: tyro.conf.FlagCreatePairsOff[bool] = False
-    """The agent thinks on while you do, as with runs/NAME:ponder=true; for runs and alphabeta."""
+    """Let the agent search during your turn, as runs/NAME:ponder=true does. Runs and alphabeta only."""
     first: tyro.conf.FlagCreatePairsOff[bool] = False
-    """You begin; so it is unless `--second` is said."""
+    """You move first, which is the default; `--second` swaps sides."""
     second: tyro.conf.FlagCreatePairsOff[bool] = False
-    """The agent begins; in a game for one player it plays, and you see how it ends."""
+    """The agent moves first. In a game for one player it plays the game."""
     seed: int = 0
-    """Of the agent's choices among equal moves."""
+    """Random seed of the choice between equal moves."""
     web: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Play in a browser: a board to press, and what the agent thinks beside it."""
+    """Play in a browser, with a board to click and the analysis of the agent."""
     also: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
-    """With --web: further agents that the page lets you choose, beside alphabeta, mcts, uct and random."""
+    """Further agents to choose from on the page, besides alphabeta, mcts, uct and random."""
     host: str = "127.0.0.1"
-    """With --web: where the page is served; elsewhere than on this machine only to who brings the printed token."""
+    """Address of the page. Visitors from other machines need the printed token."""
     port: int = 8000
-    """With --web: the port of its address."""
+    """Port of the page."""
     open: tyro.conf.FlagCreatePairsOff[bool] = False
-    """With --web: open the page in this machine's browser."""
+    """Open the page in the browser of this machine."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
+    """Custom outcome of the run, which may be imported. Without it, the gain times the run's scale is used."""
     ludii_memory: LudiiMemory = None
 
 

@@ -28,28 +28,28 @@ HELP = "Enter: the next board; p: the one before; a number: the board after that
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayArguments:
-    """Show a match that `athenan eval --save` or a tournament has saved; a file with several is listed.
+    """Show a game saved by `athenan eval --save` or by a tournament. A file with several games is listed.
 
-    At a terminal, Enter shows the next board, p the one before, a number the one after that ply, q quits; elsewhere all
-    boards are printed. A match is played through before it is shown: one with an illegal move or another result than
-    the rules give is refused.
+    At a terminal, Enter shows the next board, p the previous one, a number the board after that ply, and q quits.
+    Elsewhere all boards are printed. A game is checked before it is shown: a game with an illegal move or a wrong
+    result is refused.
 
     Example: athenan replay runs/tournaments/connect_four/matches.jsonl --match 3
     """
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """The matches, a line each."""
+    """File with one game per line."""
     match: int | None = None
-    """Which one of the file, from 1; not needed if there is one."""
+    """Number of the game in the file, from 1; default: the only game."""
     all: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Print all boards at once at a terminal, too."""
-    pgn: str | None = None
-    """Write the match, of Chess, into this new file as PGN in place of showing it."""
-    sgf: str | None = None
-    """The same of a match of Go or Hex, as SGF."""
+    """Print all boards at once, at a terminal too."""
+    pgn: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """New PGN file for a game of Chess, which is written instead of shown; default: not written."""
+    sgf: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """New SGF file for a game of Go or Hex, which is written instead of shown; default: not written."""
     ludii_memory: LudiiMemory = None
     json: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Print the match with its moves by name as one JSON document."""
+    """Print the game and the names of its moves as one JSON document."""
 
 
 def run(words: Sequence[str]) -> int:

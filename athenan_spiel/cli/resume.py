@@ -22,38 +22,39 @@ from athenan_spiel.cli.workers import Cluster, Workers, parse_workers, with_addr
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeArguments:
-    """Go on with the run in the folder RUN, after Ctrl-C, a crash, or its end.
+    """Resume the run in the folder RUN, after Ctrl-C, a crash, or its end.
 
-    Without options it goes on to the end that its config.toml says.
+    Without options the run continues to the limits in its config.toml.
 
     Example: athenan resume runs/connect_four --time 10m
     """
 
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """The run's folder."""
+    """Run folder."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
-    """Train so much longer, such as 90s, 3m or 1h30m."""
+    """Additional training time, such as 90s, 3m or 1h30m; default: up to the limit in config.toml."""
     matches: int | None = None
-    """Train this number of matches more."""
+    """Number of additional games; default: up to the limit in config.toml."""
     start: Annotated[int | None, tyro.conf.arg(name="from", metavar="MATCHES")] = None
-    """The checkpoint to go on from, by its number, in place of the newest; those after it are put aside."""
+    """Number of the checkpoint to continue from. Later checkpoints are put aside; default: the newest."""
     workers: Workers = None
-    """Processes that play from now on: a number, or auto for one for each core; 0: this one plays and learns."""
+    """Worker processes from now on: a number, or auto for one per core. With 0 this process plays and learns by turns;
+    default: as in config.toml."""
     cluster: Cluster = None
-    """Let them play on a Ray cluster from now on: auto, HOST:PORT, or without ADDRESS a local one, as `athenan train`
-    does. Without this option they play on this machine."""
+    """Ray cluster of the workers from now on: auto, HOST:PORT, or without ADDRESS a local one, as for `athenan train`;
+    default: workers run on this machine, without Ray."""
     restarts: int = 0
-    """Let the run go on from its newest checkpoint if its process is killed, as often as that within an hour."""
+    """Maximum number of restarts per hour. A run whose process is killed is resumed from its newest checkpoint."""
     memory: Memory = None
-    """What all processes may take together from now on, such as 800m or 8g."""
+    """Memory budget of all processes from now on, such as 800m or 8g; default: as in config.toml."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Say nothing but what goes wrong."""
+    """Print errors only."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
+    """Print each event as a line of JSON (docs/metrics.md)."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the run was begun with: what its files name is not imported without this."""
+    """Custom outcome of the run, which is not imported without this option. Repeatable."""
     allow_program: AllowProgram = ()
-    """The command of an engine among the opponents of evaluations, as it stands in config.toml."""
+    """Command of an engine among the opponents of evaluations, as in config.toml. Repeatable."""
     ludii_memory: LudiiMemory = None
 
 

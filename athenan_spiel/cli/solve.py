@@ -37,37 +37,37 @@ ENDINGS = {"seconds": "--time was up", "iterations": "--iterations were done", "
 
 @dataclass(frozen=True, kw_only=True)
 class SolveArguments:
-    """Prove a position of GAME: who wins, the best move, and a line of best play to the end of the match.
+    """Prove a position of GAME: its result, the best move, and a line of best play to the end of the game.
 
-    The network of a trained run makes proofs shorter, often by far; what is proven is true without it, too. The exit
-    code is 0 for a proof and 3 where a limit came first; what is printed then is an estimate.
+    The network of a trained run makes proofs faster, often by far. Proofs are exact with and without it. The exit code
+    is 0 for a proof, and 3 if a limit was reached first; the printed value is then an estimate.
 
     Example: athenan solve "hex(board_size=5)" --moves c3 --run runs/hex5
     """
 
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
-    """An OpenSpiel game string, such as tic_tac_toe or "hex(board_size=4)"."""
+    """OpenSpiel game string, such as tic_tac_toe or "hex(board_size=4)"."""
     moves: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MOVE [MOVE ...]")] = ()
-    """The moves that lead to the position, as OpenSpiel writes them or by their numbers."""
+    """Moves that lead to the position, as OpenSpiel writes them or by number; default: the initial position."""
     run: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None
-    """A run of the game, or runs/NAME#640 for one of its checkpoints, whose network values the states; without one,
-    nothing is known of them."""
+    """Run of the game, or runs/NAME#640 for one of its checkpoints, whose network evaluates the states; default: no
+    evaluation."""
     search: ProverName = "descent"
-    """What proves."""
+    """Search algorithm."""
     outcome: str | None = None
-    """What the end of a match is worth to the search; by default the run's outcome, without a run the gain."""
+    """Terminal value of a game; default: the outcome of the run, without a run the gain."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
+    """Custom outcome of the run, which may be imported. Without it, the gain times the run's scale is used."""
     ludii_memory: LudiiMemory = None
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
-    """Give up after this time, such as 90s or 1h."""
+    """Time limit, such as 90s or 1h; default: no limit."""
     iterations: int | None = None
-    """Give up after this number of iterations."""
+    """Limit of search iterations; default: no limit."""
     megabytes: float | None = 4000.0
-    """Give up when the process has grown by this many, or by nearly all that is free; a position in the tree takes
-    about two thousandths of one."""
+    """Memory limit of the search, in MB; the search also ends when hardly any memory is free. A position in the tree
+    takes about 0.002 MB."""
     seed: int = 0
-    """Of the choices among equal moves."""
+    """Random seed of the choice between equal moves."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 import tyro
 
@@ -23,6 +23,7 @@ from athenan_spiel.cli.settings import is_fitted, lists_presets, require_allowed
 from athenan_spiel.cli.workers import Cluster, Workers, parse_workers, with_address
 from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.training.fitting import FITTED
 from athenan_spiel.training.new_folder import new_folder
 
 if TYPE_CHECKING:
@@ -33,41 +34,56 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainArguments:
-    """Train an agent on GAME, into a run folder. Ctrl-C, SIGTERM and SIGHUP save and stop; `athenan resume` goes on.
+    """Train an agent on GAME and store it in a run folder.
+
+    Ctrl-C, SIGTERM and SIGHUP save a checkpoint and stop the run; `athenan resume` continues it. Every setting of
+    `config.toml` is an option (`--help-all`).
 
     Example: athenan train connect_four --preset quick --time 3m
     """
 
+    common: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "settings to start from": ("preset", "config"),
+        "length and folder": ("time", "matches", "folder"),
+        "search and learning": ("search.algorithm", "search.iterations", "outcome", "seed"),
+        "evaluation": ("evaluation.every_seconds", "evaluation.opponents"),
+        "machine": ("workers", "memory"),
+        "output": ("quiet", "json"),
+    }
+    """Options of the short help, by group."""
+
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
-    """An OpenSpiel game string, such as connect_four or "hex(board_size=7)"; `athenan games` lists them."""
+    """OpenSpiel game string, such as connect_four or "hex(board_size=7)"; `athenan games` lists all games."""
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
     """Settings to start from: quick, hour or day for any game, or a set-up of the papers; `athenan train --preset`
-    lists them. Options below change single ones."""
-    config: str | None = None
-    """A TOML file of settings to start from instead, such as another run's config.toml (its game does not count)."""
+    lists all. Other options change single settings."""
+    config: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML file to start from in place of --preset, such as the config.toml of another run, whose game is ignored."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
-    """Training time, such as 90s, 3m or 1h30m. Without --matches, it is the only limit; and the other way round."""
+    """Training time, such as 90s, 3m or 1h30m. A limit given by --time or --matches replaces both limits of the preset;
+    default: as in the preset."""
     workers: Workers = None
-    """Processes that play matches while this one learns: a number, or auto for one for each core; 0: this process plays
-    and learns in turn, reproducible to the bit. By default auto where time alone limits quick, hour or day, to a minute
-    or more, on several cores and no GPU; else 0."""
+    """Worker processes, which play games while this process learns: a number, or auto for one per core. With 0 this
+    process plays and learns by turns, and the run is bit-reproducible; default: auto for quick, hour and day with a
+    time limit alone of a minute or more, on several cores and no GPU, else 0."""
     cluster: Cluster = None
-    """Let the workers play on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a
-    node of; without ADDRESS a local one, which is started and ends. Without --workers, one for each of its cores."""
+    """Ray cluster of the workers: auto for the one running on this machine, HOST:PORT for one that this machine is a
+    node of. Without ADDRESS a local cluster is started and stopped with the run. Without --workers there is one worker
+    per core of the cluster; default: workers run on this machine, without Ray."""
     restarts: int = 0
-    """Let the run go on from its newest checkpoint if its process is killed, as often as that within an hour."""
+    """Maximum number of restarts per hour. A run whose process is killed is resumed from its newest checkpoint."""
     memory: Memory = None
-    """What all processes of the run may take together, such as 800m or 8g; by default as much as there is."""
-    folder: str | None = None
-    """The run folder; by default runs/ and the name of the game."""
+    """Memory budget of all processes of the run, such as 800m or 8g; default: no limit."""
+    folder: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Run folder, which must be new; default: runs/GAME."""
     quiet: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Say nothing but what goes wrong."""
+    """Print errors only."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Print each event as a line of JSON (docs/metrics.md), and nothing else but what goes wrong."""
+    """Print each event as a line of JSON (docs/metrics.md)."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the file of --config may name; what --outcome names is allowed by that."""
+    """Custom outcome that the file of --config may name; --outcome allows its own. Repeatable."""
     allow_program: AllowProgram = ()
-    """The command of an engine that the file of --config names among the opponents of evaluations."""
+    """Command of an engine that the file of --config may name as an opponent of evaluations. Repeatable."""
     ludii_memory: LudiiMemory = None
     settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
 
@@ -78,7 +94,7 @@ def run(words: Sequence[str]) -> int:
         return DONE
     words = with_address(words)
     default = TrainArguments(game=tyro.MISSING, settings=settings_to_start_from(words))
-    arguments = parse(TrainArguments, words, "athenan train", default)
+    arguments = parse(TrainArguments, words, "athenan train", default, chosen=FITTED if is_fitted(words) else ())
     config = _limited(arguments.settings, words)
     require_allowed(config.outcome, arguments.allow_code, words)
     if arguments.restarts:

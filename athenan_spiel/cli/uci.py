@@ -22,23 +22,23 @@ LONGEST_LINE = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class UciArguments:
-    """Let an agent play as a UCI engine: it reads commands from the standard input and answers on the standard output.
+    """Run an agent as a UCI engine, which reads commands from standard input and replies on standard output.
 
-    The agent is one word, as for `athenan eval`: runs/NAME, runs/NAME#640, runs/NAME@0.5s, alphabeta@1s. Its limit
-    holds where `go` says none. The game must have a name among UCI's variants: Chess, Breakthrough, Othello (flipello),
-    Amazons and others. Give a front end this whole line as the engine's command.
+    AGENT is a spec string, as for `athenan eval`: runs/NAME, runs/NAME#640, runs/NAME@0.5s, alphabeta@1s. Its limit
+    applies when `go` gives none. The game must be one of UCI's variants: Chess, Breakthrough, Othello (flipello),
+    Amazons and others. Enter the whole line as the command of the engine in a front end.
 
     Example: athenan uci runs/breakthrough@1s
     """
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
-    """The agent that plays."""
+    """Agent that plays."""
     game: str | None = None
-    """An OpenSpiel game string; not needed where the agent is a run."""
+    """OpenSpiel game string; default: the game of the run."""
     seed: int = 0
-    """Of the agent's choices among equal moves."""
+    """Random seed of the choice between equal moves."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the run was trained with; without this, the run's is the gain times its scale."""
+    """Custom outcome of the run, which may be imported. Without it, the gain times the run's scale is used."""
 
 
 def run(words: Sequence[str]) -> int:

@@ -17,14 +17,16 @@ from athenan_spiel.cli.web import Address, serve_pages
 
 @dataclass(frozen=True, kw_only=True)
 class WatchArguments(Address):
-    """Look at a run in a browser, while it trains or afterwards: loss, strength with intervals, length of the matches,
-    speed, how busy its processes are, and the last match of self-play; and play against it.
+    """Show a run in a browser, while it trains or afterwards, and play against its agent.
+
+    The page has the loss, strength with intervals, length of games, speed, load of the processes, and the last game of
+    self-play.
 
     Example: athenan watch runs/connect_four
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """The folder of the run."""
+    """Run folder."""
     ludii_memory: LudiiMemory = None
 
 

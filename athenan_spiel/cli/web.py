@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where pages are served; the options of all commands that serve some."""
+    """Options of all commands that serve pages."""
 
     host: str = "127.0.0.1"
-    """Where the pages are served: this machine alone by default; at any other address, such as 0.0.0.0, only to those
-    who bring the token that is printed."""
+    """Address of the pages. At another address than this machine's own, such as 0.0.0.0, visitors need the printed
+    token."""
     port: int = 8000
-    """The port of the address."""
+    """Port of the pages."""
     open: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Open the page in this machine's browser."""
+    """Open the page in the browser of this machine."""
     memory: Memory = None
-    """Memory limit of this process, such as 2g (default: half of what it may use). To stay within it, searches end
-    sooner, and search trees unused longest are freed."""
+    """Memory limit of this process, such as 2g. To stay within it, searches end sooner, and the search trees that were
+    not used for longest are freed; default: half of the available memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WebArguments(Address):
-    """Look at all runs of a folder in a browser: their curves, side by side, live; play against them; read the reports
-    of experiments and tournaments beside them.
+    """Show all runs of a folder in a browser: live curves, side by side, play against agents, and the reports of
+    experiments and tournaments.
 
     Example: athenan web runs
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")] = Path("runs")
-    """The folder of the runs."""
+    """Folder of the runs."""
     ludii_memory: LudiiMemory = None
 
 

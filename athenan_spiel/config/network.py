@@ -72,11 +72,13 @@ class NetworkConfig(Settings):
     filters: Width = 64
     """Filters of each convolution. The article: 64 (Section 3.3.1), 132 (Section 8.4.1)."""
     layers: Depth | None = None
-    """Convolutions of `c` (papers: 3), residual blocks of `r1` (2), `r2` and `r3` (8), hidden layers of `mlp` (3)."""
+    """Convolutions of `c`, residual blocks of `r1`, `r2` and `r3`, hidden layers of `mlp`; none: 3 for `c` and `mlp`, 2
+    for `r1`, 8 for `r2` and `r3` (papers)."""
     neurons: Width = 100
     """Neurons of a hidden dense layer. The article: 100 (Section 3.3.1)."""
     dense_layers: Depth | None = None
-    """Hidden dense layers after the convolutions of `c` and `r1` (papers: 1) and of `r2` (2; Section 9.3.1: 1)."""
+    """Hidden dense layers after the convolutions of `c`, `r1` and `r2`; none: 1 for `c` and `r1`, 2 for `r2` (papers).
+    Section 9.3.1: 1 for `r2`."""
     squeeze_excitation: Width | None = None
     """Ratio of the squeeze-and-excitation layer at the end of each residual block; none: no such layer. The article: 16
     (Sections 10.3 and 12.4)."""

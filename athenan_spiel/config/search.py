@@ -78,14 +78,15 @@ class MoveSearchConfig(Settings):
     """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS, PUCT, Gumbel and
     ExIt don't prove."""
     seconds: Seconds | None = None
-    """Search time per move, in seconds, counted for each game separately: K games at once take K times as long. The
-    article: 2 s (Section 3.3.1), 3 s (Section 8.4.3)."""
+    """Search time per move, in seconds, counted for each game separately: K games at once take K times as long;
+    none: no limit. The article: 2 s (Section 3.3.1), 3 s (Section 8.4.3)."""
     iterations: Count | None = 20
     """Search iterations per move. With this limit alone a run is bit-reproducible."""
     evaluations: Count | None = None
-    """States evaluated by the network per move."""
+    """States evaluated by the network per move; none: no limit."""
     network_seconds: Seconds | None = None
-    """Time per move spent waiting for evaluations, in seconds (*Minimax Strikes Back*, first version, Section 7.2)."""
+    """Time per move spent waiting for evaluations, in seconds (*Minimax Strikes Back*, first version, Section 7.2);
+    none: no limit."""
     batched: bool = True
     """Evaluate the children of a state, or the leaves of a batch, in one call; false: one call for each (first version,
     Section 7.1)."""
@@ -97,9 +98,9 @@ class MoveSearchConfig(Settings):
     depth: AlphaBetaDepth | None = None
     """Maximum depth of alpha-beta, in actions; none: the limits decide."""
     exploration_constant: Factor | None = None
-    """Exploration constant: c of UCT for MCTS, by default 0.4 (the article, Section 3.3), and for ExIt, by default 0.05
-    (Section 8.4.2); c_init of PUCT, by default 1.25 (AlphaZero). UBFM adds UCT's term to its values only if this is
-    given (the 2019 article, Section 4.3; √2 in theory)."""
+    """Exploration constant: c of UCT for MCTS and ExIt, c_init of PUCT; none: 0.4 for MCTS (the article, Section 3.3),
+    0.05 for ExIt (Section 8.4.2), 1.25 for PUCT (AlphaZero). UBFM adds UCT's term to its values only if this is given
+    (the 2019 article, Section 4.3; √2 in theory)."""
     first_play_urgency: bool = False
     """Give an untried action the value of its parent, so not every action must be tried first (*Minimax Strikes Back*,
     first version, Section 3.4). MCTS and ExIt only."""
@@ -181,10 +182,12 @@ class ExplorationConfig(Settings):
     `annealed`: from 0 to 1 over the run (Algorithms 2 and 14); `constant`: always `exploitation`. The distributions
     `best`, `visits` and `search` have no parameter."""
     exploitation: Share | None = None
-    """Exploitation parameter ε' of the `constant` schedule: 0 plays uniformly at random, 1 plays the best action."""
+    """Exploitation parameter ε' of the `constant` schedule: 0 plays uniformly at random, 1 plays the best action;
+    none: another schedule."""
     temperature: PositiveFactor | None = None
-    """Temperature of softmax, by default 0.1: τ at ε' = 1/2, as a fraction of the outcome's scale. τ = temperature ·
-    scale · (1 - ε') / ε', so ε' means the same for every distribution. Temperature of `visits`, by default 1."""
+    """Temperature of softmax or `visits`; none: 0.1 for softmax, 1 for `visits`. For softmax it is τ at ε' = 1/2, as a
+    fraction of the outcome's scale: τ = temperature · scale · (1 - ε') / ε', so ε' means the same for every
+    distribution."""
     plies: Count | None = None
     """Number of first actions of a game whose moves are drawn. Later moves are the best ones, or for `visits` the most
     visited. none: all moves are drawn. AlphaZero: 30."""

@@ -40,10 +40,10 @@ class EvaluationConfig(Settings):
     }
 
     every_matches: Count | None = None
-    """Training games between two evaluations; none: evaluations don't depend on games."""
+    """Training games between two evaluations; none: no evaluation by number of games."""
     every_seconds: Seconds | None = None
-    """Training time between two evaluations, in seconds; none: evaluations don't depend on time. With neither there is
-    no evaluation."""
+    """Training time between two evaluations, in seconds; none: no evaluation by time. With neither setting there is no
+    evaluation."""
     opponents: tuple[str, ...] = ("mcts:100",)
     """Opponents, as agents' spec strings (docs/using.md): mcts:100, uct:160, runs/other#640@0.1s."""
     matches: Annotated[int, Range(2, 100_000)] = 20
@@ -55,9 +55,9 @@ class EvaluationConfig(Settings):
     seconds: Seconds | None = 0.1
     """Time per move of the trained agent, in seconds."""
     iterations: Count | None = None
-    """Search iterations per move, in place of `seconds`."""
+    """Search iterations per move, in place of `seconds`; none: `seconds` is the limit."""
     evaluations: Count | None = None
-    """Evaluations per move, in place of `seconds`."""
+    """Evaluations per move, in place of `seconds`; none: `seconds` is the limit."""
     final_seconds: Seconds | None = None
     """Maximum time, after the end of the training, to finish a running evaluation and evaluate the last network, in
     seconds; none: a running evaluation is dropped. A request to stop always drops it."""

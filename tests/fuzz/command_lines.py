@@ -231,10 +231,10 @@ def options(command: str) -> tuple[tuple[str, bool], ...]:
 
     if command not in COMMANDS:
         return ()
-    launch = f"import sys; from athenan_spiel.cli.main import main; sys.exit(main([{command!r}, '--help']))"
+    launch = f"import sys; from athenan_spiel.cli.main import main; sys.exit(main([{command!r}, '--help-all']))"
     told = subprocess.run([sys.executable, "-c", launch], capture_output=True, text=True, check=True).stdout
-    found = re.findall(r"(--[a-z][\w.-]*)(?:,\s*--[a-z][\w.-]*)*( [A-Z{\[])?", re.sub(r"\x1b\[[0-9;]*m", "", told))
-    return tuple(sorted({(option, bool(takes)) for option, takes in found if option != "--help"}))
+    found = re.findall(r"^  (?:-h, )?(--[a-z][\w.-]*)(?:,\s*--[a-z][\w.-]*)*( [A-Z{\[])?", told, re.MULTILINE)
+    return tuple(sorted({(option, bool(takes)) for option, takes in found if not option.startswith("--help")}))
 
 
 def _short(word: str) -> str:
