@@ -55,7 +55,7 @@ def lists_presets(words: Sequence[str]) -> bool:
 def to_fit(words: Sequence[str], game: str) -> list[str]:
     """Return the settings to fit to the game: with the presets `quick`, `hour` and `day`, all that no option sets."""
     from athenan_spiel.games.spec import read_spec
-    from athenan_spiel.training.fitting import FITTED
+    from athenan_spiel.training.presets import FITTED
 
     if not is_fitted(words):
         return []

@@ -23,8 +23,8 @@ from athenan_spiel.cli.settings import is_fitted, lists_presets, require_allowed
 from athenan_spiel.cli.workers import Cluster, Workers, parse_workers, with_address
 from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.training.fitting import FITTED
 from athenan_spiel.training.new_folder import new_folder
+from athenan_spiel.training.presets import FITTED
 
 if TYPE_CHECKING:
     from rich.status import Status

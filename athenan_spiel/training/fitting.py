@@ -40,8 +40,8 @@ from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.spec import read_spec
 from athenan_spiel.outcomes.registry import suggested
+from athenan_spiel.training.presets import BY_TIME, FITTED
 from athenan_spiel.training.time_budget import (
-    BY_TIME,
     LEAST_EVALUATIONS,
     Lengths,
     evaluations_per_move,
@@ -50,11 +50,6 @@ from athenan_spiel.training.time_budget import (
     rounded,
     widest,
 )
-
-BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
-"""What goes by how long and slow matches are: four settings, and the parameter of a game."""
-FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
-"""What can be chosen."""
 
 MATCHES = 16
 """Random matches that are played."""

@@ -96,7 +96,7 @@ def train(
         matches: number of games; replaces both limits of `config`, with `seconds` too.
         workers: number of processes that play, or "auto": one for each core. By default `config.workers.count`; with
             the presets quick, hour and day as `means.usual_workers` says.
-        fit: names among `fitting.FITTED`: settings that are fitted to the length and speed of the game, which some
+        fit: names among `presets.FITTED`: settings that are fitted to the length and speed of the game, which some
             random games show. By default all with the presets quick, hour and day, else none.
         allow_programs: commands of engines that may be begun to be met in evaluations (`gtp:COMMAND` and the like);
             None: all that `config` names. Give () where it comes from a file that you have not read.

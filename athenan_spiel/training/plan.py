@@ -25,8 +25,9 @@ from athenan_spiel.training.checkpoints import Header
 from athenan_spiel.training.fitting import fit_to, measure
 from athenan_spiel.training.means import require_means, require_suited
 from athenan_spiel.training.model import policy_shape
+from athenan_spiel.training.presets import BY_TIME
 from athenan_spiel.training.shares import Shares, share_out
-from athenan_spiel.training.time_budget import BY_TIME, Fit
+from athenan_spiel.training.time_budget import Fit
 
 
 class Randomness:
@@ -120,7 +121,7 @@ def plan_run(
     """Returns the plan of a run with these settings on this machine.
 
     Args:
-        fit: names among `fitting.FITTED` of the settings to choose for the game. None: the game is not measured.
+        fit: names among `presets.FITTED` of the settings to choose for the game. None: the game is not measured.
         elapsed: returns the training time until now, in seconds. None: settings are not fitted to the training time.
         header: header of the checkpoint that the run resumes from; None for a new run.
         kind: function or class of the outcome, if only the header names it.

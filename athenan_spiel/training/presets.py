@@ -26,6 +26,13 @@ from athenan_spiel.config import (
 )
 from athenan_spiel.errors import ConfigError, nearest, shown
 
+BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
+"""Settings that depend on the training time."""
+BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
+"""Settings, and a parameter of games, that depend on the length and speed of games."""
+FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
+"""Settings that `quick`, `hour` and `day` choose from the game."""
+
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
 

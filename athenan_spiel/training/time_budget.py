@@ -37,6 +37,7 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import Actor, PublishedWeights
 from athenan_spiel.training.means import learning_device, require_means
+from athenan_spiel.training.presets import BY_TIME
 
 FIRST_GAMES_SHARE = 0.1
 """Share of the training time within which the first games end."""
@@ -53,8 +54,6 @@ LEAST_AT_ONCE = 4
 """Games at once, below which evaluations per move are reduced first."""
 LEAST_EVALUATIONS = 200
 """Evaluations per move, some plies ahead at least, below which games at once are reduced first."""
-BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
-"""Settings that depend on the training time."""
 LONG_DESCENT = 4.0
 """A bounded descent takes this factor times the length of random games, in states."""
 

@@ -17,7 +17,7 @@ from command_line import ATHENAN, TINY, Out, complaint
 from athenan_spiel.cli import bench
 from athenan_spiel.cli.main import main
 from athenan_spiel.measuring.report import PARTS, SECONDS
-from athenan_spiel.training.fitting import FITTED
+from athenan_spiel.training.presets import FITTED
 
 BENCH = ["bench", "tic_tac_toe", "--time", "0.3s", *TINY]
 

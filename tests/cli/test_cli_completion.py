@@ -120,7 +120,7 @@ def test_every_option_that_a_help_names_is_completed(folder: Path, capsys: Out) 
 def test_descriptions_are_one_short_line(folder: Path) -> None:
     """A line break in one would be completed as a candidate."""
     train = {option["flags"][0]: option for option in specification(folder)["subcommands"]["train"]["options"]}
-    assert train["--json"]["description"] == "Print each event as a line of JSON (docs/metrics.md)"
+    assert train["--json"]["description"] == "Print each event as a line of JSON (docs/metrics.md)."
     assert train["--targets.leaves"]["flags"] == ["--targets.leaves", "--targets.no-leaves"]
     assert train["--quiet"]["type"] == "flag"
     assert train["--preset"]["choices"] == list(PRESETS)

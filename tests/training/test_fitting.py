@@ -23,8 +23,6 @@ from athenan_spiel.search import UBFM, Descent
 from athenan_spiel.training import preset, train
 from athenan_spiel.training.events import Event, RunStarted
 from athenan_spiel.training.fitting import (
-    BY_LENGTH,
-    FITTED,
     LONGEST,
     MATCHES,
     MEASURE_SECONDS,
@@ -36,6 +34,7 @@ from athenan_spiel.training.fitting import (
     suited,
     with_length,
 )
+from athenan_spiel.training.presets import BY_LENGTH, FITTED
 
 QUICK = preset("quick")
 FANORONA = Measured(length=53.0, branching=6.0, slow=True)
