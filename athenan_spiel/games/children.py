@@ -1,7 +1,7 @@
-"""The children of a state: one by one, or all at once where a game has a faster way to them.
+"""The children of a state: one by one, or all at once if the game offers that.
 
-A state may have a method `children(actions)` that gives `extensions.Children`: a sequence that knows of all its states
-what a search asks of each, and makes the object of one only when it is looked at. `ludii_bridge` has it.
+A state may have a method `children(actions)` that returns `extensions.Children`: a sequence with the data of all
+children, which creates the object of a child on access. States of `ludii_bridge` have it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 
 def children_of(state: pyspiel.State, actions: Sequence[int]) -> Sequence[pyspiel.State]:
-    """The states after these legal actions, in their order: a list, or `Children`."""
+    """Return the states after these legal actions, in order: a list, or `Children`."""
     if not makes_children(state):
         return list(map(state.child, actions))
     return cast("Sequence[pyspiel.State]", state.children(actions))
 
 
 def ended_of(children: Sequence[pyspiel.State]) -> Sequence[bool]:
-    """For each of what `children_of` gave whether it is terminal."""
+    """Return for each state of `children_of` whether it is terminal."""
     if isinstance(children, list):
         return [child.is_terminal() for child in children]
     return [player == _TERMINAL for player in cast(Children, children).players]
 
 
 def ends_of(state: pyspiel.State, actions: Sequence[int]) -> Iterator[tuple[int, pyspiel.State]]:
-    """Those of these actions that end the match, and where they end it; one by one, for who stops at the first."""
+    """Yield the actions that end the game, with their terminal states, lazily."""
     if not makes_children(state):
         children = zip(actions, map(state.child, actions), strict=True)
         yield from ((action, child) for action, child in children if child.is_terminal())
@@ -42,14 +42,14 @@ def ends_of(state: pyspiel.State, actions: Sequence[int]) -> Iterator[tuple[int,
 
 
 def some_of(children: Sequence[pyspiel.State], indices: Iterable[int]) -> Sequence[pyspiel.State]:
-    """Those with these indices of what `children_of` gave."""
+    """Return the states of `children_of` with these indices."""
     if isinstance(children, list):
         return [children[i] for i in indices]
     return cast(Children, children).some(indices)
 
 
 class Joined(Sequence[pyspiel.State]):
-    """States of several sequences one after the other, none of which is looked into.
+    """Concatenation of several sequences of states, without copying them.
 
     Attributes:
         parts: the sequences.
@@ -60,7 +60,7 @@ class Joined(Sequence[pyspiel.State]):
         self._count = 0
 
     def append(self, part: Sequence[pyspiel.State]) -> None:
-        """Put the states of `part` at the end."""
+        """Append the states of `part`."""
         self.parts.append(part)
         self._count += len(part)
 

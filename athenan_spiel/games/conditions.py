@@ -1,4 +1,4 @@
-"""What a game must be for the algorithms to hold, and which of OpenSpiel's games are.
+"""Conditions that a game must meet, and the games of OpenSpiel that meet them.
 
 Two players who move in turn (one may move several times in a row), no chance, perfect information, a zero-sum
 result that comes at the end, and an observation tensor for the network to see. Or one player (Section 12 of the
@@ -40,7 +40,7 @@ _UNMET: Mapping[str, Mapping[str, str]] = {
         "REWARDS": "it rewards during play, not only at the end",
     },
 }
-"""For each attribute of `pyspiel.GameType`, what its values other than the wanted one mean."""
+"""Meaning of each unsupported value, by attribute of `pyspiel.GameType`."""
 _OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
 """Conditions that a game for one player need not meet."""
 _FIXED: Mapping[str, tuple[str, ...]] = {
@@ -72,17 +72,17 @@ class GameInfo:
     long_name: str
     supported: bool
     reasons: tuple[str, ...]
-    """Why it is not supported; empty where it is."""
+    """Reasons why it is not supported; empty if it is."""
     parameters: tuple[tuple[str, str], ...]
     """Names and defaults of its parameters."""
     note: str
-    """What a user should know although it is supported; mostly empty."""
+    """Advice about a supported game; usually empty."""
     players: tuple[int, int]
-    """The least and the largest number of players it can be played by."""
+    """Minimum and maximum number of players."""
 
 
 def unmet_conditions(game: pyspiel.Game) -> list[str]:
-    """Everything that makes `game`, with the parameters it has, unfit for the algorithms; empty if nothing does.
+    """Return all conditions that `game`, with its parameters, does not meet; empty if it meets all.
 
     Returns:
         A reason each, such as "it has chance".
@@ -98,7 +98,7 @@ def unmet_conditions(game: pyspiel.Game) -> list[str]:
 
 
 def require_game(game: object) -> None:
-    """Raise `UnsupportedGameError` unless `game` is one, supported or not: what offers `new_initial_state`."""
+    """Raise `UnsupportedGameError` unless `game` is a game, supported or not: an object with `new_initial_state`."""
     if not hasattr(game, "new_initial_state"):
         raise UnsupportedGameError(f"expected a game, such as load_game('connect_four') gives, got {shown(game)}")
 

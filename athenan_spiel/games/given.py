@@ -1,8 +1,8 @@
-"""Games and states as callers give them, checked once where they come in, and not again below.
+"""Checks of games and states at the public interface; internal code relies on them.
 
-A game is a `pyspiel.Game` that meets every condition, or the string that `load_game` makes one of. What is neither but
-offers `new_initial_state`, as a test's hand-made tree does, is taken for a game that meets them; a state that offers
-`legal_actions` but no `get_game`, for a state of the game in question.
+A game is a `pyspiel.Game` that meets every condition, or a string for `load_game`. Any other object with
+`new_initial_state`, such as a test's hand-made tree, counts as a valid game. An object with `legal_actions` but
+without `get_game` counts as a state of the game in question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from athenan_spiel.games.loading import load_game, parameter_fault
 from athenan_spiel.games.spec import spec_of
 
 PLAYERS = (0, 1)
-"""Who may be to move."""
+"""Numbers of the players that can be to move."""
 _OTHERS = {
     int(pyspiel.PlayerId.CHANCE): "chance moves",
     int(pyspiel.PlayerId.SIMULTANEOUS): "all players move at once",
@@ -27,11 +27,11 @@ _OTHERS = {
 
 
 def given_game(game: pyspiel.Game | str) -> pyspiel.Game:
-    """The game that is meant by `game`: itself, or what `load_game` makes of the string.
+    """Return `game`, or load it if it is a string.
 
     Raises:
-        UnsupportedGameError: it is no game, it is outside what the algorithms assume (with every unmet condition), or
-            it has parameters that OpenSpiel plays wrongly.
+        UnsupportedGameError: it is no game, does not meet a condition (the message lists all), or has parameters that
+            OpenSpiel plays wrongly.
     """
     if isinstance(game, str):
         return load_game(game)
@@ -46,7 +46,7 @@ def given_game(game: pyspiel.Game | str) -> pyspiel.Game:
 
 
 def same_game(one: pyspiel.Game | str, other: pyspiel.Game | str) -> bool:
-    """Returns whether two games have the same name and the same parameters, defaults included.
+    """Return whether two games have the same name and the same parameters, defaults included.
 
     `mnk()` is the same game as `mnk(m=15,n=15,k=5)`. The answer depends on the strings of the games alone: OpenSpiel
     adds the default of a parameter to `get_parameters()` when the game first reads it, which some games do late.
@@ -56,7 +56,7 @@ def same_game(one: pyspiel.Game | str, other: pyspiel.Game | str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _rules(text: str) -> object:
-    """All parameters of the game of a game string; `text` itself where there is none."""
+    """Return all parameters of the game of a game string; `text` itself without such a game."""
     try:
         return _all_parameters(load_game(text))
     except UnsupportedGameError:
@@ -76,7 +76,7 @@ def _all_parameters(game: pyspiel.Game) -> dict[str, Any]:
 def require_state(game: pyspiel.Game | str, state: pyspiel.State) -> None:
     """Raise `SearchError` unless `state` is one of `game`, terminal or not.
 
-    See `same_game`; the string of a game may stand for it.
+    Games are compared by `same_game`.
     """
     if not hasattr(state, "legal_actions"):
         raise SearchError(f"expected a state of {shown(str(game))}, got {shown(state)}")
@@ -86,13 +86,13 @@ def require_state(game: pyspiel.Game | str, state: pyspiel.State) -> None:
 
 
 def require_open_state(game: pyspiel.Game | str, state: pyspiel.State) -> None:
-    """Raise `SearchError` unless `state` is one of `game` in which a player is to choose an action."""
+    """Raise `SearchError` unless `state` is one of `game` in which a player chooses an action."""
     require_state(game, state)
     require_choice(state)
 
 
 def require_choice(state: pyspiel.State) -> None:
-    """Raise `SearchError` unless `state` is one, of whatever game, in which a player is to choose an action."""
+    """Raise `SearchError` unless `state` is a state, of any game, in which a player chooses an action."""
     if not hasattr(state, "legal_actions"):
         raise SearchError(f"expected a state of a game, got {shown(state)}")
     if state.is_terminal():
@@ -101,10 +101,10 @@ def require_choice(state: pyspiel.State) -> None:
 
 
 def mover_of(state: pyspiel.State) -> int:
-    """The player to move, one of `PLAYERS`: whoever acts by who moves asks here.
+    """Return the player to move, one of `PLAYERS`.
 
     Raises:
-        SearchError: none of them is to choose an action in `state`.
+        SearchError: no player chooses an action in `state`.
     """
     mover: int = state.current_player()
     if mover not in PLAYERS:

@@ -1,4 +1,4 @@
-"""What Java takes of memory where a game is one of Ludii's."""
+"""Memory limit of Java for games of Ludii."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SHIFTS = {"k": 10, "m": 20, "g": 30}
 
 
 def java_bytes(game: pyspiel.Game) -> int:
-    """The most that Java's objects take in a process that plays `game`; 0 where it needs no Java."""
+    """Return the maximum memory of Java's objects in a process that plays `game`, in bytes; 0 without Java."""
     if game.get_type().short_name != "ludii":
         return 0
     from ludii_bridge.installation import java_memory

@@ -42,7 +42,7 @@ from athenan_spiel.config.settings import Count, require_argument
 from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games.conditions import require_game
 from athenan_spiel.games.loading import load_game
-from athenan_spiel.games.looks import Looks, sample
+from athenan_spiel.games.state_queries import StateQueries, sample
 
 _TOLERANCE = 1e-6
 """Of sums of returns, which may be fractions."""
@@ -145,8 +145,8 @@ class _Check:
         self._game = game
         self._rng = rng
         self._left = left
-        self._looks = Looks(game)
-        self._turn = rng.randrange(len(self._looks.ways))  # which look comes first next time
+        self._queries = StateQueries(game)
+        self._turn = rng.randrange(len(self._queries.ways))  # which look comes first next time
         self._history: list[int] = []
         self._legal: list[Sequence[int]] = []  # the legal actions at each ply
         self._seen: list[tuple[Hashable, ...]] = []  # at each ply, what the players saw
@@ -183,9 +183,9 @@ class _Check:
             self._holds(1, 0 <= mover < players, f"current_player() is {mover}")
             self._ordered(actions)
         self._fair(state.returns(), alone=players == 1)
-        if self._looks.shape:
-            tensor, declared = self._looks.observed(state), math.prod(self._looks.shape)
-            self._holds(5, tensor.size == declared, f"{tensor.size} numbers observed, {self._looks.shape} declared")
+        if self._queries.shape:
+            tensor, declared = self._queries.observed(state), math.prod(self._queries.shape)
+            self._holds(5, tensor.size == declared, f"{tensor.size} numbers observed, {self._queries.shape} declared")
             self._holds(5, bool(np.isfinite(tensor).all()), "an observed number is not finite")
 
     def _ordered(self, actions: list[int]) -> None:
@@ -207,7 +207,7 @@ class _Check:
 
     def _sketch(self, state: pyspiel.State) -> tuple[Hashable, ...]:
         """What players see of a state at every ply: cheap, and kept short."""
-        tensor = hash(self._looks.observed(state).tobytes()) if self._looks.shape else 0
+        tensor = hash(self._queries.observed(state).tobytes()) if self._queries.shape else 0
         return state.current_player(), tuple(state.returns()), tensor, hash(tuple(state.legal_actions()))
 
     # The same match again
@@ -234,10 +234,10 @@ class _Check:
         """Law 3 again, once in each match: each look comes first in a state of its own, of one history."""
         ply = 1
         actions = self._legal[ply]
-        seen = self._looks.read(self._replayed(ply), actions, self._looks.ways)
+        seen = self._queries.read(self._replayed(ply), actions, self._queries.ways)
         for first in range(1, len(seen)):
             if self._left() > 0:
-                read = self._looks.read(self._replayed(ply), actions, self._looks.rotated(first))
+                read = self._queries.read(self._replayed(ply), actions, self._queries.rotated(first))
                 self._same(seen, read, ply)
 
     def _close_plies(self) -> set[int]:
@@ -261,7 +261,7 @@ class _Check:
         busy.apply_action(action)
         self._holds(9, self._sketch(stays) == self._seen[ply], "apply_action() changed a clone of the state", ply)
         if seen:
-            read = self._looks.read(stays, actions, self._looks.sight)
+            read = self._queries.read(stays, actions, self._queries.sight)
             self._equal(9, seen, read, "of a clone changed when the state went on", ply)
         after = self._seen[ply + 1]
         found = "the state after apply_action() is not the child that child() made"
@@ -272,13 +272,13 @@ class _Check:
     def _closely(self, quiet: pyspiel.State, busy: pyspiel.State, ply: int) -> dict[str, Hashable]:
         """All that there is to check of one state, which two more states are; returns what is seen of it."""
         actions = self._legal[ply]
-        order = self._looks.rotated(self._turn)
+        order = self._queries.rotated(self._turn)
         self._turn += 1
-        seen = self._looks.read(quiet, actions, order)
-        self._same(seen, self._looks.read(busy, actions, order[::-1]), ply)
-        self._same(seen, self._looks.read(quiet, actions, order if ply == 0 else order[:1]), ply)
+        seen = self._queries.read(quiet, actions, order)
+        self._same(seen, self._queries.read(busy, actions, order[::-1]), ply)
+        self._same(seen, self._queries.read(quiet, actions, order if ply == 0 else order[:1]), ply)
         self._same(seen, {"legal_actions()": tuple(actions)}, ply)
-        if self._looks.shape:
+        if self._queries.shape:
             again = seen["set_from()"] == seen["observation_tensor()"]
             self._holds(6, again, "an observer used again gave another observation than a new one", ply)
         self._clones(busy, seen, ply)
@@ -290,22 +290,22 @@ class _Check:
 
     def _clones(self, state: pyspiel.State, seen: dict[str, Hashable], ply: int) -> None:
         """Law 9: a clone is the same state, and goes its own way."""
-        actions, sight = self._legal[ply], self._looks.sight
+        actions, sight = self._legal[ply], self._queries.sight
         goes, stays = state.clone(), state.clone()
-        self._equal(9, seen, self._looks.read(goes, actions, sight), "of a clone is another one", ply)
+        self._equal(9, seen, self._queries.read(goes, actions, sight), "of a clone is another one", ply)
         for _ in range(_ONWARDS):
             if not goes.is_terminal():
                 goes.apply_action(self._rng.choice(goes.legal_actions()))
         played = "changed when a clone was played on"
-        self._equal(9, seen, self._looks.read(state, actions, sight), played, ply)
-        self._equal(9, seen, self._looks.read(stays, actions, sight), played, ply)
+        self._equal(9, seen, self._queries.read(state, actions, sight), played, ply)
+        self._equal(9, seen, self._queries.read(stays, actions, sight), played, ply)
 
     def _children(self, state: Any, ply: int) -> None:
         """Law 10 for some actions, the one that is played and some of those that end the match among them."""
-        actions, sight = self._legal[ply], self._looks.sight
+        actions, sight = self._legal[ply], self._queries.sight
         together = state.children(actions) if hasattr(state, "children") else None
         chosen = {*sample(actions, _CHILDREN), self._history[ply]}
-        rows = np.zeros((len(actions), math.prod(self._looks.shape)), np.float32)
+        rows = np.zeros((len(actions), math.prod(self._queries.shape)), np.float32)
         if together is not None:
             together.observe(rows)
             ends = [a for a, player in zip(actions, together.players, strict=True) if player < 0]
@@ -313,14 +313,14 @@ class _Check:
         for action in sorted(chosen):
             child, applied = state.child(action), state.clone()
             applied.apply_action(action)
-            seen = self._looks.read(child, (), sight)
+            seen = self._queries.read(child, (), sight)
             wrong = f"after child({action}) is another one than after apply_action"
-            self._equal(10, seen, self._looks.read(applied, (), sight), wrong, ply)
+            self._equal(10, seen, self._queries.read(applied, (), sight), wrong, ply)
             if together is None:
                 continue
             index = actions.index(action)
             wrong = f"after child({action}) is another one than among children()"
-            self._equal(10, seen, self._looks.read(together[index], (), sight), wrong, ply)
+            self._equal(10, seen, self._queries.read(together[index], (), sight), wrong, ply)
             mover = together.players[index] == child.current_player()
             self._holds(10, mover, f"children() say that {together.players[index]} moves after {action}", ply)
             tensor = rows[index].tobytes() == seen["set_from()"]
@@ -340,9 +340,9 @@ class _Check:
             except (pyspiel.SpielError, pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
                 said = " ".join(str(error).split())
                 raise self._broken(8, f"the {way} of a state is not read back: {said}", ply) from error
-            order = self._looks.rotated(self._turn)
+            order = self._queries.rotated(self._turn)
             self._turn += 1
-            read = self._looks.read(back, actions, order)
+            read = self._queries.read(back, actions, order)
             self._equal(8, seen, read, f"is another one after the {way} was read back", ply)
 
     def _replayed(self, ply: int) -> Any:
@@ -365,15 +365,15 @@ class _Check:
         actions = self._legal[ply]
 
         def answer(*before: str) -> Hashable:
-            return self._looks.read(self._replayed(ply), actions, [*before, name])[name]
+            return self._queries.read(self._replayed(ply), actions, [*before, name])[name]
 
         if (alone := answer()) != answer():
             return self._broken(8, f"the same history gave another {name}", ply)
-        for look in self._looks.ways:
+        for look in self._queries.ways:
             if look == name:
                 twice = self._replayed(ply)
-                self._looks.read(twice, actions, [name])
-                changed = self._looks.read(twice, actions, [name])[name] != alone
+                self._queries.read(twice, actions, [name])
+                changed = self._queries.read(twice, actions, [name])[name] != alone
             else:
                 changed = answer(look) != alone
             if changed:

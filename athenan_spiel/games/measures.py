@@ -19,14 +19,14 @@ from athenan_spiel.games.facts import FACTS, facts_of
 from athenan_spiel.games.facts.base import Facts, Measure
 
 MEASURES: Mapping[str, Facts] = MappingProxyType({name: x for name, x in FACTS.items() if x.score and x.pieces})
-"""The games in which something is counted, or for which it is said why not; docs/heuristics.md is the same table."""
+"""Games with counts, or with a reason for having none; docs/heuristics.md contains the same table."""
 
 
 def score(state: pyspiel.State) -> tuple[float, ...]:
-    """The score of each player, as the rules would count it if the match ended here.
+    """Return the score of each player, as the rules would count it if the game ended here.
 
     Args:
-        state: of any game with a score, for which see `MEASURES`; where there is one player, the sum of the rewards.
+        state: of a game with a score (see `MEASURES`). For one player the score is the sum of the rewards.
 
     Returns:
         A number for each player, in the points of the rules.
@@ -41,7 +41,7 @@ def score(state: pyspiel.State) -> tuple[float, ...]:
 
 
 def piece_counts(state: pyspiel.State) -> tuple[int, int]:
-    """The number of pieces of player 0 and of player 1, those in hand included.
+    """Return the number of pieces of player 0 and of player 1, including those in hand.
 
     Args:
         state: of a game with pieces that come and go.
@@ -63,18 +63,18 @@ def _game_of(state: pyspiel.State) -> pyspiel.Game:
 
 
 def has_measure(name: MeasureName, game: str) -> bool:
-    """Whether `score` (or `piece_counts`) counts in the game with this short name."""
+    """Return whether `score` (or `piece_counts`) is defined for the game with this short name."""
     measure = _known(name, game)
     return measure is not None and measure.read is not None
 
 
 def measured(name: MeasureName, game: pyspiel.Game) -> bool:
-    """Whether `score` (or `piece_counts`) counts in `game`, by the table or by the game itself."""
+    """Return whether `score` (or `piece_counts`) is defined for `game`, by the table or by the game itself."""
     return _reader(name, game) is not None
 
 
 def why_not(name: MeasureName, game: pyspiel.Game) -> str:
-    """Why `game` has no such measure, and which games have, as the end of a sentence."""
+    """Return why `game` has no such measure and which games have, as the end of a sentence."""
     if measures_itself(game):
         return f"{str(game)!r} has none"
     measure = _known(name, game.get_type().short_name)
@@ -84,7 +84,6 @@ def why_not(name: MeasureName, game: pyspiel.Game) -> str:
 
 
 def _known(name: MeasureName, game: str) -> Measure | None:
-    """What is said of the game with this short name."""
     facts = facts_of(game)
     return facts.score if name == "score" else facts.pieces
 
@@ -97,6 +96,6 @@ def _read(name: MeasureName, game: pyspiel.Game) -> Count:
 
 
 def _reader(name: MeasureName, game: pyspiel.Game) -> Count | None:
-    """What counts in `game`, by its facts or by the game itself."""
+    """Return the function that counts in `game`, of its facts or of the game itself."""
     measure = _known(name, game.get_type().short_name)
     return own_measure(game, name) if measure is None else measure.read

@@ -1,4 +1,4 @@
-"""Moves as people write them: by name or number, from the initial position on."""
+"""Moves given by people, by name or by number."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import pyspiel
 from athenan_spiel.errors import ConfigError, nearest, shown
 
 LISTED = 10
-"""The number of legal moves that are shown where one is refused."""
+"""Number of legal moves listed in the message about an illegal one."""
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
-    """The state after `moves` from the initial one, each by its name or its number; a player is to move there.
+    """Return the state after `moves`, given by name or number, from the initial state.
 
     Raises:
-        ConfigError: a move is not legal where it stands, or they end the match.
+        ConfigError: a move is illegal, or the moves end the game.
     """
     state = game.new_initial_state()
     for number, move in enumerate(moves, 1):
         if state.is_terminal():
             raise ConfigError(
-                f"expected no move {number}, as the match has ended ({_returns(state)}); got {shown(move)}"
+                f"expected no move {number}, as the game has ended ({_returns(state)}); got {shown(move)}"
             )
         names = {action: state.action_to_string(state.current_player(), action) for action in state.legal_actions()}
         action = move_called(move, names)
@@ -38,12 +38,12 @@ def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
             )
         state.apply_action(action)
     if state.is_terminal():
-        raise ConfigError(f"expected a position with a move to play, got the end of the match: {_returns(state)}")
+        raise ConfigError(f"expected a position with a move to play, got the end of the game: {_returns(state)}")
     return state
 
 
 def move_names(state: pyspiel.State, actions: Iterable[int]) -> list[str]:
-    """The moves from `state` on, as OpenSpiel writes them."""
+    """Return the names of consecutive actions from `state` on, as OpenSpiel writes them."""
     state = state.clone()
     names = []
     for action in actions:
@@ -57,7 +57,7 @@ def _returns(state: pyspiel.State) -> str:
 
 
 def move_called(answer: str, names: dict[int, str]) -> int | None:
-    """The action that is called `answer`: by its name, by its name in other capitals, or by its number."""
+    """Return the action called `answer`: by name, by name regardless of case, or by number; None without one."""
     exact = [action for action, name in names.items() if name == answer]
     loose = [action for action, name in names.items() if name.lower() == answer.lower()]
     for found in (exact, loose):

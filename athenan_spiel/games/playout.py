@@ -1,8 +1,6 @@
-"""Random matches: from a state to its end, each action drawn uniformly from the legal ones by what the caller gives.
-And whether a match was cut by its length limit.
+"""Random playouts, and games that end by their length limit.
 
-A playout is the same wherever one is played (rollouts, samples, openings, warm-ups), and the draws are the caller's:
-`random.Random.choice`, or a function like it.
+The caller provides the random choice, such as `random.Random.choice`.
 """
 
 from __future__ import annotations
@@ -15,14 +13,14 @@ from athenan_spiel.games.extensions import says_cut
 from athenan_spiel.games.facts import facts_of, longest_match
 
 Choose = Callable[[Sequence[int]], int]
-"""Draws one of some legal actions."""
+"""Chooses one of the legal actions."""
 
 
 def random_moves(state: pyspiel.State, choose: Choose) -> Iterator[list[int]]:
-    """Play from `state` on, which is changed, to the end of the match.
+    """Play a random game from `state`, which is changed, to its end.
 
     Yields:
-        The legal actions, before each action: whoever stops asking leaves the match there.
+        The legal actions, before each action. The caller can stop at any of them.
     """
     while not state.is_terminal():
         actions = state.legal_actions()
@@ -31,20 +29,20 @@ def random_moves(state: pyspiel.State, choose: Choose) -> Iterator[list[int]]:
 
 
 def playout(state: pyspiel.State, choose: Choose) -> pyspiel.State:
-    """Play from `state` on, which is changed, to the end of the match; returns it."""
+    """Play a random game from `state`, which is changed, to its end, and return the state."""
     for _ in random_moves(state, choose):
         pass
     return state
 
 
 def is_cut(state: pyspiel.State) -> bool:
-    """Whether the length limit ended the game, and not its rules: it might have gone on.
+    """Return whether the length limit ended the game, rather than its rules.
 
     A state's own `was_cut` (`extensions.CutState`) decides, then `cut` in `games.facts`, then whether
     the game has the greatest length that OpenSpiel allows (`max_game_length()`).
 
     Args:
-        state: any state; one that is not terminal was not cut.
+        state: any state. A state that is not terminal was not cut.
     """
     if not state.is_terminal():
         return False

@@ -1,9 +1,9 @@
-"""A function call in a process of its own, beside this one, which continues meanwhile.
+"""A function call in a separate process.
 
-1. The process is begun by `processes.begin`, so games that a script has registered are known to it.
-2. It uses one processor core, as far as it asks how many there are.
-3. Nothing that it writes to standard output or standard error is shown.
-4. It ends with its object's `close`, and at the latest soon after this process, however that ends.
+1. The process is started by `processes.begin`, so it knows games that a script has registered.
+2. `machine.cores` is 1 in it.
+3. Its standard output and standard error are discarded.
+4. It ends when its object is closed, and at the latest soon after this process has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from athenan_spiel.system.processes import begin, context, hear
 from athenan_spiel.system.stopping import OF_TERMINALS, StopRequests
 
 END_SECONDS = 2.0
-"""Time that a process has to end when it is asked to."""
+"""Time between a request to end and a kill."""
 PARENT_POLL_SECONDS = 0.5
 
 
@@ -34,8 +34,8 @@ class CallResult:
     """Result of a call.
 
     Attributes:
-        value: what the function returned; None where it failed.
-        problem: why it failed, in one line; None where it did not.
+        value: return value of the function; None after an error.
+        problem: error message in one line; None without an error.
     """
 
     value: Any = None
@@ -43,10 +43,10 @@ class CallResult:
 
 
 class Call:
-    """A call that runs.
+    """A running call.
 
     Args:
-        function: name of a function, "module:function". It may belong to a layer above the caller's.
+        function: name of a function, "module:function", of any layer.
         arguments: its arguments; they and its result are pickled.
 
     Raises:
@@ -57,7 +57,7 @@ class Call:
         self._ours, theirs = context().Pipe(duplex=False)
         self._result: CallResult | None = None
         try:
-            # Ctrl-C and a closed terminal are this process's to hear: it ends the other one.
+            # This process handles Ctrl-C and a closed terminal, and ends the other one.
             self._process = begin(_serve, theirs, function, arguments, os.getpid(), daemon=True, deaf_to=OF_TERMINALS)
         except BaseException:
             self._ours.close()
@@ -66,10 +66,10 @@ class Call:
             theirs.close()
 
     def result(self, seconds: float = 0.0) -> CallResult | None:
-        """Returns the result, or None while the function runs.
+        """Return the result, or None while the function runs.
 
         Args:
-            seconds: the longest to wait for its end.
+            seconds: maximum time to wait.
         """
         if self._result is None and self._ours.poll(seconds):
             try:
@@ -80,7 +80,7 @@ class Call:
         return self._result
 
     def terminate(self) -> None:
-        """Ask the process to end, without waiting for that."""
+        """Ask the process to end, without waiting."""
         if self._process.is_alive():
             self._process.terminate()
 
@@ -96,7 +96,7 @@ class Call:
 
 def _serve(connection: Connection, function: str, arguments: tuple[Any, ...], parent: int) -> None:
     """Call the function and send its result."""
-    hear(signal.SIGTERM)  # the process that began this one may be deaf to it
+    hear(signal.SIGTERM)  # the parent may block it
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     use_cores(1)
     null = os.open(os.devnull, os.O_WRONLY)

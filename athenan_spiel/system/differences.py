@@ -1,4 +1,4 @@
-"""How what a folder was begun with differs from what is wanted now, in words for a message."""
+"""Differences between the settings of a folder and the requested ones, as text for a message."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from athenan_spiel.errors import shown
 
 MOST_SAID = 400
-"""Characters of what a message says of a folder."""
+"""Maximum length of a quoted text, in characters."""
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two JSON values differ: "path is old, and here new"."""
+    """Yield the differences of two JSON values as "path is old, and here new"."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             below = f"{path}.{key}" if path else key
@@ -29,7 +29,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
 
 
 def plain(text: Any) -> str:
-    """`text` as it stands if it fits into a line of a message."""
+    """Return `text` unchanged if it fits into a line of a message, else quoted and shortened."""
     return text if isinstance(text, str) and text.isprintable() and len(text) <= MOST_SAID else shown(text)
 
 

@@ -1,4 +1,4 @@
-"""The values of a JSON object that may come from elsewhere, each looked at before it is believed."""
+"""Checked access to the values of an untrusted JSON object."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from athenan_spiel.errors import shown
 
 MOST_NUMBER = 2**63 - 1
 LONGEST_TEXT = 2_000
-"""Characters of a text."""
+"""Maximum length of a text, in characters."""
 LARGEST = 1e300
-"""Numbers beyond this are none of anything."""
+"""Maximum absolute value of a number."""
 
 
 class Fields:
-    """The values of a JSON object, each of the kind that is asked for; what is of another is a `ValueError`.
+    """Values of a JSON object, read by type. A value of another type raises `ValueError`.
 
     Args:
         table: the object.
-        keys: that it has, these and no others.
+        keys: exactly the keys that it must have.
 
     Raises:
-        ValueError: it is no object, or has other keys.
+        ValueError: `table` is no object, or has other keys.
     """
 
     def __init__(self, table: Any, keys: Sequence[str]) -> None:
@@ -33,30 +33,30 @@ class Fields:
         self.table = table
 
     def whole(self, key: str, *, least: int = 0, most: int = MOST_NUMBER) -> int:
-        """A whole number, from `least` to `most`."""
+        """Return an integer from `least` to `most`."""
         return _whole(key, self.table[key], least, most)
 
     def wholes(self, key: str, count: int | None = None) -> tuple[int, ...]:
-        """A list of whole numbers, none negative, `count` of them if that is given."""
+        """Return a list of non-negative integers, of length `count` if given."""
         return tuple(_whole(key, value, 0, MOST_NUMBER) for value in self._list(key, count))
 
     def numbers(self, key: str, count: int, least: float = -math.inf) -> tuple[float, ...]:
-        """A list of `count` finite numbers."""
+        """Return a list of `count` finite numbers."""
         return tuple(_number(key, value, least) for value in self._list(key, count))
 
     def truth(self, key: str) -> bool:
-        """True or false."""
+        """Return a boolean."""
         value = self.table[key]
         if type(value) is not bool:
             raise ValueError(f"{key} must be true or false, got {shown(value)}")
         return value
 
     def text(self, key: str, *, empty: bool = False) -> str:
-        """A text."""
+        """Return a text."""
         return _text(key, self.table[key], empty)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts."""
+        """Return a list of texts."""
         return tuple(_text(key, value, False) for value in self._list(key, None))
 
     def _list(self, key: str, count: int | None) -> list[Any]:

@@ -1,7 +1,7 @@
-"""A file of JSON lines that only grows, such as the matches of an experiment, and outlives a kill.
+"""An append-only file of JSON lines, such as the games of an experiment, that survives a kill.
 
-A kill may cut the last line, which then counts for nothing. The file may come from elsewhere: no link is followed, and
-neither it nor a line of it is read beyond a bound.
+A kill may cut the last line, which is then ignored. The file is untrusted: links are not followed, and the sizes of the
+file and of its lines are bounded.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from athenan_spiel.system.files import open_to_append, opened
 
 @dataclass(frozen=True)
 class LineFile:
-    """The file at `path`, which need not be there.
+    """The file at `path`, which may not exist yet.
 
     Attributes:
-        most_bytes: it has at most; what is larger is refused.
-        most_line: bytes that a line has at most; a longer one comes in parts, which are no JSON.
+        most_bytes: maximum size of the file; a larger one is refused.
+        most_line: maximum size of a line, in bytes; a longer one is returned in parts, which are not JSON.
     """
 
     path: Path
@@ -31,10 +31,10 @@ class LineFile:
     most_line: int
 
     def lines(self, *, follow: bool = False) -> Iterator[tuple[int, bytes, bool]]:
-        """Each line with its number, from 1, and whether it is whole: the last one may have been cut.
+        """Yield each line with its number, from 1, and whether it is complete.
 
         Args:
-            follow: whether `path` may be a link, as where the user has named it.
+            follow: allow `path` to be a link, if the user has named it.
 
         Raises:
             OSError: as `opened`.
@@ -44,7 +44,7 @@ class LineFile:
                 yield number, line, line.endswith(b"\n") or len(line) >= self.most_line
 
     def append(self, values: Iterable[Any]) -> None:
-        """Add a line for each value.
+        """Append a line for each value.
 
         Raises:
             OSError: it could not be written.
@@ -54,10 +54,10 @@ class LineFile:
             file.write("".join(json.dumps(value) + "\n" for value in values).encode())
 
     def drop_cut_line(self) -> None:
-        """Remove what a kill has left of a line at the end.
+        """Remove an incomplete last line.
 
         Raises:
-            OSError: it could not be done.
+            OSError: the file cannot be changed.
         """
         with open_to_append(self.path) as file:
             end = file.seek(0, io.SEEK_END)

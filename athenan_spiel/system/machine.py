@@ -1,4 +1,4 @@
-"""What of this machine a process may use, processor cores and memory, and what its processor is."""
+"""Processor cores and memory available to this process, and the model of the processor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from athenan_spiel.system.portable import pages
 MEMINFO = Path("/proc/meminfo")
 OWN_GROUPS = Path("/proc/self/cgroup")
 GROUPS = Path("/sys/fs/cgroup")
-"""Where Linux says what memory there is, in which control groups this process is, and what they may use."""
+"""Files of Linux with the memory, the control groups of this process, and their limits."""
 CPUINFO = Path("/proc/cpuinfo")
-"""Where it says what processor there is."""
+"""File of Linux that describes the processor."""
 INSTRUCTIONS = {
     "avx2": "AVX2",
     "avx512f": "AVX-512",
@@ -26,61 +26,61 @@ INSTRUCTIONS = {
     "sve": "SVE",
     "bf16": "BF16",
 }
-"""Instruction sets that networks are computed faster with, by the names that Linux has for them."""
+"""Instruction sets that speed up networks, by their names in Linux."""
 _NO_LIMIT = 2**60
-"""More bytes than any machine has: what control groups of version 1 say where they have no limit."""
+"""More bytes than any machine has; control groups of version 1 report such a number without a limit."""
 
 
 NICE = 10
-"""How far below others a process is that yields to them; the least is 19."""
+"""Niceness of a process that yields to others, up to 19."""
 _share: int | None = None
-"""Of the cores, for a process that has not all of them to itself."""
+"""Number of cores for a process that shares the machine."""
 
 
 def cores() -> int:
-    """The processor cores that this process may use, at least one."""
+    """Return the number of processor cores that this process may use, at least 1."""
     return own_share(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def use_cores(count: int) -> None:
-    """Let this process, which others run beside, use no more than so many cores: `cores` says so from here on."""
+    """Limit this process, which shares the machine, to `count` cores: `cores` returns at most that from now on."""
     global _share
     _share = max(1, count)
 
 
 def own_share(count: int) -> int:
-    """How many of so many cores, of this machine or of a cluster, are for this process: see `use_cores`."""
+    """Return how many of `count` cores, of this machine or a cluster, this process may use; see `use_cores`."""
     return count if _share is None else min(count, _share)
 
 
 def runs_beside() -> bool:
-    """Whether others run beside this process, which was told by `use_cores` what it may use."""
+    """Return whether `use_cores` has limited this process."""
     return _share is not None
 
 
 def yield_to_others() -> None:
-    """Let this process compute only with what others of normal priority leave of the cores, where systems have that."""
+    """Lower the priority of this process, if the system supports it."""
     if hasattr(os, "nice"):
         os.nice(NICE)
 
 
 def memory() -> int | None:
-    """The bytes of memory that this process may use in all; None where the system does not say."""
+    """Return the memory that this process may use, in bytes; None if unknown."""
     return min([*_installed(), *(limit for limit, _ in _limits())], default=None)
 
 
 def free_memory() -> int | None:
-    """The bytes of memory that this process may still use; None where the system does not say."""
+    """Return the free memory that this process may use, in bytes; None if unknown."""
     return min([*_available(), *(max(0, limit - used) for limit, used in _limits())], default=None)
 
 
 def processor() -> str:
-    """The model of the processor, or else its architecture."""
+    """Return the model of the processor, or else its architecture."""
     return _of_processor("model name") or platform.processor() or platform.machine()
 
 
 def instructions() -> list[str]:
-    """Those of `INSTRUCTIONS` that the processor has, as people call them; none where the system does not say.
+    """Return the names of those `INSTRUCTIONS` that the processor has; empty if unknown.
 
     A processor of 64 bits by ARM has `asimd` whatever the system says.
     """

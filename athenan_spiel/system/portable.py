@@ -25,15 +25,15 @@ else:
     import resource
 
 NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-"""The flag by which a link is not opened; 0 where the system has none, so that the name must be looked at before."""
+"""Flag that refuses to open a link; 0 if the system has none, so the name must be checked before."""
 AS_IT_IS: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""The flags by which opening waits for nobody, as it would for who writes to a FIFO, and no byte is changed."""
+"""Flags to open a file without waiting, as for the writer of a FIFO, and without changing bytes."""
 STATM = Path("/proc/self/statm")
-"""Where Linux says what memory this process occupies."""
+"""File of Linux with the memory of this process."""
 
 
 def lock(descriptor: int) -> None:
-    """Lock an open file for this process alone, until it is closed.
+    """Lock an open file exclusively until it is closed.
 
     Raises:
         BlockingIOError: another process has locked it.
@@ -78,10 +78,10 @@ def _is_same(path: Path, status: os.stat_result) -> bool:
 
 
 def sync_folder(path: Path) -> None:
-    """Flush the names in the folder `path` to disk; nothing where the system does so by itself (Windows).
+    """Flush the names in the folder `path` to disk; nothing is needed on Windows.
 
     Raises:
-        OSError: it could not be done.
+        OSError: the folder cannot be flushed.
     """
     if sys.platform == "win32":
         return
@@ -93,7 +93,7 @@ def sync_folder(path: Path) -> None:
 
 
 def pages(name: str) -> int | None:
-    """Bytes of memory by a name of POSIX's, such as `SC_PHYS_PAGES`; None where the system does not say."""
+    """Return the memory of a POSIX name such as `SC_PHYS_PAGES`, in bytes; None if unknown."""
     if sys.platform == "win32":
         return None
     try:
@@ -103,8 +103,7 @@ def pages(name: str) -> int | None:
 
 
 def occupied() -> int | None:
-    """The bytes of memory that this process occupies; where the system does not say, the most that it ever has; None
-    where it says neither (Windows)."""
+    """Return the memory of this process, in bytes: resident, else its peak; None if both are unknown (Windows)."""
     if sys.platform == "win32":
         return None
     else:
@@ -115,7 +114,7 @@ def occupied() -> int | None:
 
 
 def is_orphan(parent: int) -> bool:
-    """Whether the process of the number `parent`, which began this one, has ended."""
+    """Return whether the parent process, with the number `parent`, has ended."""
     if sys.platform == "win32":  # where a process keeps the number of a parent that is gone
         process = multiprocessing.parent_process()
         return process is not None and not process.is_alive()
@@ -126,17 +125,17 @@ PR_SET_PDEATHSIG = 1
 SIGACTION_FLAGS = {"linux": (136, 0x80000000), "darwin": (12, 0x4)}
 """The offset of `sa_flags` in the `struct sigaction` of 64-bit systems, and the value of SA_RESETHAND."""
 SIGACTION_BYTES = 512
-"""More than any `struct sigaction` has."""
+"""Size of a buffer that holds any `struct sigaction`."""
 
 
 def handle_once(number: int) -> bool:
-    """Let the system put the default action back when it next delivers the signal `number`, which has a handler.
+    """Make the system restore the default action when it next delivers the signal `number`, which has a handler.
 
     Python calls a handler only between two instructions of its own. The default action ends the process at once, also
     inside native code.
 
     Returns:
-        Whether the system could be told; False on Windows and on 32-bit systems.
+        Whether it succeeded; False on Windows and on 32-bit systems.
     """
     if sys.platform not in SIGACTION_FLAGS or sys.maxsize < 2**32:
         return False
@@ -154,7 +153,7 @@ def handle_once(number: int) -> bool:
 
 
 def die_with_parent(parent: int) -> None:
-    """Let the system kill this process when the thread that began it in the process `parent` ends (Linux only)."""
+    """Make the system kill this process when the thread that started it in the process `parent` ends (Linux only)."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""How a run is asked to stop: Ctrl-C, SIGTERM, SIGHUP, and whatever else the caller watches."""
+"""Requests to stop a run: Ctrl-C, SIGTERM, SIGHUP, and a function of the caller."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.system.portable import handle_once
 
 CLOSED: tuple[int, ...] = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
-"""A terminal that is closed; on Windows, which has no SIGHUP, Ctrl-Break as well."""
+"""Signals of a closed terminal; on Windows, which has no SIGHUP, also Ctrl-Break."""
 OF_TERMINALS: tuple[int, ...] = (signal.SIGINT, *CLOSED)
-"""What a terminal sends to all processes that were begun in it."""
+"""Signals that a terminal sends to all processes started in it."""
 SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, *CLOSED)
-"""Ctrl-C, a batch system's request before it kills, and that of a terminal that is closed."""
+"""Ctrl-C, the request of a batch system before it kills, and that of a closed terminal."""
 ECHO_SECONDS = 1.0
-"""SIGTERM and SIGHUP often come together or twice; what comes so soon after another signal is the same request."""
+"""Signals within this time are one request: SIGTERM and SIGHUP often come together or twice."""
 
 AGAIN_SECONDS = 0.1
-"""What was raised in droppable work is raised again after so long, if that is not left by then."""
+"""Time after which an exception is raised again in droppable work that has not ended."""
 
 
 class StopSignal(KeyboardInterrupt):
-    """One of `SIGNALS` has come.
+    """Raised for one of `SIGNALS`.
 
     A class of its own, as `python -m` ends by SIGINT once a plain `KeyboardInterrupt` has left an `exec`, which
     importing is full of, even if it was caught then.
@@ -37,7 +37,7 @@ class StopSignal(KeyboardInterrupt):
 
 
 class StopRequests:
-    """While entered, `SIGNALS` raise `StopSignal` only where work may be dropped, and else are kept for later.
+    """Context in which `SIGNALS` raise `StopSignal` only in droppable work, and are noted elsewhere.
 
     1. Inside `droppable()` a signal raises at once, or on entry if it came before.
     2. Elsewhere it is noted: `requested` is true from then on.
@@ -46,20 +46,20 @@ class StopRequests:
        ends the process at once, also inside native code, where no handler of Python's runs.
     4. A signal that was ignored stays so: `nohup` ignores SIGHUP, and a shell Ctrl-C in what it runs in the background.
        SIGTERM and SIGHUP stay the caller's where the caller has a handler for them.
-    5. One inside another hears the signals alone, and tells the outer one which came.
-    6. What is raised in droppable work may be lost on the way, in a finalizer or in a generator that is let go of:
-       until the work is left it is raised again and again, and never in a `__del__`.
+    5. Of nested contexts, only the inner one handles signals, and passes them to the outer one.
+    6. An exception raised in droppable work may be lost in a finalizer or in a generator that is freed. It is raised
+       again until the work has ended, and never in a `__del__`.
     7. Nothing is raised while droppable work imports a module, but right after. Native code of a module that imports
        Python code may abort the process at an exception, and a module that is half imported stays broken.
 
-    Signals reach the main thread only; in another one `requested` follows `asked` alone.
+    Signals reach the main thread only; in other threads `requested` depends only on `asked`.
 
     Args:
-        asked: a caller's own request, looked at again and again; True stops the run.
-        raises: a second Ctrl-C raises in any case, for work that only waits and has something to tidy up.
+        asked: a function that is called repeatedly; True stops the run.
+        raises: a second Ctrl-C always raises, for work that only waits and must clean up.
 
     Attributes:
-        signal: the last that came; None before.
+        signal: the last signal received; None before the first.
     """
 
     def __init__(self, asked: Callable[[], bool] | None = None, *, raises: bool = False) -> None:
@@ -83,13 +83,13 @@ class StopRequests:
         """Whether the run should stop.
 
         Raises:
-            ConfigError: what the caller's own request answers is neither true nor false.
+            ConfigError: `asked` returned neither true nor false.
         """
         return self.signal is not None or _is_true(self._asked())
 
     @contextlib.contextmanager
     def droppable(self) -> Iterator[None]:
-        """Work that may be broken off anywhere without harm."""
+        """Context of work that can be interrupted anywhere without harm."""
         self._importing = _imports(sys._getframe())
         self._droppable = True
         try:
@@ -179,7 +179,7 @@ class StopRequests:
 
 
 def put_back(number: int, handler: Any) -> None:
-    """Let a signal have a handler again that was replaced for a while."""
+    """Restore a handler of a signal."""
     signal.signal(number, handler)
     requests = getattr(handler, "__self__", None)
     if isinstance(requests, StopRequests):

@@ -12,13 +12,13 @@ from lying_game import LyingGame, LyingState
 from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games import check_game, load_game
 from athenan_spiel.games.laws import BrokenLawError, check_match
-from athenan_spiel.games.looks import Looks
+from athenan_spiel.games.state_queries import StateQueries
 
-LOOKS = [name.removesuffix("()") for name in Looks(LyingGame()).ways]
+QUERIES = [name.removesuffix("()") for name in StateQueries(LyingGame()).ways]
 
 OF_ACTIONS = ("action_to_string", "child")
 """Looks that are nothing where no action is legal."""
-PAIRS = [(a, b) for a in LOOKS for b in LOOKS if b != "returns" or a not in OF_ACTIONS]
+PAIRS = [(a, b) for a in QUERIES for b in QUERIES if b != "returns" or a not in OF_ACTIONS]
 """Looks before others; returns have one lawful answer until the end."""
 
 

@@ -1,7 +1,7 @@
-"""The ways to look at a state, each by a name, with what is seen in a form that can be compared.
+"""State queries: methods of a state or its game that describe the state, with results that can be compared.
 
-A look is a method of the state's, or of its game's, that says something of it: none may change what another one says.
-None asks for another one's answer: the legal actions of the state, where a look needs some, are an argument.
+No query may change the result of another one. A query gets the legal actions that it needs as an argument, so it makes
+no other query.
 """
 
 from __future__ import annotations
@@ -16,22 +16,20 @@ from open_spiel.python.observation import make_observation
 
 from athenan_spiel.games.extensions import SAID_BY_STATES, makes_children, own_text
 
-Look = Callable[[Any, Sequence[int]], Hashable]
-"""(state, its legal actions) -> what is seen."""
+Query = Callable[[Any, Sequence[int]], Hashable]
+"""(state, its legal actions) -> a comparable result."""
 
 _WRITTEN = 2
-"""Actions of a state that are written in words, about."""
+"""Maximum number of actions of a state that are written as text."""
 
 
-class Looks:
-    """The looks that the states of a game have.
-
-    Args:
-        game: the game.
+class StateQueries:
+    """The queries that the states of a game support.
 
     Attributes:
-        ways: each look by the name of what it calls.
-        shape: of the observation; empty where there is none.
+        ways: queries by the name of the method they call.
+        shape: shape of the observation; empty without one.
+        sight: names of the queries compared when there is no time for all.
     """
 
     def __init__(self, game: pyspiel.Game) -> None:
@@ -39,7 +37,7 @@ class Looks:
         self.shape = tuple(game.observation_tensor_shape()) if kind.provides_observation_tensor else ()
         self._observer = make_observation(game) if kind.provides_observation_tensor else None
         state = game.new_initial_state()
-        self.ways: dict[str, Look] = {
+        self.ways: dict[str, Query] = {
             "current_player()": lambda state, actions: (state.current_player(), state.is_terminal()),
             "legal_actions()": lambda state, actions: tuple(state.legal_actions()),
             "returns()": lambda state, actions: tuple(state.returns()),
@@ -64,26 +62,25 @@ class Looks:
                 self.ways[f"{name}()"] = _calling(name)
         alike = ("current_player()", "legal_actions()", "returns()", "str()", "set_from()", "key()")
         self.sight = tuple(name for name in alike if name in self.ways)
-        """The looks that say all of a state that is compared where there is no time for more."""
 
     def observed(self, state: pyspiel.State) -> Any:
-        """The observation of a state, float32 [size], in memory that the next one takes; for games that have one."""
+        """Return the observation of a state, float32 [size], in memory that the next call reuses."""
         assert self._observer is not None
         self._observer.set_from(state, 0)
         return self._observer.tensor
 
     def read(self, state: pyspiel.State, actions: Sequence[int], names: Iterable[str]) -> dict[str, Hashable]:
-        """What is seen of a state, one look after the other in the order of `names`."""
+        """Return the results of the queries `names` for a state, made in this order."""
         return {name: self.ways[name](state, actions) for name in names}
 
     def rotated(self, by: int) -> list[str]:
-        """The names of all looks, another one first for each `by`."""
+        """Return the names of all queries, rotated by `by`."""
         names = list(self.ways)
         first = by % len(names)
         return names[first:] + names[:first]
 
     def _met(self, child: pyspiel.State) -> Hashable:
-        """Of a child what a search asks."""
+        """Return what a search reads of a child."""
         seen = self.observed(child).tobytes() if self.shape else str(child)
         return child.current_player(), tuple(child.returns()), seen
 
@@ -95,7 +92,7 @@ class Looks:
 
 
 def sample(items: Sequence[int], most: int) -> list[int]:
-    """At most `most` of some items, the first and the last among them where there is room for two."""
+    """Return at most `most` evenly spaced items, with the first and the last."""
     if len(items) <= most:
         return list(items)
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)] if most > 1 else [items[0]]
@@ -109,5 +106,5 @@ def _bytes(numbers: Sequence[float]) -> bytes:
     return np.asarray(numbers, np.float32).tobytes()
 
 
-def _calling(name: str) -> Look:
+def _calling(name: str) -> Query:
     return lambda state, actions: getattr(state, name)()
