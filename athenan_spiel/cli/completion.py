@@ -1,7 +1,7 @@
 """`athenan completion`: a script for bash, zsh or fish that completes commands, options, their values and file names.
 
 tyro writes the script. Four changes are made to it: descriptions are one short line, values that tyro does not know are
-added, options are offered only after a dash, and file names are offered where nothing else fits.
+added, options are offered only after a dash, and file names are offered if nothing else fits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where the command line writes: results to standard output, progress to standard error.
+"""Output of the command line: results on standard output, progress on standard error.
 
-Nothing that is printed is read as markup, so names may hold brackets.
+Text is never read as markup, so names may contain brackets.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ from rich.console import Console
 from athenan_spiel.errors import printable
 
 WIDE = 200
-"""Columns where the output is no terminal: wide enough that `grep` finds whole rows."""
+"""Width of output that is not a terminal, in characters: `grep` finds whole rows."""
 
 
 def output() -> Console:
-    """Standard output, for what a person reads."""
+    """Return the console of standard output."""
     width = None if sys.stdout.isatty() else WIDE
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
 
 def progress(*, quiet: bool = False) -> Console:
-    """Standard error, for what is of interest only while it happens; `quiet` shows nothing of it."""
+    """Return the console of standard error, for progress; `quiet` shows nothing."""
     return _StandardError(stderr=True, quiet=quiet, markup=False, highlight=False, emoji=False)
 
 
 class _StandardError(Console):
-    """A console that is silent once its reader has gone; rich's own would end the program and close standard output.
+    """A console that ignores a closed pipe, for which rich would end the program.
 
-    It never hides the cursor, which a process that is ended at once would leave hidden.
+    It never hides the cursor, because a killed process would leave it hidden.
     """
 
     def show_cursor(self, show: bool = True) -> bool:
-        """Leave the cursor as it is."""
+        """Do nothing."""
         return False
 
     def on_broken_pipe(self) -> None:
-        """Nothing of interest is lost."""
+        """Write nothing from now on."""
         self.quiet = True
 
 
 def say(line: str) -> None:
-    """Write a line to standard error, for a person; it is not broken, so a command in it can be copied.
+    """Write a line to standard error, unbroken, so a command in it can be copied.
 
-    Where the reader has gone, as when the terminal is closed, nothing happens.
+    A closed terminal is ignored.
     """
     with contextlib.suppress(OSError):
         print(printable(line), file=sys.stderr)
 
 
 def quoted(path: str | os.PathLike[str]) -> str:
-    """A path as a word of a shell's command, whatever is in it; it is never taken for an option."""
+    """Return a path quoted for a shell command, never read as an option."""
     return as_word(in_words(path))
 
 
 def in_words(path: str | os.PathLike[str]) -> str:
-    """A path among a command's words, where it is never taken for an option."""
+    """Return a path as an argument that is never read as an option."""
     text = os.fspath(path)
     return f"./{text}" if text.startswith("-") else text
 
 
 def as_word(text: str) -> str:
-    """A text as a word of a shell's command; what would steer the terminal is written as `$'...'` has it."""
+    """Return a text quoted for a shell command, with control characters written as in `$'...'`."""
     if text.isprintable():
         return shlex.quote(text)
     letters = (
@@ -77,5 +77,5 @@ def as_word(text: str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Write `value` to standard output as one JSON document, for a script to read."""
+    """Write `value` to standard output as one JSON document."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

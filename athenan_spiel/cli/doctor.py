@@ -1,6 +1,6 @@
-"""`athenan doctor`: what of this machine, its packages, Java and Ludii is found, and what to do about the rest.
+"""`athenan doctor`: checks the machine, packages, Java and Ludii, and suggests fixes.
 
-It goes on where a package is missing or broken, those of the command line among them.
+It works without packages that are missing or broken, including those of the command line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lengths of time as people type them: `90s`, `3m`, `1h30m`, `45`."""
+"""Durations such as `90s`, `3m`, `1h30m` and `45`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
 def parse_duration(text: str) -> float:
-    """Seconds meant by `text`: days, hours, minutes and seconds in this order, or a plain number of seconds.
+    """Return the seconds of a duration: days, hours, minutes and seconds in this order, or a number of seconds.
 
     Raises:
-        ConfigError: `text` is something else, or no time at all.
+        ConfigError: `text` is no duration, or not positive.
     """
     match = _DURATION.fullmatch(text.strip())
     seconds = sum(_SECONDS[unit] * float(n) for unit, n in match.groupdict().items() if n) if match else 0.0
@@ -27,7 +27,7 @@ def parse_duration(text: str) -> float:
 
 
 def duration_text(seconds: float) -> str:
-    """`seconds` as a text that `parse_duration` takes, such as 1h30m: whole seconds, rounded up."""
+    """Return `seconds`, rounded up, as a duration such as 1h30m."""
     left, parts = max(1, math.ceil(seconds)), []
     for unit, length in _SECONDS.items():
         count, left = divmod(left, length)

@@ -1,22 +1,22 @@
-"""How the `athenan` command ends. A bug ends it with Python's own code 1 and a traceback."""
+"""Exit codes of the `athenan` command. A bug ends it with Python's code 1 and a traceback."""
 
 DONE = 0
 BROKEN_PIPE = 1
 """The reader of standard output went away."""
 BAD_INPUT = 2
-"""One or two lines on standard error say what was wrong: the words, a file, a full disk, a folder that is gone. Or all
-matches of a series of `athenan eval` have failed or were forfeited."""
+"""Bad input, a full disk or a missing folder, described in one or two lines on standard error; or all games of a series
+of `athenan eval` failed or were forfeited."""
 UNPROVEN = 3
-"""`athenan solve` came to a limit before a proof."""
+"""`athenan solve` reached a limit before a proof."""
 MISSING = 3
 """`athenan ludii` found that Java, Ludii or what joins them is not there, or `athenan doctor` that no training can be
 done; what it prints says what to do."""
 STOPPED = 130
 """Ctrl-C, as a shell's own code for it. A second Ctrl-C ends the process by the signal itself, which shells show as 130
-too. SIGTERM ends the command as Ctrl-C does with 143, SIGHUP with 129: likewise 128
-and the signal's number."""
+too. SIGTERM ends the command in the same way with 143, SIGHUP with 129: 128 plus the
+number of the signal."""
 
 
 def stopped_by(number: int | None) -> int:
-    """The code of a command that the signal of this number has stopped; none: a `KeyboardInterrupt` without one."""
+    """Return the exit code of a command stopped by signal `number`; None: by a `KeyboardInterrupt` without a signal."""
     return STOPPED if number is None else 128 + number

@@ -106,7 +106,7 @@ def _show_one(name: str, swept: Verdict | None, catalogue: Catalogue | None, oth
 
 
 def _known(found: Details) -> dict[str, Any]:
-    """What Ludii says of a game, and what a measurement of it has shown."""
+    """Description of a game by Ludii, and a measurement of it."""
     from athenan_spiel.outcomes import offered, suggested
 
     known: dict[str, Any] = {"version": found.version, "trainable": not found.reasons, "reasons": list(found.reasons)}
@@ -134,7 +134,7 @@ def _known(found: Details) -> dict[str, Any]:
 
 
 def _known_without_java(swept: Verdict | None) -> dict[str, Any]:
-    """What the published sweep says of a game."""
+    """Return the entry of a game in the published sweep."""
     if swept is None:
         return {"trainable": None}
     known: dict[str, Any] = {"version": swept.version, "trainable": not swept.reason}

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from athenan_spiel.games.laws import Match
 
 MOST_MATCHES = 1000
-"""Of a game, one after the other."""
+"""Maximum number of random games of each game."""
 MOST_PROCESSES = 64
 LONGEST = 86_400.0
-"""Seconds for a game."""
+"""Maximum time for each game, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)

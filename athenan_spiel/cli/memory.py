@@ -1,4 +1,4 @@
-"""How much memory a training may take, as the command line says it."""
+"""The option `--memory`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import tyro
 from athenan_spiel.errors import ConfigError, shown
 
 Memory = Annotated[str | None, tyro.conf.arg(metavar="SIZE")]
-"""The option --memory."""
+"""Type of the option."""
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([mgt])", re.ASCII | re.IGNORECASE)
 _BYTES = {"m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def parse_memory(text: str) -> int:
-    """The bytes that `--memory` means.
+    """Return the value of `--memory` in bytes.
 
     Raises:
-        ConfigError: it is no size.
+        ConfigError: `text` is no size.
     """
     match = _SIZE.fullmatch(text.strip())
     size = int(float(match[1]) * _BYTES[match[2].lower()]) if match else 0

@@ -1,10 +1,9 @@
-"""What the words of a command allow to be executed: outcomes of the user's own, and engines that a file names.
+"""Options that allow a command to execute custom outcomes, and engines named in a file.
 
-Outcomes "module:name" come by `--outcome` or `--allow-code`. Only what is named there is ever imported; a name in a
-run's folder or in a file of settings is not. The current folder is searched, too, after all that is installed, and
-only then: without such a word nothing is imported from it.
+An outcome "module:name" is imported only if `--outcome` or `--allow-code` names it, never because a run folder or a
+settings file does. With such an option the current folder is searched too, after all installed packages.
 
-Programs (`gtp:`, `uci:`, `aei:`) that stand in a file are begun only where `--allow-program` says their command.
+A program (`gtp:`, `uci:`, `aei:`) named in a file is started only if `--allow-program` gives its command.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ import tyro
 from athenan_spiel.errors import ConfigError, shown
 
 AllowCode = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="MODULE:NAME")]
-"""The type of an option `--allow-code`, which may be said again and again."""
+"""Type of the repeatable option `--allow-code`."""
 AllowProgram = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="COMMAND")]
-"""The type of an option `--allow-program`, which may be said again and again."""
+"""Type of the repeatable option `--allow-program`."""
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def allowed(names: Sequence[str]) -> tuple[str, ...]:
-    """`names` of code, which the user has said in this call; their modules may be in the current folder.
+    """Check names of code given by the user, and let their modules be in the current folder.
 
     Raises:
         ConfigError: one is not of the form "module:name".

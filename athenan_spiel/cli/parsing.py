@@ -24,7 +24,7 @@ from athenan_spiel.errors import ConfigError, nearest, shown
 T = TypeVar("T")
 
 _BOX = " │╭╮╰╯─-"
-"""What the boxes are drawn with, by ASCII where the terminal wants it."""
+"""Characters of the boxes, in Unicode or ASCII."""
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -78,14 +78,14 @@ def parse(
 
 
 def _refusal(error: BaseException | None) -> ConfigError | None:
-    """What a dataclass of settings has refused, if that led to `error`: the box breaks lines within numbers."""
+    """Return the error of a settings dataclass that caused `error`, if any: boxes break lines within numbers."""
     while error is not None and not isinstance(error, ConfigError):
         error = error.__context__
     return error
 
 
 def option_value(arguments: Sequence[str], option: str) -> str | None:
-    """The last value given to `option` (as `--option value` or `--option=value`), before anything is parsed."""
+    """Return the last value given to `option` (as `--option value` or `--option=value`), before anything is parsed."""
     value = None
     for i, word in enumerate(arguments):
         if word == option:
@@ -96,7 +96,7 @@ def option_value(arguments: Sequence[str], option: str) -> str | None:
 
 
 def option_registry() -> ConstructorRegistry:
-    """tyro's rules, but numbers and values that may be absent say in plain words what they want."""
+    """Return tyro's rules, with plain messages for numbers and optional values."""
     registry = ConstructorRegistry()
     readers: dict[Any, tuple[str, Callable[[str], Any]]] = {
         int: ("INT", _whole_number),
@@ -139,7 +139,7 @@ def _number(text: str) -> float:
 
 
 def _in_ascii(text: str) -> str:
-    """`text`, unless it has digits of other scripts, which Python reads as numbers."""
+    """Return `text`; raise `ValueError` for digits of other scripts, which Python accepts in numbers."""
     if not text.isascii():
         raise ValueError(text)
     return text
@@ -161,7 +161,7 @@ def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _in_one_line(box: str) -> str:
-    """The first paragraph of what tyro printed for a mistake: a title and paragraphs, in a box or between rules."""
+    """Return the first paragraph of the box that tyro prints for a mistake."""
     rows = [_ANSI.sub("", line).strip("│").rstrip() for line in box.splitlines()]
     paragraphs: list[list[str]] = [[]]
     for row in rows[1:]:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from athenan_spiel.play.agent import Agent
 
 SECONDS = 1.0
-"""How long a hint is thought about where nothing else is said."""
+"""Default time of a hint, in seconds."""
 WEB_ONLY = {"also": (), "host": "127.0.0.1", "port": 8000, "open": False}
-"""Arguments that say how a page is served, with their defaults."""
+"""Options of the page, with their defaults."""
 LEAST_STATES = 1000
-"""Of a tree that is bounded."""
+"""Minimum number of states of a tree with a memory limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +210,7 @@ def _first_other(game: pyspiel.Game, people: Sequence[int]) -> int:
 
 
 def _adviser(game: pyspiel.Game, agent: pyspiel.Bot | None, seconds: float | None, seed: int) -> Callable[[], Agent]:
-    """What makes the one who is asked for hints: the agent's like if it tells values, else alpha-beta."""
+    """Return a function that creates the agent for hints: like the opponent if it has values, else alpha-beta."""
     from agents import AthenanBot, load_bot
 
     if isinstance(agent, AthenanBot):

@@ -128,7 +128,7 @@ def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:
 
     Raises:
         ArenaError: the file cannot be read, or a line is no match.
-        ConfigError: there is none, or not so many.
+        ConfigError: the file has no game, or fewer games.
     """
     from athenan_spiel.arena.record import read_matches
 
@@ -159,7 +159,7 @@ def _listed(matches: Sequence[tuple[int, SavedMatch]]) -> Table:
 
 
 def result_of(match: SavedMatch) -> str:
-    """Who has won, and how if not on the board."""
+    """Return the winner as text, and the reason if it is not on the board."""
     returns, forfeit = match.result.returns, match.result.forfeit
     if len(returns) == 1:
         return f"score {returns[0]:g}" if forfeit is None else "forfeited"

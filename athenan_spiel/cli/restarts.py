@@ -1,10 +1,9 @@
-"""`--restarts`: a command that trains is run by a process of its own, and goes on from the newest checkpoint if that is
-killed.
+"""`--restarts`: the training runs in a child process, which is restarted from the newest checkpoint after a kill.
 
-1. A process that ends by itself, well or with an error, ends the command with its code: trying again would not help.
-2. Ctrl-C, SIGTERM and SIGHUP are heard by the process that watches, which passes them on as SIGTERM: what is learned is
-   saved. A second Ctrl-C ends the other one at once.
-3. When the process that watches is killed, the other one saves and ends.
+1. If the child ends by itself, with or without an error, the command ends with its exit code.
+2. The parent handles Ctrl-C, SIGTERM and SIGHUP, and sends SIGTERM to the child, which saves a checkpoint. A second
+   Ctrl-C kills the child.
+3. If the parent is killed, the child saves a checkpoint and ends.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ LOOK_SECONDS = 0.1
 
 
 def watched(words: Sequence[str], folder: Path, again: Sequence[str], most: int, *, quiet: bool) -> int:
-    """Run `athenan` with these words in a process of its own; returns its exit code.
+    """Run `athenan` with `words` in a child process, and return its exit code.
 
     Args:
-        folder: of the run.
-        again: the words with which the run goes on, once there is one.
-        most: how often it may be begun again within an hour.
-        quiet: do not say that it is.
+        folder: the run folder.
+        again: arguments that resume the run, once it exists.
+        most: maximum number of restarts per hour.
+        quiet: print nothing about restarts.
 
     Raises:
-        ConfigError: `most` is less than none, or the system cannot tell a process to save.
-        LearningError: it was killed more often.
+        ConfigError: `most` is negative, or the system has no signals.
+        LearningError: the child was killed more often.
     """
     from athenan_spiel.training.run_folder import CONFIG
 
@@ -62,15 +61,15 @@ def watched(words: Sequence[str], folder: Path, again: Sequence[str], most: int,
             ended = f"the process that learns was ended by {signal.Signals(-code).name} (out of memory?)"
             if len(killed) > most:
                 times = f"{len(killed)} times within an hour"
-                raise LearningError(f"{ended}, {times}; go on with: athenan resume {quoted(folder)}")
+                raise LearningError(f"{ended}, {times}; continue with: athenan resume {quoted(folder)}")
             if not quiet:
-                say(f"{ended}: it goes on from its newest checkpoint")
+                say(f"{ended}: it continues from its newest checkpoint")
             if (folder / CONFIG).exists():
                 words = again
 
 
 def without(words: Sequence[str], option: str) -> list[str]:
-    """The words but for an option and its value."""
+    """Return the arguments without an option and its value."""
     found = [word for word in words if not word.startswith(f"{option}=")]
     while option in found:
         at = found.index(option)
@@ -79,7 +78,7 @@ def without(words: Sequence[str], option: str) -> list[str]:
 
 
 def _code(words: Sequence[str], stops: StopRequests) -> int:
-    """The code with which the process of the command has ended; negative: that of the signal that has killed it."""
+    """Run the child, and return its exit code; negative: the number of the signal that killed it."""
     process = begin(_command, list(words), os.getpid(), deaf_to=SIGNALS)
     is_told = False
     try:
@@ -104,7 +103,7 @@ def _command(words: list[str], parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Let this process save and end soon after `parent`, whose child it is."""
+    """Send SIGTERM to this process when its parent has ended."""
     while not is_orphan(parent):
         time.sleep(LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)

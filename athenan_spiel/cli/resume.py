@@ -1,4 +1,4 @@
-"""`athenan resume`: goes on with a run exactly where its last checkpoint was written."""
+"""`athenan resume`: continues a run exactly from its last checkpoint."""
 
 from __future__ import annotations
 

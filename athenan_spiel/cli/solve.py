@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from athenan_spiel.solving.solver import Proof
 
 SHOWN = 12
-"""So many moves of the best line are shown while it is looked for."""
+"""Maximum number of moves of the best line shown during the search."""
 REDRAW_SECONDS = 0.2
 ENDINGS = {"seconds": "--time was up", "iterations": "--iterations were done", "megabytes": "--megabytes were used"}
-"""What ended a search without a proof."""
+"""Return the limit that ended a search without a proof."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ def _judges(
 
 
 class _View:
-    """What is known so far and the time left, as a line on standard error if that is a terminal."""
+    """Show the current bounds and the remaining time, at a terminal."""
 
     def __init__(self, state: pyspiel.State, seconds: float | None) -> None:
         self.proof: Proof | None = None
@@ -177,7 +177,7 @@ def _moves(state: pyspiel.State, actions: Sequence[int]) -> list[str]:
 
 
 def _verdict(game: pyspiel.Game, proof: Proof) -> str:
-    """Who wins, in words and by player 0's value."""
+    """Return the result as text, with the value for player 0."""
     value = f"value {_signed(proof.value)}"
     if game.num_players() == 1:
         return f"proven: {value}" if proof.proven else f"not proven; estimated {value}"

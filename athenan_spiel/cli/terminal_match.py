@@ -1,7 +1,7 @@
-"""A match that people play at a terminal, against an agent, each other or alone: what they may type, and what is told.
+"""A game at the terminal, played by people against an agent, each other or alone.
 
-A person may take moves back. The match then begins again from the earlier position, so an agent is told that it does
-not continue the last one, as for any other match.
+A person may take moves back. The game then restarts from the earlier position, and agents are informed as of a new
+game.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _TakenBackError(Exception):
-    """A person takes moves back: the match goes on after `history`."""
+    """A person takes moves back: the game continues after `history`."""
 
     def __init__(self, history: Sequence[int]) -> None:
         super().__init__()
@@ -33,15 +33,15 @@ class _TakenBackError(Exception):
 
 
 class TerminalMatch:
-    """One match, at the terminal.
+    """One game at the terminal.
 
     Args:
-        start: the position that it begins from.
-        agent: who plays the players that no person is; None where there are none.
-        people: the ids of the players that people are.
-        advise: makes what `hint` asks.
-        tell: shows some lines of text.
-        width: of the terminal, in characters.
+        start: initial position.
+        agent: bot of the players that are no people; None without such players.
+        people: numbers of the players that are people.
+        advise: creates the agent for hints.
+        tell: prints lines of text.
+        width: width of the terminal, in characters.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class TerminalMatch:
                 self._wait_no_more()
 
     def ending(self, result: MatchResult) -> str:
-        """The last position, and who has won."""
+        """Return the last position and the winner as text."""
         state = self._game.new_initial_state()
         for action in result.history:
             state.apply_action(action)
@@ -123,7 +123,7 @@ class TerminalMatch:
         return f"player {player}" if mark is None else f"player {player} ({mark})"
 
     def _introduction(self) -> str:
-        """Who is who, and who begins."""
+        """Return the sides and the first mover as text."""
         mover = self._start.current_player()
         help_ = "`?` says what can be typed."
         if len(self._players) == 1:
@@ -141,7 +141,7 @@ class TerminalMatch:
         self._told(text)
 
     def _wait_for_answer(self, state: pyspiel.State, action: int) -> None:
-        """The agent is to answer a person's action, which may take long."""
+        """Show that the agent thinks, if it is to move after an action."""
         self._wait_for(state.child(action))
 
     def _wait_for(self, state: pyspiel.State) -> None:
@@ -163,7 +163,7 @@ class TerminalMatch:
     def _remark(self, state: pyspiel.State, action: int) -> str | None:
         mover = state.current_player()
         if mover in self._people:
-            return None  # everybody has seen it
+            return None  # everybody saw it
         move = f"The agent plays {state.action_to_string(mover, action)}"
         result = self._agent.agent.result if isinstance(self._agent, AthenanBot) else None
         return f"{move}." if result is None else f"{move}: {judgement(result, action, self._people[0], self._game)}."
@@ -183,7 +183,7 @@ class TerminalMatch:
         return f"hint{source}: {name}, {judgement(result, action, player, self._game)}"
 
     def _undo(self, state: pyspiel.State) -> str:
-        """Say why nothing can be taken back, or break the match off."""
+        """Interrupt the game to take moves back, or return why that is impossible."""
         history = state.history()
         replayed = self._start.clone()
         begun = len(replayed.history())
@@ -199,7 +199,7 @@ class TerminalMatch:
 
 
 class _Person(HumanBot):
-    """A person at the terminal; what follows a move is told before the next one is thought about."""
+    """A person at the terminal, with a callback after each move."""
 
     def __init__(self, after: Callable[[pyspiel.State, int], None], **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -213,12 +213,12 @@ class _Person(HumanBot):
 
 
 def _seconds_of(bot: pyspiel.Bot | None) -> float | None:
-    """The seconds that an agent of ours thinks about a move at most."""
+    """Return the time limit per move of an agent of this library."""
     return bot.budget.seconds if isinstance(bot, AthenanBot) else None
 
 
 def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game) -> str:
-    """What a search thinks of `action`, as `player` sees it, who is "you"."""
+    """Return the value of `action` in a search as text for `player`, called "you"."""
     (index,) = (result.actions == action).nonzero()[0]
     value = float(result.values[index])
     if game.num_players() == 1:
@@ -231,5 +231,5 @@ def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game
 
 
 def _sentence(text: str) -> str:
-    """`text` with a capital letter first, and all else as it is."""
+    """Return `text` with a capital first letter."""
     return text[:1].upper() + text[1:]

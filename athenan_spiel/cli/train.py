@@ -105,7 +105,7 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
 
-    kind_called(config.outcome)  # a wrong name is told before Java starts
+    kind_called(config.outcome)  # a wrong name is reported before Java starts
     game = load_game(arguments.game)
     folder = Path(arguments.folder) if arguments.folder is not None else new_folder(game.get_type().short_name)
     with starting(arguments):
@@ -135,38 +135,38 @@ def run(words: Sequence[str]) -> int:
 
 
 def _watched(words: Sequence[str], arguments: TrainArguments, config: TrainingConfig) -> int:
-    """Train in a process of its own, which is begun again if it is killed."""
+    """Train in a child process, which is restarted if it is killed."""
     from athenan_spiel.games.spec import read_spec
 
     folder = new_folder(read_spec(arguments.game.strip()).name) if arguments.folder is None else Path(arguments.folder)
-    again = [*_going_on(folder, config, arguments.cluster), *said(arguments)]
+    again = [*_resume_words(folder, config, arguments.cluster), *said(arguments)]
     words = ["train", *without(without(words, "--restarts"), "--folder"), "--folder", in_words(folder)]
     return watched(words, folder, again, arguments.restarts, quiet=arguments.quiet)
 
 
 class Output(Protocol):
-    """The options on what is said of a run, and where it is."""
+    """Options of the output of a training."""
 
     @property
     def quiet(self) -> bool:
-        """Nothing but what goes wrong."""
+        """Print errors only."""
 
     @property
     def json(self) -> bool:
-        """The events on standard output, and else nothing but what goes wrong."""
+        """Print events as lines of JSON."""
 
     @property
     def cluster(self) -> str | None:
-        """That which plays, if one does."""
+        """Address of the cluster of the workers; None without one."""
 
 
 def starting(output: Output) -> Status:
-    """What is shown at a terminal while torch is loaded."""
+    """Return the status line shown while torch is loaded."""
     return progress(quiet=output.quiet or output.json or not sys.stderr.isatty()).status("starting")
 
 
 def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, output: Output) -> int:
-    """Train by `start`, say what happens to the run in `folder` as `output` wants it, and return the exit code."""
+    """Train by `start`, print the events of the run in `folder`, and return the exit code."""
     from athenan_spiel.training.events import RunStarted
     from athenan_spiel.training.limits import limit_reached
     from athenan_spiel.training.listeners import JsonLines, view
@@ -183,13 +183,13 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     except KeyboardInterrupt:
         if not begun:  # nothing was learned
             raise
-        command = _go_on_with(folder, begun[0].config, output.cluster)
+        command = _continue_with(folder, begun[0].config, output.cluster)
         say(f"stopped at once: matches since the last checkpoint are not saved, {command}")
         return STOPPED
     silent = output.quiet or output.json
     if run.reason == "stopped":
         if not silent:
-            say(_go_on_with(run.folder, run.config, output.cluster))
+            say(_continue_with(run.folder, run.config, output.cluster))
         return STOPPED
     if silent or not begun:
         return DONE
@@ -203,13 +203,13 @@ def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, outpu
     return DONE
 
 
-def _go_on_with(folder: str | Path, config: TrainingConfig, cluster: str | None = None) -> str:
-    """The command that goes on with a run, for a person."""
-    return f"go on with: athenan {' '.join(map(as_word, _going_on(folder, config, cluster)))}"
+def _continue_with(folder: str | Path, config: TrainingConfig, cluster: str | None = None) -> str:
+    """Return the command that continues a run, as a sentence."""
+    return f"continue with: athenan {' '.join(map(as_word, _resume_words(folder, config, cluster)))}"
 
 
 def _limit_text(run: Run, cluster: str | None) -> str:
-    """What to say of a run that had reached its limit before this session."""
+    """Return the message about a run that had reached its limit before this session."""
     if run.reason == "matches":
         limit, more = (
             f"{run.config.matches:,} game{'s' * (run.config.matches != 1)}",
@@ -218,12 +218,12 @@ def _limit_text(run: Run, cluster: str | None) -> str:
     else:
         limit = duration_text(run.config.seconds or 0.0)
         more = ["--time", limit]
-    words = [*_going_on(run.folder, run.config, cluster), *more]
+    words = [*_resume_words(run.folder, run.config, cluster), *more]
     return f"training limit of {limit} reached; continue with: athenan {' '.join(map(as_word, words))}"
 
 
-def _going_on(folder: str | Path, config: TrainingConfig, cluster: str | None) -> list[str]:
-    """The words that go on with a run of these settings, whose code and programs have to be allowed again."""
+def _resume_words(folder: str | Path, config: TrainingConfig, cluster: str | None) -> list[str]:
+    """Return the arguments that continue a run, which allow its code and programs again."""
     from agents import parse_word
     from athenan_spiel.errors import AthenanError
 
@@ -242,12 +242,12 @@ def _going_on(folder: str | Path, config: TrainingConfig, cluster: str | None) -
 
 
 def said(output: Output) -> list[str]:
-    """The words that make a command say as much."""
+    """Return the output options as arguments."""
     return ["--quiet"] * output.quiet + ["--json"] * output.json
 
 
 def _limited(config: TrainingConfig, words: Sequence[str]) -> TrainingConfig:
-    """`config` with the limits that were given in words; each one takes the place of both that it started with."""
+    """Return `config` with the limits given as options, each of which replaces both limits of the preset."""
     time, seconds, matches = (option_value(words, option) for option in ("--time", "--seconds", "--matches"))
     if time is not None and seconds is not None:
         raise ConfigError("expected --time or --seconds, which are the same, got both")

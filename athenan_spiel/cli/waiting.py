@@ -1,6 +1,6 @@
-"""What is shown at a terminal while something takes its time: what it is, and the time left where that is known.
+"""A progress line at the terminal, with the remaining time if it is known.
 
-It goes to standard error, is gone once it has ended, and nothing of it is written where that is no terminal.
+It is written to standard error, and removed at the end. Without a terminal nothing is written.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from rich.text import Text
 from athenan_spiel.cli.console import progress
 
 PATIENT = 2.0
-"""Seconds; what has a shorter limit shows no bar, which would only flicker."""
+"""Minimum duration of a task with a bar, in seconds; a shorter one would flicker."""
 
 
 class Waiting:
-    """A line that says what is waited for, from the beginning of a `with` block to its end.
+    """A progress line, shown during a `with` block.
 
     Args:
-        what: in words.
-        seconds: until it ends at most; None where nobody knows.
-        quiet: nothing is shown.
+        what: description of the task.
+        seconds: maximum duration; None if unknown.
+        quiet: show nothing.
     """
 
     def __init__(self, what: str, seconds: float | None = None, *, quiet: bool = False) -> None:
@@ -41,11 +41,11 @@ class Waiting:
         self._task = self._bar.add_task(what, total=seconds if is_known else None)
 
     def start(self) -> None:
-        """Show it, from now on or again."""
+        """Show the line."""
         self._bar.start()
 
     def stop(self) -> None:
-        """Show it no more; its time runs on."""
+        """Hide the line; its time continues."""
         self._bar.stop()
 
     def __enter__(self) -> Waiting:
@@ -58,15 +58,15 @@ class Waiting:
         self.stop()
 
     def update(self, what: str) -> None:
-        """Wait for something else, or say more of it."""
+        """Change the description."""
         self._bar.update(self._task, description=what)
 
 
 class _Left(ProgressColumn):
-    """Fills the bar by the clock, and says what is left of it."""
+    """Remaining time; also fills the bar by the clock."""
 
     def render(self, task: Task) -> Text:
-        """`0:12 left`; nothing beyond the time that was known."""
+        """Return a text such as `0:12 left`; empty after the maximum duration."""
         total, elapsed = task.total or 0.0, task.elapsed or 0.0
         task.completed = min(total, elapsed)
         left = round(total - elapsed)

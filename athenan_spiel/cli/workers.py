@@ -1,4 +1,4 @@
-"""How many processes play for a training, and on which cluster things are done, as the command line says it."""
+"""The options `--workers` and `--cluster`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import tyro
 from athenan_spiel.errors import ConfigError, shown
 
 Workers = Annotated[str | None, tyro.conf.arg(metavar="N")]
-"""The option --workers."""
+"""Type of the option --workers."""
 Cluster = Annotated[str | None, tyro.conf.arg(metavar="[ADDRESS]")]
-"""The option --cluster; `with_address` comes before it is parsed."""
+"""Type of the option --cluster, whose arguments `with_address` prepares."""
 
 
 def with_address(words: Sequence[str]) -> list[str]:
-    """`words`, in which --cluster without an address means a cluster of this machine."""
+    """Return `words` with the address `local` after a --cluster without an address."""
     found: list[str] = []
     for i, word in enumerate(words):
         found.append(word)
@@ -26,10 +26,10 @@ def with_address(words: Sequence[str]) -> list[str]:
 
 
 def parse_workers(text: str, cluster: str | None = None) -> int | Literal["auto"]:
-    """What `--workers` says: a number, or `auto`, of which the machine, or the cluster, knows what it means.
+    """Return the value of `--workers`: a number, or `auto`, which depends on the machine or cluster.
 
     Raises:
-        ConfigError: it is neither; or 0, where a cluster is to play.
+        ConfigError: `text` is neither, or 0 with a cluster.
     """
     if text == "auto":
         return "auto"

@@ -1,4 +1,4 @@
-"""The axes of a graph: which part of the numbers it shows, and what is written at which round numbers."""
+"""Axes of a graph: their bounds, and the positions and labels of ticks."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import math
 from collections.abc import Iterable, Sequence
 
 LARGEST = 1e100
-"""Numbers beyond this are not drawn, as infinite ones are not."""
+"""Maximum absolute value of a drawn number."""
 STEPS = (1, 2, 5, 10)
 """Ticks are one of these times a power of ten apart."""
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
-"""From which number on ticks are written in thousands, millions and so on."""
+"""Number from which on labels use thousands, millions, and so on."""
 SIZES = {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}
 
 
 def is_drawn(number: float | None) -> bool:
-    """Whether it is a number that has a place in a graph."""
+    """Return whether `number` can be drawn."""
     return number is not None and abs(number) <= LARGEST  # NaN is not
 
 
 def bounds(numbers: Iterable[float | None]) -> tuple[float, float]:
-    """The least and the greatest of those that are drawn, apart from each other; 0 and 1 where there are none."""
+    """Return the minimum and maximum of the drawn numbers, made distinct; 0 and 1 without numbers."""
     drawn = [number for number in numbers if number is not None and is_drawn(number)]
     if not drawn:
         return 0.0, 1.0
@@ -48,7 +48,7 @@ def round_ticks(low: float, high: float, most: int = 6, *, whole: bool = False) 
 
 
 def tick_texts(ticks: Sequence[float]) -> list[str]:
-    """What is written at ticks that are evenly apart: as few digits as tell them apart."""
+    """Return labels of evenly spaced ticks, with as few digits as distinguish them."""
     if not ticks:
         return []
     greatest = max(abs(tick) for tick in ticks)

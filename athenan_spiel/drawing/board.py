@@ -1,7 +1,7 @@
-"""A state of a game as a picture, and what is to be seen on it besides: the last move, targets, values, ghosts.
+"""A state of a game as a picture, with the last move, targets, values, and ghosts.
 
-The picture is one SVG element that needs nothing around it. Each site is a group of class `site` with its index in
-`data-site`, so that a page may listen to it.
+The picture is one self-contained SVG element. Each site is a group of class `site` with its index in `data-site`, so
+a page can handle its events.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ COLOURS: Mapping[str, tuple[str, str, str]] = {
     "yellow": ("#f0c330", "#93730d", "#3b2e04"),
     "blue": ("#2f6fb5", "#163f6c", "#f2f8ff"),
 }
-"""Of a stone: its face, its edge, and what is written on it."""
+"""Colours of a stone: face, edge, and text."""
 NOBODY = ("#8a847b", "#5d5851", "#ffffff")
-"""The same, of what belongs to no player."""
+"""Colours of a piece that belongs to no player."""
 MARGIN = 0.35
 """Around the board, in widths of a site."""
 THIN = 0.5
@@ -84,7 +84,7 @@ class Worth:
 
 @dataclass(frozen=True, kw_only=True)
 class Overlay:
-    """What is drawn on a board besides its pieces, by indices of sites."""
+    """Marks on a board besides its pieces, by indices of sites."""
 
     last: Sequence[int] = ()
     chosen: Sequence[int] = ()

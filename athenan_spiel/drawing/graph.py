@@ -1,7 +1,7 @@
 """Graphs as SVG: the values of a match by ply, and curves of any numbers, such as those of a training.
 
-They take the colour of the text around them, so they suit a light page and a dark one, and say in words what they show.
-What is None, NaN or infinite is a gap.
+They inherit the colour of text, so they fit light and dark pages, and have a description as text. None, NaN and
+infinite numbers are gaps.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from athenan_spiel.drawing.axes import bounds, is_drawn, number_text, round_tick
 from athenan_spiel.drawing.tree import proof_text, value_text
 
 COLOURS = ("#2e86d1", "#d5762b", "#1a9b72", "#b36bb3", "#b8911a", "#5fb3e0", "#c94f5e", "#8a8a8a")
-"""Of curves: each can be seen on white and on black; beyond them they begin again, dashed."""
+"""Colours of curves, visible on white and black; further curves reuse them with dashes."""
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 CHARACTER = 6.2
 """Pixels of a character of a label, about."""
 FEW = 60
-"""So many points of a curve are drawn as points, too, each with its numbers."""
+"""Maximum number of points of a curve that are also drawn as dots, with their numbers."""
 
 _STYLE = """
 .athenan-graph { max-width: 100%; height: auto; font: 11px "DejaVu Sans", "Segoe UI", sans-serif; color: inherit }
@@ -150,7 +150,7 @@ def curve_svg(
 
 
 class _Frame:
-    """Where numbers lie in a picture, and its axes."""
+    """Coordinates and axes of a graph."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class _Frame:
         )
 
     def note(self, text: str) -> str:
-        """What is said in the middle of a graph that shows nothing."""
+        """Return a text in the middle of an empty graph."""
         x, y = (self.left + self.right) // 2, (self.top + self.bottom) // 2
         return f'<text x="{x}" y="{y - 8}" text-anchor="middle" opacity=".7">{text}</text>'
 

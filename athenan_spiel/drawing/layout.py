@@ -200,7 +200,7 @@ def rhombus(rows: int, columns: int) -> Layout:
     """The board of Hex, with the sides that the players connect: player 0 the top and the bottom."""
     board = hexagons([row / 2 for row in range(rows)], [columns] * rows, from_above)
     corners = [[(site.x + x, site.y + y) for x, y in site.corners] for site in board.sites]
-    # Of each hexagon, from the lower right clockwise: lower right, bottom, lower left, upper left, top, upper right.
+    # Corners of each hexagon: lower right, bottom, lower left, upper left, top, upper right.
     first, last = corners[:columns], corners[-columns:]
     top = [point for cell in first for point in (cell[3], cell[4], cell[5])]
     bottom = [point for cell in last for point in (cell[2], cell[1], cell[0])]

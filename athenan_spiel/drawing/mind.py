@@ -1,7 +1,7 @@
-"""What is thought of a state and of its actions, and how that is written on a board: worths, ghosts, a line of names.
+"""Evaluations of a state and its actions, and their labels on a board.
 
-Values are player 0's throughout; what is shown may be turned for whoever looks at it. A value is measured by the size
-of the outcome's large values (`Outcome.scale`); what is proven is said as such, and never as a number.
+Values belong to player 0, and are converted for the reader when shown. They are relative to the outcome's large values
+(`Outcome.scale`). A proven result is shown as a word, never as a number.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from athenan_spiel.drawing.board import Ghost, Worth
 from athenan_spiel.drawing.view import View
 
 PROVEN = {1: "win", 0: "draw", -1: "loss"}
-"""A proven gain of the player for whom it is told."""
+"""Word for a proven gain, by the gain of the reader."""
 SHOWN_MOVES = 8
-"""Of a line of moves in words."""
+"""Maximum number of moves of a line shown as text."""
 GHOSTS = 6
-"""Of a line of moves on the board."""
+"""Maximum number of moves of a line shown on the board."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is thought of an action, or of a state.
+    """Evaluation of an action or a state.
 
     Attributes:
-        value: player 0's.
-        completion: the gain of player 0 that is proven; None where nothing is.
-        visits: how often the search took it.
-        players: of the game; what is proven of a game for one player is its value.
+        value: value for player 0.
+        completion: proven gain of player 0; None without a proof.
+        visits: number of visits by the search.
+        players: number of players of the game. With one player, a proof concerns `value`.
     """
 
     value: float
@@ -41,18 +41,18 @@ class Judgement:
 
     @property
     def is_proven(self) -> bool:
-        """Whether it is certain."""
+        """Whether the result is proven."""
         return self.completion is not None
 
     def share(self, scale: float, player: int = 0) -> float:
-        """From 0, the worst for the player, to 1, the best; a proof is at an end, an estimate between them."""
+        """Return the evaluation in [0, 1], the best for `player` being 1; only proofs are 0 or 1."""
         sign = 1 if player == 0 else -1
         if self.completion is not None and self.players > 1:
             return 0.5 + 0.5 * sign * self.completion
         return 0.5 + 0.49 * math.tanh(1.5 * sign * self.value / scale)
 
     def text(self, player: int = 0) -> str:
-        """As the player sees it: +0.31, or `win`, `draw` and `loss` where that is proven."""
+        """Return the value for `player` as text, such as +0.31, or a proven `win`, `draw` or `loss`."""
         sign = 1 if player == 0 else -1
         if self.completion is not None and self.players > 1:
             return PROVEN[sign * self.completion]
@@ -62,10 +62,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class ActionMind:
-    """What is thought of a legal action.
+    """Evaluation of a legal action.
 
     Attributes:
-        name: as OpenSpiel writes it.
+        name: name of the action in OpenSpiel.
     """
 
     action: int
@@ -101,7 +101,7 @@ def worths(
     pressed: int = 0,
     reader: int | None = None,
 ) -> dict[int, Worth]:
-    """What is written on the sites of actions: of those with the same site the first.
+    """Return the values drawn on the sites of actions; the first action of a site counts.
 
     Args:
         minds: as `ordered` returns them.
@@ -122,7 +122,7 @@ def worths(
 
 
 def ghosts(line: Sequence[int], state: pyspiel.State, view: View, most: int = GHOSTS) -> list[Ghost]:
-    """The stones of a line of actions from `state`, each where its move ends; a site that comes twice has the first."""
+    """Return the stones of a line of actions from `state`, at most one per site: the first."""
     state, seen, found = state.clone(), set(), []
     for number, action in enumerate(line[:most], 1):
         if state.is_terminal() or action not in state.legal_actions():
@@ -136,7 +136,7 @@ def ghosts(line: Sequence[int], state: pyspiel.State, view: View, most: int = GH
 
 
 def line_text(line: Sequence[int], state: pyspiel.State, most: int = SHOWN_MOVES) -> str:
-    """The names of a line's first actions."""
+    """Return the names of the first actions of a line."""
     state, names = state.clone(), []
     for action in line[:most]:
         if state.is_terminal() or action not in state.legal_actions():

@@ -1,7 +1,6 @@
-"""What can be shown in a notebook: HTML there, text elsewhere.
+"""Objects that a notebook shows as HTML, and other places as text.
 
-The HTML needs nothing around it, and no script. It takes colours and fonts of the page it stands in, so that it suits a
-light one and a dark one.
+The HTML is self-contained and without scripts. It inherits colours and fonts, so it fits light and dark pages.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ STYLE = """
 
 
 class Picture(ABC):
-    """Something that is seen: a notebook shows its HTML, `print` its text."""
+    """Base class of pictures: a notebook shows the HTML, `print` the text."""
 
     @abstractmethod
     def html(self) -> str:
-        """The parts of it, as HTML."""
+        """Return the picture as HTML."""
 
     @abstractmethod
     def text(self) -> str:
-        """The same as lines of text."""
+        """Return the picture as lines of text."""
 
     def _repr_html_(self) -> str:
         return f'<div class="athenan-shown"><style>{STYLE}</style>{self.html()}</div>'
@@ -43,29 +42,29 @@ class Picture(ABC):
 
 
 class Pictured(ABC):
-    """Something that has a picture, which a notebook shows in its place."""
+    """Base class of objects that a notebook shows as a picture."""
 
     @abstractmethod
     def picture(self) -> Picture:
-        """What is to be seen of it, as it is now."""
+        """Return the picture of the current state of the object."""
 
     def _is_drawn(self) -> bool:
-        """Whether it knows all that its picture needs."""
+        """Return whether the picture is available."""
         return True
 
     def _repr_html_(self) -> str | None:
         return self.picture()._repr_html_() if self._is_drawn() else None
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """The text beside the HTML, which IPython asks for in this way."""
+        """Return the text, which IPython requests besides the HTML."""
         return {"text/plain": self.picture().text()} if self._is_drawn() else {}
 
 
 def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """A table; its cells are HTML.
+    """Return a table whose cells are HTML.
 
     Args:
-        head: of the columns, as text; empty: the first cell of each row is its head.
+        head: headers of the columns, as text; empty: the first cell of each row is its header.
     """
     if head:
         top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
@@ -79,10 +78,10 @@ def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str 
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> str:
-    """A table of names and what is said of each, both text."""
+    """Return a table of names and descriptions, given as text."""
     return table_html((), [(escape(name), escape(said)) for name, said in facts])
 
 
 def facts_text(facts: Iterable[tuple[str, str]]) -> str:
-    """The same as lines."""
+    """Return lines of names and descriptions."""
     return "\n".join(f"{name}: {said}" for name, said in facts)

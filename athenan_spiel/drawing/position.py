@@ -12,17 +12,17 @@ from athenan_spiel.drawing.views import view_of
 from athenan_spiel.games.facts import mark_of
 
 SITES = 600
-"""A board of more sites is shown as text."""
+"""Maximum number of sites of a drawn board; a larger one is shown as text."""
 CHARACTERS = 20_000
-"""Of the text of a state."""
+"""Maximum length of the text of a state, in characters."""
 
 
 class Position(Picture):
-    """A state, as it is now.
+    """Picture of a state.
 
     Args:
-        state: it may change afterwards.
-        overlay: what is drawn on the board besides; by default the last move.
+        state: the state, which may change afterwards.
+        overlay: marks on the board; None: the last move.
     """
 
     def __init__(self, state: pyspiel.State, overlay: Overlay | None = None) -> None:
@@ -32,16 +32,16 @@ class Position(Picture):
         self._html = f"{board_html(state, overlay)}<p>{escape(turn_text(state, is_drawn=True))}</p>"
 
     def html(self) -> str:
-        """The board, and who is to move."""
+        """Return the board and the player to move."""
         return self._html
 
     def text(self) -> str:
-        """What OpenSpiel prints, and who is to move."""
+        """Return the text of OpenSpiel and the player to move."""
         return f"{self._text}\n{self._turn}"
 
 
 def board_html(state: pyspiel.State, overlay: Overlay | None = None) -> str:
-    """The board, and what is to be seen besides it; the text of the state where it is not known how the game looks."""
+    """Return the board and the note of its view; without a view the text of the state."""
     view = view_of(state.get_game())
     if view is None or len(view.layout.sites) > SITES:
         return f"<pre>{escape(state_text(state))}</pre>"
@@ -50,16 +50,16 @@ def board_html(state: pyspiel.State, overlay: Overlay | None = None) -> str:
 
 
 def state_text(state: pyspiel.State) -> str:
-    """What OpenSpiel prints, cut off where it is very long."""
+    """Return the text of OpenSpiel, shortened if it is very long."""
     text = str(state)
     return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]} ..."
 
 
 def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
-    """Who is to move, or how it has ended.
+    """Return the player to move, or the result, as text.
 
     Args:
-        is_drawn: beside the board, so that pieces are called by their colour, and not as the text writes them.
+        is_drawn: name pieces by their colour on the board, rather than by their character in the text.
     """
     plies = len(state.history())
     after = f"after {plies:,} move{'' if plies == 1 else 's'}"
@@ -74,7 +74,7 @@ def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
 
 
 def returns_text(returns: list[float]) -> str:
-    """Who has won, or a single player's score."""
+    """Return the winner, or the score of a single player, as text."""
     if len(returns) == 1:
         return f"a score of {returns[0]:g}"
     best = max(returns)
@@ -83,10 +83,10 @@ def returns_text(returns: list[float]) -> str:
 
 
 def last_sites(state: pyspiel.State, start: pyspiel.State | None = None) -> tuple[int, ...]:
-    """The sites of the move that led to a state; none where there is none, or where it is not known.
+    """Return the sites of the last move; empty without a move or without a view.
 
     Args:
-        start: a state before it from which its history goes on; by default the first one of the game.
+        start: an earlier state of the same game; None: the initial state.
     """
     game = state.get_game()
     view = view_of(game)

@@ -1,4 +1,4 @@
-"""What a search thinks of a state as a picture: the board with values and the expected line, the actions, the tree."""
+"""Picture of a search result: the board with values and the expected line, the actions, and the tree."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from athenan_spiel.drawing.tree import Branch, tree_html, value_bar
 from athenan_spiel.drawing.views import view_of
 
 SHOWN_ACTIONS = 12
-"""Rows of the table of actions."""
+"""Maximum number of rows of the table of actions."""
 SHOWN_WORTHS = 150
-"""Values on the board: those of the best actions."""
+"""Maximum number of values on the board, those of the best actions."""
 
 
 @dataclass(frozen=True, repr=False)
 class Thought(Picture):
-    """What is thought of a state.
+    """Picture of a search result.
 
     Attributes:
-        state: which nobody changes any more.
-        whole: what is thought of the state itself.
-        minds: of its actions, the one to play first, then the mover's best first.
-        line: the principal variation.
-        effort: what was used for it, in words.
-        root: the tree.
-        scale: the size of large values.
+        state: the searched state, which must not change.
+        whole: evaluation of the state.
+        minds: evaluations of its actions: the action to play, then the others from the mover's best to its worst.
+        line: principal variation.
+        effort: resources used by the search, as text.
+        root: the search tree.
+        scale: size of large values.
     """
 
     state: pyspiel.State
@@ -44,7 +44,7 @@ class Thought(Picture):
     scale: float
 
     def html(self) -> str:
-        """Board, actions and tree; all values are player 0's."""
+        """Return the board, actions and tree, with values for player 0."""
         tree = tree_html(self.root, scale=self.scale, players=self.whole.players, is_still=True)
         said = "".join(f"<p>{escape(line)}</p>" for line in self._said(is_drawn=True))
         return (
@@ -54,7 +54,7 @@ class Thought(Picture):
         )
 
     def text(self) -> str:
-        """The state as OpenSpiel prints it, and a line for each action."""
+        """Return the state as OpenSpiel prints it, and a line for each action."""
         shown = [(mind.name, mind.judgement.text(), mind.judgement.visits) for mind in self.minds[:SHOWN_ACTIONS]]
         wide = max(len(name) for name, _, _ in shown)
         rows = [f"{name:<{wide}}  {text:>6}  {visits:>9,} visits" for name, text, visits in shown]

@@ -1,8 +1,8 @@
 """A search tree as HTML that unfolds: what each action is worth, how often it was visited, and what is proven.
 
-It is made of nested `details`, so it needs no script and is used by keys as well as by a mouse. Whoever makes a
-`Branch` says by the order of its children which are the most interesting. Each row has the names that lead to it in
-`data-path`, so that a page which draws the tree again, as a growing one, can leave unfolded what was unfolded.
+It consists of nested `details`, so it needs no script and supports keys and a mouse. The children of a `Branch` are
+ordered by interest. `data-path` of a row contains the names that lead to it, so a page that draws a growing tree again
+can keep rows unfolded.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from html import escape
 
 DEPTH = 12
-"""Levels below the root that are drawn at most."""
+"""Maximum number of levels below the root that are drawn."""
 WIDTH = 8
-"""Children of a branch that are drawn at most."""
+"""Maximum number of drawn children of a branch."""
 CHARACTERS = 60
-"""Of a name that are drawn at most."""
+"""Maximum length of a drawn name, in characters."""
 PROVEN = {1: "player 0 wins", 0: "a draw", -1: "player 1 wins"}
-"""What a proven gain is called."""
+"""Text of a proven result, by the gain of player 0."""
 
 TREE_STYLE = """
 .athenan-tree { font-size: .9em; line-height: 1.5; overflow-x: auto }
@@ -41,7 +41,7 @@ background: linear-gradient(currentColor, currentColor) center / 1px 100% no-rep
 .athenan-tree .proof { margin-left: .6em; padding: 0 .4em; border: 1px solid currentColor; border-radius: .6em;
 font-size: .85em }
 """.strip()
-"""What the tree and its bars look like; it is part of what `tree_html` gives."""
+"""Style of the tree and its bars, part of the result of `tree_html`."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def value_text(value: float) -> str:
 
 
 def proof_text(completion: int, players: int = 2) -> str:
-    """What a proven gain means."""
+    """Return a proven gain as text."""
     return PROVEN[completion] if players == 2 else "proven"
 
 

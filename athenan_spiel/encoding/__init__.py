@@ -1,8 +1,8 @@
-"""What the network sees: states as planes (`encoder`, `edges`), their mirror images (`symmetries`), and their storage.
+"""Network input: states as planes (`encoder`, `edges`), their symmetries (`symmetries`), and their storage (`compact`).
 
-Of a symmetry `board_maps` has the map, `mirror_play` and `plane_matching` try it on the rules. `compact` stores.
-`action_planes` finds where on the board actions belong, `action_images` what they become when it is turned.
-`description` tells other programs what the numbers mean.
+`board_maps` contains the map of a symmetry; `mirror_play` and `plane_matching` verify it by the rules. `action_planes`
+finds the cells of actions, `action_images` their images under a symmetry. `description` describes the input for other
+programs.
 """
 
 from __future__ import annotations

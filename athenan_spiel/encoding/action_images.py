@@ -1,4 +1,4 @@
-"""What the actions of a game become when its board is turned, so that a policy can be mirrored with a state.
+"""Images of actions under a symmetry, to transform a policy together with a state.
 
 It is read from mirrored matches (`MirrorPlay.meetings`), played twice: an action becomes another one if that alone is
 left by all states in which it was met, and if it was met in both. Of all actions only few are met in random play where
@@ -24,7 +24,7 @@ LEAST_OF_A_PLANE = 2
 def find_images(
     game: pyspiel.Game, play: MirrorPlay, symmetry: BoardMap, planes: ActionPlanes | None, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """What each action becomes under a symmetry that was verified.
+    """Return the image of each action under a verified symmetry.
 
     Returns:
         [A]: the action, or -1 where it is not known, or is another one in another state. No two actions become one.
@@ -47,7 +47,7 @@ def find_images(
 
 
 def images_by_product(second: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What actions become by `first` and then by `second`."""
+    """Return the images of actions under `first` followed by `second`."""
     return np.where(first < 0, -1, second[first])
 
 

@@ -1,4 +1,4 @@
-"""Where on the board each action of a game belongs: a policy over actions as planes, like what the network sees.
+"""Cells of the actions of a game: a policy as planes, like the network input.
 
 OpenSpiel numbers the actions of most board games by the cell of a piece and by what it does there, but does not say
 how. So layouts are proposed and tried on random play, as symmetries are (`symmetries.py`). The numbers of a layout run
@@ -28,11 +28,11 @@ from athenan_spiel.encoding.encoder import Encoder
 PLIES = 3000
 """Plies of random play on which the layouts are tried."""
 MOST_BESIDE = 2
-"""Actions beside the board at most."""
+"""Maximum number of actions on no cell."""
 MOST_CELLS = 64 * 64
-"""Of the board; on a larger one actions are not looked for."""
+"""Maximum number of cells of a board on which action planes are searched for."""
 LEAST_SEEN = 0.25
-"""The share of all cells of which an action has to be played."""
+"""Minimum fraction of cells on which an action was played."""
 _SEED = 0
 
 

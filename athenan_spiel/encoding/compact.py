@@ -48,7 +48,7 @@ class CompactRows:
     size: int
     """Numbers in a row."""
     bits: NDArray[np.uint8]
-    """[N, ceil(size / 8)]: every column, eight to a byte; what it says of columns in a list below is not read."""
+    """[N, ceil(size / 8)]: every column, eight per byte; the bits of columns listed below are unused."""
     codes: NDArray[np.uint8]
     """[N, c]: indices into `codebook`."""
     code_columns: NDArray[np.int32]
@@ -207,7 +207,7 @@ class ObservationStore:
         """Store observations of `encoder`, packing each `chunk` of them together.
 
         Args:
-            leaves: a tree shall leave those of its non-terminal leaves here, too.
+            leaves: also store the non-terminal leaves of trees.
         """
         self.leaves = leaves
         self._encode_into = encoder.encode_into

@@ -1,4 +1,4 @@
-"""What the numbers mean that a network is shown, in words: for programs that run a network without this library."""
+"""Description of the network input, for programs that run a network without this library."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games.facts import facts_of
 
 MOST_NAMES = 200
-"""Planes whose names are told."""
+"""Maximum number of planes listed by name."""
 
 
 def describe_input(game: pyspiel.Game, encoder: Encoder) -> str:
-    """The layout of what `encoder` makes of a state of `game`, in some sentences."""
+    """Return the layout of the input that `encoder` creates for `game`, as sentences."""
     name = game.get_type().short_name
     boards = len(encoder.shape) == 3
     parts = "planes" if boards else "numbers"

@@ -1,12 +1,12 @@
-"""What the network sees of a state: OpenSpiel's observation of player 0, and whose turn it is.
+"""Network input of a state: OpenSpiel's observation of player 0, and the side to move.
 
-Whoever is to move, the observation is the one of player 0, as values are. Several games' observations do not say
-who moves (Breakthrough's, for one), so one plane more does: all ones where player 1 is to move, else all zeros,
-also in a terminal state. Where a game has no planes, it is one number more.
+The observation is always that of player 0, as values are. Observations of several games, such as Breakthrough, lack the
+side to move, so one plane is added: ones if player 1 is to move, else zeros, also in a terminal state. Games without
+planes get one number.
 
-Speed is the point here: every child that a search looks at is encoded once. OpenSpiel writes each state into one
-reused buffer, which is copied into the batch through memoryviews; both together cost 0.3-0.6 µs a state. That
-buffer makes an encoder a tool of one thread at a time.
+Every child that a search evaluates is encoded once, so speed matters. OpenSpiel writes each state into one reused
+buffer, which is copied into the batch through memoryviews; both take 0.3-0.6 µs per state. Because of the buffer, only
+one thread at a time may use an encoder.
 
 A game without an observation tensor, or with an incomplete one, has its own in `games.facts`; the encoder adds the
 side to move to that, too.
@@ -34,7 +34,7 @@ _Observer = tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryv
 
 
 class Encoder:
-    """Turns states of one game into rows of float32.
+    """Encodes states of one game as rows of float32.
 
     Args:
         game: the game.

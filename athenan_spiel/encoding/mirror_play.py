@@ -26,7 +26,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.encoding.plane_matching import match_planes, standing
 
 STATES = 15_000
-"""Compared states after which no further match is begun, once there were `MATCHES` (one for images of actions)."""
+"""Number of compared states after which no further game starts, once there were `MATCHES` (one for action images)."""
 MATCHES = 4
 MOST_MATCHES = 16
 COMPARED_ACTIONS = 16
@@ -36,7 +36,7 @@ SEARCHED = 60_000
 """States that are looked through for one that is the image of another, where the initial one is not its own."""
 
 Key = tuple[bytes, int, tuple[float, ...]]
-"""What two mirrored states have in common: the observation (of one, its image), the mover, the returns at an end."""
+"""Common part of two mirrored states: observation (of one, its image), mover, and returns at the end."""
 
 
 class Meetings(dict[int, set[int]]):
@@ -80,7 +80,7 @@ class MirrorPlay:
         return self._verify(permuted, rng) or permuted
 
     def meetings(self, symmetry: BoardMap, rng: np.random.Generator) -> Meetings | None:
-        """What actions may become under a symmetry that was verified, by other matches; None where one refutes it."""
+        """Return the possible images of actions under a verified symmetry, from other games; None if one refutes it."""
         met = Meetings()
         return None if self._verify(symmetry, rng, met) else met
 

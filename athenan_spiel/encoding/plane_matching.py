@@ -5,7 +5,7 @@ the board is turned by 180° they change places. Such a permutation is not given
 played side by side, so every plane of the one, turned, has its history of contents, and so has every plane of the
 other. They are images of each other as long as the histories can be paired off, and the pairs are the permutation.
 
-What is found is a guess, to be verified on other play (`mirror_play.py`).
+The result is a guess, which `mirror_play` verifies on other games.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ TRIED_ACTIONS = 8
 
 
 def standing(state: pyspiel.State) -> tuple[int, tuple[float, ...]]:
-    """Who is to move, and at an end the returns: what a symmetry leaves as it is."""
+    """Return the mover, and the returns of a terminal state, which a symmetry preserves."""
     return state.current_player(), tuple(state.returns()) if state.is_terminal() else ()
 
 
 def match_planes(game: pyspiel.Game, encoder: Encoder, name: str, rng: np.random.Generator) -> list[int] | None:
     """The permutation of the planes that goes with a turn: plane i of the image is plane [i], turned.
 
-    Planes that were alike all the time keep their places as far as possible.
+    Planes that were always equal keep their places as far as possible.
 
     Returns:
         The permutation; None if some match was found to have no image.

@@ -6,10 +6,10 @@ south edge" change places when the board is turned by 180°). T keeps the mover 
 are the first player's, so a reflection that exchanges the two players is no symmetry.
 
 Promise of `find_symmetries`: T commutes with the rules in all matches that were played to test it (`mirror_play.py`).
-A symmetry that failed is in `refused` with its reason. What was accepted is a group: products of symmetries commute
-with the rules because their factors do, and are not tried again. This is evidence and not a proof, as random play is
-finite; it is about rules and not about looks, as legal actions and results are compared down to the ends of matches,
-so memory that no observation shows (ko, repetition: see `transpositions.py`) has to agree as well.
+A symmetry that failed is in `refused` with its reason. The accepted ones are a group: products of symmetries commute
+with the rules because their factors do, and are not tested again. This is evidence and not a proof, as random play is
+finite. It concerns rules and not only observations: legal actions and results are compared to the ends of games, so
+state that no observation shows (ko, repetition: see `transpositions.py`) has to agree as well.
 
 Used for data augmentation: D ← D ∪ {(T(s), v) | (s, v) ∈ D} (the article, Sections 9.3.1, 10.3 and 11.4).
 """
@@ -36,7 +36,7 @@ from athenan_spiel.games.facts import facts_of
 
 @dataclass(frozen=True)
 class Symmetries:
-    """What `find_symmetries` found about one game and one encoder of it."""
+    """Result of `find_symmetries` for a game and an encoder."""
 
     found: tuple[BoardMap, ...]
     """A group; the identity is first."""
@@ -150,7 +150,7 @@ def _mirror_play(game: pyspiel.Game, encoder: Encoder) -> MirrorPlay:
 
 
 def _with(symmetry: BoardMap, group: list[BoardMap], refused: Mapping[str, str]) -> list[BoardMap]:
-    """What a group becomes with one more: all products, but for those that were refused."""
+    """Return a group with one more symmetry: all products, except refused ones."""
     found = {known.name: known for known in [*group, symmetry]}
     while True:
         products = [second.after(first) for second in found.values() for first in found.values()]

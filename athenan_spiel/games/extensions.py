@@ -1,7 +1,7 @@
-"""What a game or a state written in Python may offer beyond OpenSpiel's interface, each as a protocol.
+"""Optional interfaces of games and states written in Python, beyond OpenSpiel's, as protocols.
 
-Nothing of it has to be there. The functions below are the only place that asks whether it is, so a game offers more by
-having a method of that name, and needs no base class. `ludii_bridge` has all of it.
+A game implements an interface by methods of these names, without a base class. Only the functions below check for them.
+`ludii_bridge` implements all.
 """
 
 from __future__ import annotations
@@ -15,77 +15,77 @@ from numpy.typing import NDArray
 
 MeasureName = Literal["score", "pieces"]
 Count = Callable[[pyspiel.State], tuple[Any, Any]]
-"""Counts something of a state: for player 0, for player 1."""
+"""State -> a count for player 0 and one for player 1."""
 
 SAID_BY_STATES = ("key", "scores", "pieces", "was_cut")
-"""Methods of a state without arguments that say something of it; asking them may change nothing."""
+"""Methods of a state without arguments, which must not change it."""
 
 
 class Children(Protocol):
-    """A sequence of the states after some actions of one state, made when they are looked at."""
+    """A sequence of children of a state, created on access."""
 
     @property
     def players(self) -> Sequence[int]:
-        """The `current_player` of each."""
+        """Return the `current_player` of each child."""
 
     def some(self, indices: Iterable[int]) -> Sequence[pyspiel.State]:
-        """Those with these indices, as a sequence of the same kind."""
+        """Return the children with these indices, as a sequence of the same kind."""
 
     def observe(self, out: NDArray[np.float32]) -> None:
         """Write OpenSpiel's observation of each into a row of `out`, float32 [n, size]."""
 
 
 class MakesChildren(Protocol):
-    """A state that makes its children faster together than one by one."""
+    """A state that creates all its children at once."""
 
     def children(self, actions: Sequence[int]) -> Children:
-        """The states after these legal actions, in their order."""
+        """Return the states after these legal actions, in order."""
 
 
 class KeyedState(Protocol):
-    """A state that says what it has in common with those that look alike."""
+    """A state with a key for its observable content."""
 
     def key(self) -> Hashable:
-        """Equal for states that look alike."""
+        """Return a value that is equal for states with the same text and observation."""
 
 
 class CutState(Protocol):
     """A state that knows whether a length limit ended its game."""
 
     def was_cut(self) -> bool:
-        """Whether the limit ended the game of this terminal state, and not its rules."""
+        """Return whether the limit, and not the rules, ended the game of this terminal state."""
 
 
 class KeyedGame(Protocol):
-    """A game that says when two histories are one state."""
+    """A game that defines its transpositions."""
 
     def transposition_text(self, state: pyspiel.State) -> Hashable | None:
-        """For an unfinished state, what keeps the promise of `transpositions`; None where only the history does."""
+        """Return the key of an unfinished state as `transpositions` requires; None: its history."""
 
 
 class MeasuringGame(Protocol):
-    """A game that counts what its rules count."""
+    """A game with its own counts."""
 
     def measure(self, name: MeasureName) -> Count | None:
-        """What counts the score, or the pieces, of either player; None where there is nothing to count."""
+        """Return the function that counts the score or the pieces of both players; None without such a count."""
 
 
 class MarkedGame(Protocol):
-    """A game that says how the text of a state draws pieces."""
+    """A game that describes the pieces in the text of a state."""
 
     def marks(self) -> tuple[str, str] | None:
-        """The pieces of player 0 and of player 1, in words; None where they have none of their own."""
+        """Return descriptions of the pieces of player 0 and player 1; None if they share pieces."""
 
 
 class NumberingGame(Protocol):
-    """A game that says whether an action is the same move in every state."""
+    """A game that declares whether an action is the same move in every state."""
 
     def has_fixed_actions(self) -> bool:
-        """False where actions are numbers of the legal moves of each state."""
+        """Return False if actions are indices into the legal moves of each state."""
 
 
 class DrawnGame(Protocol):
-    """A game that says where the sites of its board are, and what its pieces are called."""
+    """A game with the geometry of its board and the names of its pieces."""
 
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """Arrays, with y upwards.
@@ -98,59 +98,59 @@ class DrawnGame(Protocol):
         """
 
     def site_names(self) -> Sequence[str]:
-        """What each row of "sites" is called."""
+        """Return the name of each row of "sites"."""
 
     def kinds(self) -> Sequence[tuple[str, str, int]]:
-        """Each kind of piece: its name, its letter, and its player, or -1 where it has none."""
+        """Return (name, letter, player or -1) of each kind of piece."""
 
 
 class DrawnState(Protocol):
     """A state of such a game."""
 
     def standing(self) -> Sequence[tuple[int, int, int, int]]:
-        """(site, kind, player or -1, count) of each site that is not empty."""
+        """Return (site, kind, player or -1, count) of each site that is not empty."""
 
     def move_sites(self) -> Sequence[tuple[int, ...]]:
-        """For each legal action, by its number, the sites that it names; none: it has no place."""
+        """Return the sites of each legal action, by its number; empty without a site."""
 
 
 def makes_children(state: pyspiel.State) -> TypeGuard[MakesChildren]:
-    """Whether the state makes its children together."""
+    """Return whether the state creates its children at once."""
     return hasattr(state, "children")
 
 
 def is_children(states: object) -> TypeGuard[Children]:
-    """Whether these are children that were made together."""
+    """Return whether `states` were created at once."""
     return hasattr(states, "observe") and hasattr(states, "players")
 
 
 def says_cut(state: pyspiel.State) -> TypeGuard[CutState]:
-    """Whether the state itself says if a length limit ended its game."""
+    """Return whether the state knows if a length limit ended its game."""
     return hasattr(state, "was_cut")
 
 
 def own_end_key(state: pyspiel.State) -> Callable[[], Hashable] | None:
-    """The state's own `key`."""
+    """Return the `key` method of the state; None without one."""
     return cast(KeyedState, state).key if hasattr(state, "key") else None
 
 
 def own_text(game: pyspiel.Game) -> Callable[[pyspiel.State], Hashable | None] | None:
-    """The game's own `transposition_text`."""
+    """Return the `transposition_text` method of the game; None without one."""
     return cast(KeyedGame, game).transposition_text if hasattr(game, "transposition_text") else None
 
 
 def measures_itself(game: pyspiel.Game) -> TypeGuard[MeasuringGame]:
-    """Whether the game counts what its rules count."""
+    """Return whether the game has its own counts."""
     return hasattr(game, "measure")
 
 
 def own_measure(game: pyspiel.Game, name: MeasureName) -> Count | None:
-    """What the game itself counts by."""
+    """Return the count of the game itself; None without one."""
     return game.measure(name) if measures_itself(game) else None
 
 
 def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
-    """How the game itself says that pieces are drawn."""
+    """Return the descriptions of pieces of the game itself; None without them."""
     return cast(MarkedGame, game).marks() if hasattr(game, "marks") else None
 
 

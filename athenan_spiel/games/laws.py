@@ -3,8 +3,8 @@
 1. An unfinished state has a mover, player 0 or 1, or 0 alone where it is the only one; a finished one has `TERMINAL`
    and no legal action.
 2. Legal actions are in ascending order, without repetition, within [0, num_distinct_actions), and never none.
-3. No look changes anything: a state answers the same whatever was asked before. Legal actions, children, texts, keys,
-   tensors, returns, scores, clones and written states are each asked before each other.
+3. No query changes the result of another. Legal actions, children, texts, keys, tensors, returns, scores, clones and
+   serialised states are each queried before each other.
 4. The returns of a finished match sum to zero and lie between `min_utility` and `max_utility`; before, they are 0.
    Those of a single player need only lie there in the end.
 5. An observation, where there is one, has the declared shape and finite numbers.
@@ -45,7 +45,7 @@ from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.state_queries import StateQueries, sample
 
 _TOLERANCE = 1e-6
-"""Of sums of returns, which may be fractions."""
+"""Tolerance of sums of returns, which may be fractions."""
 _ENDS = 3
 """Plies at the beginning and at the end that are looked at closely."""
 _BETWEEN = 16
@@ -83,10 +83,10 @@ class Match:
     """A match that was checked.
 
     Attributes:
-        plies: actions that were played.
-        checked: after how many of them clones and children were made; fewer than `plies` where time ran short.
-        ended: it came to its end.
-        branching: the most legal actions that were met.
+        plies: number of actions played.
+        checked: number of plies with checks of clones and children; fewer than `plies` if time was short.
+        ended: the game reached its end.
+        branching: maximum number of legal actions.
     """
 
     plies: int

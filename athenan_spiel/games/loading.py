@@ -1,7 +1,7 @@
 """Loading a game: the only place where a string becomes a game.
 
-What `load_game` gives meets every condition of `unmet_conditions`, starts, and can be seen. Whatever is wrong with a
-string is one error, and nothing that OpenSpiel writes from C++ reaches the terminal.
+A game of `load_game` meets every condition of `unmet_conditions`, has an initial state, and can be observed. An invalid
+string raises one error, and output of OpenSpiel's C++ code doesn't reach the terminal.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from athenan_spiel.games.lasting_states import lasting
 from athenan_spiel.games.spec import Spec, read_spec
 
 LARGEST_OBSERVATION = 2**20
-"""Numbers in an observation at most: 4 MB a state, some fifty times the largest board of OpenSpiel."""
+"""Maximum size of an observation: 4 MB per state, about fifty times the largest board of OpenSpiel."""
 _REFUSALS = (RuntimeError, ValueError, MemoryError, OverflowError)
-"""What OpenSpiel raises for parameters it does not like; `pyspiel.SpielError` is a RuntimeError."""
+"""Errors that OpenSpiel raises for invalid parameters; `pyspiel.SpielError` is a RuntimeError."""
 
 _ACTION = re.compile("[0-9]{1,9}")
 """An action in the history of `start_at`."""
@@ -37,15 +37,15 @@ _log = logging.getLogger(__name__)
 
 
 def load_game(spec: str) -> pyspiel.Game:
-    """The game that the OpenSpiel string `spec` means, such as `breakthrough(rows=6,columns=6)`.
+    """Load the game of an OpenSpiel string, such as `breakthrough(rows=6,columns=6)`.
 
-    While OpenSpiel loads it, whatever this process writes to its standard error is dropped.
+    While OpenSpiel loads the game, standard error of this process is discarded.
 
     Args:
         spec: a short name, and parameters in brackets as OpenSpiel writes them; or "ludii(game=NAME)".
 
     Returns:
-        The game, which every function of this library takes.
+        The game, which every function of this library accepts.
 
     Raises:
         UnsupportedGameError: no such game or parameter (with the nearest name), a value that the game refuses, or

@@ -30,7 +30,7 @@ Key = Callable[[pyspiel.State], Hashable]
 TRANSPOSITIONS: Mapping[str, Transposition] = MappingProxyType(
     {name: facts.transposition for name, facts in FACTS.items() if facts.transposition is not None}
 )
-"""How the states of each supported game are told apart, by its short name; docs/transpositions.md is the same table."""
+"""Transposition rule of each supported game, by short name; docs/transpositions.md contains the same table."""
 
 
 def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:

@@ -1,13 +1,13 @@
-"""Files that may come from elsewhere, such as a run folder that was downloaded, and files that a kill must not hurt.
+"""Reading of untrusted files, such as a downloaded run folder, and writing that survives a kill.
 
-1. A file is opened once, and what is read comes from what was opened. A link is not followed, unless the user has named
-   it; what is no regular file (a FIFO, a device, a folder) is refused and never waited for.
-2. No file is believed in size: each reader gives a bound, and what is larger is refused before it is read.
-3. Text is parsed to a bounded depth. What goes wrong in it is a `ValueError` of one line.
-4. What is written is made anew under a temporary name, flushed and renamed, so a link that lies there is replaced and
-   not followed, and a kill at any moment leaves the old content or the new.
+1. A file is opened once, and read through that descriptor. Links are not followed, unless the user has named one.
+   Anything but a regular file (a FIFO, a device, a folder) is refused without waiting.
+2. Sizes are bounded: each reader gives a maximum, and a larger file is refused before it is read.
+3. Text is parsed to a bounded depth. An error is a `ValueError` of one line.
+4. A file is written under a temporary name, flushed and renamed. A link of that name is replaced, not followed, and a
+   kill leaves the old or the new content.
 
-Whatever refuses a file is an `OSError` whose `strerror` says why, as the system's own do.
+A refused file raises `OSError` with the reason in `strerror`, as the system does.
 """
 
 from __future__ import annotations
@@ -30,30 +30,31 @@ from athenan_spiel.errors import shown
 from athenan_spiel.system.portable import AS_IT_IS, NO_LINK, lock, sync_folder
 
 UNFINISHED = ".writing-"
-"""What the names of folders and files begin with that are not whole yet."""
+"""Prefix of the names of incomplete folders and files."""
 MOST_TEXT = 2**18
-"""Bytes of a file of settings at most: a hundred times those of a run."""
+"""Maximum size of a settings file, in bytes: a hundred times that of a run."""
 DEEPEST = 50
-"""Brackets within brackets, or names behind dots, in a text at most."""
+"""Maximum depth of nested brackets, or of dotted names, in a text."""
 _LINK = "it is a link, which is not followed"
 _SECOND_NAME = "it is the same file as one elsewhere (a hard link): replace it by a copy"
 _STRING_OR_COMMENT = re.compile(
     r"""\"{3}(?:\\.|[^\\])*?(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""", re.DOTALL
 )
-"""In a TOML text; what is not closed reaches to the end, of the line or of the text."""
+"""String or comment in a TOML text; an unclosed one reaches to the end of the line or text."""
 _BETWEEN = re.compile(r"[=,{}\[\]\n]")
-"""What ends a key."""
+"""Characters that end a key."""
 
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str], most_bytes: int, *, follow: bool = False) -> Iterator[BinaryIO]:
-    """The regular file `path`, to be read; it holds `most_bytes` at most.
+    """Open the regular file `path` for reading.
 
     Args:
-        follow: whether `path` may be a link, as where the user has named it.
+        most_bytes: maximum size of the file.
+        follow: allow `path` to be a link, if the user has named it.
 
     Raises:
-        OSError: it cannot be opened, is a link or no regular file, or is larger.
+        OSError: the file cannot be opened, is a link or no regular file, or is larger.
     """
     descriptor = _open(path, os.O_RDONLY, follow=follow)
     with os.fdopen(descriptor, "rb") as file:
@@ -64,24 +65,24 @@ def opened(path: str | os.PathLike[str], most_bytes: int, *, follow: bool = Fals
 
 
 def read_file(path: str | os.PathLike[str], most_bytes: int, *, follow: bool = False) -> bytes:
-    """The content of the regular file `path`.
+    """Return the content of the regular file `path`.
 
     Raises:
         OSError: as `opened`.
     """
     with opened(path, most_bytes, follow=follow) as file:
         data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:  # it has grown since, or its size says nothing, as in /proc
+    if len(data) > most_bytes:  # it has grown since, or has no size, as in /proc
         raise OSError(errno.EFBIG, f"it has more than the {most_bytes:,} bytes that are read", str(path))
     return data
 
 
 def open_to_append(path: Path) -> BinaryIO:
-    """The regular file `path`, made if need be, to be read, cut and appended to in place.
+    """Open the regular file `path`, created if missing, to read, truncate and append in place.
 
     Raises:
-        OSError: it cannot be opened, is a link or no regular file, or has a second name (a hard link), so that writing
-            to it would change a file elsewhere.
+        OSError: the file cannot be opened, is a link or no regular file, or has a second name (a hard link), so writing
+            would change a file elsewhere.
     """
     descriptor = _open(path, os.O_RDWR | os.O_CREAT)
     if os.fstat(descriptor).st_nlink > 1:
@@ -93,17 +94,17 @@ def open_to_append(path: Path) -> BinaryIO:
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of the regular file `path`, made if need be, to be locked.
+    """Return a descriptor of the regular file `path`, created if missing, for a lock.
 
     Raises:
-        OSError: it cannot be opened, or is a link or no regular file.
+        OSError: the file cannot be opened, or is a link or no regular file.
     """
     return _open(path, os.O_RDWR | os.O_CREAT)
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of the file `path`, made if need be; it ends with the process at the latest.
+    """Hold the lock of the file `path`, created if missing; the end of the process releases it.
 
     Raises:
         BlockingIOError: another process holds it.
@@ -135,7 +136,7 @@ def _open(path: str | os.PathLike[str], flags: int, *, follow: bool = False) -> 
 
 
 def require_folder(path: Path) -> None:
-    """Check that `path`, if there is such a thing, is a folder itself and no link to one.
+    """Check that `path`, if it exists, is a folder and no link.
 
     Raises:
         OSError: it is something else.
@@ -151,7 +152,7 @@ def require_folder(path: Path) -> None:
 
 
 def require_file(path: Path) -> None:
-    """Check that `path`, if there is such a thing, is a regular file of one name, and no link to one.
+    """Check that `path`, if it exists, is a regular file with one name, and no link.
 
     Raises:
         OSError: it is something else.
@@ -169,15 +170,15 @@ def require_file(path: Path) -> None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether `path` is a folder, and no link to one."""
+    """Return whether `path` is a folder and no link."""
     return path.is_dir() and not path.is_symlink()
 
 
 def remove(path: Path) -> None:
-    """Remove the file, the link (and not what it leads to) or the folder `path`, if it is there.
+    """Remove the file, link (not its target) or folder `path`, if it exists.
 
     Raises:
-        OSError: it cannot be removed.
+        OSError: `path` cannot be removed.
     """
     if is_folder(path):
         shutil.rmtree(path)
@@ -186,10 +187,10 @@ def remove(path: Path) -> None:
 
 
 def replace_durably(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Make `content`, whole or in pieces, that of the file `path`; a kill at any moment leaves the old one or the new.
+    """Replace the content of the file `path`; a kill leaves the old or the new content.
 
     Raises:
-        OSError: it could not be written; the old content is still there.
+        OSError: the file cannot be written; the old content remains.
     """
     unfinished = path.with_name(UNFINISHED + path.name)
     try:
@@ -205,10 +206,10 @@ def replace_durably(path: Path, content: bytes | Iterable[bytes]) -> None:
 
 
 def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> str:
-    """Make a new file by `write`, flush it to disk, and return the SHA-256 of its content.
+    """Create a file by `write`, flush it to disk, and return the SHA-256 of its content.
 
     Raises:
-        OSError: it could not be written, or there is something of that name.
+        OSError: the file cannot be written, or exists.
     """
     with path.open("x+b") as file:
         write(file)
@@ -219,28 +220,27 @@ def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> str:
 
 
 def sha256(file: Any) -> str:
-    """The SHA-256 of what is left to read of the binary `file`, in hexadecimal."""
+    """Return the SHA-256 of the rest of the binary `file`, in hexadecimal."""
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, nested deeper than `DEEPEST`, holds a number of thousands of digits or none at all
-            (NaN, Infinity), which Python alone takes for JSON, or an object with a name twice, of which parsers differ
-            in which value they take.
+        ValueError: the text is no JSON, nested deeper than `DEEPEST`, has a number of thousands of digits, NaN or
+            Infinity, which only Python accepts, or an object with a repeated name, which parsers read differently.
     """
     brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
     return _parsed(lambda: _JSON.decode(_decoded(text)), is_shallow=brackets <= DEEPEST)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The table of a TOML text.
+    """Return the table of a TOML text.
 
     Raises:
-        ValueError: it is no TOML, longer than `MOST_TEXT`, nested deeper than `DEEPEST`, or holds a number of thousands
-            of digits.
+        ValueError: the text is no TOML, longer than `MOST_TEXT`, nested deeper than `DEEPEST`, or has a number of
+            thousands of digits.
     """
     if len(text) > MOST_TEXT:
         raise ValueError(f"it has {len(text):,} characters, more than the {MOST_TEXT:,} that are read")
@@ -251,7 +251,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def read_toml(path: str | os.PathLike[str], *, follow: bool = False) -> str:
-    """The text of the TOML file `path`, which is not parsed yet.
+    """Return the text of the TOML file `path`, unparsed.
 
     Raises:
         OSError: as `opened`.
@@ -277,14 +277,14 @@ def _decoded(text: str | bytes) -> str:
 
 
 _JSON = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)
-"""Made once: a decoder per line takes longer than the line."""
+"""Created once, because creating a decoder takes longer than parsing a line."""
 
 
 def _parsed(parse: Callable[[], Any], *, is_shallow: bool = False) -> Any:
-    """What `parse` gives, if it is not too deep; what it finds wrong is a `ValueError` of one line.
+    """Return the result of `parse`; an error, or too deep a value, is a `ValueError` of one line.
 
     Args:
-        is_shallow: whether the text has too few brackets to be too deep, so the value is not walked through.
+        is_shallow: skip the check of the depth, because the text has too few brackets.
     """
     try:
         value = parse()
@@ -298,7 +298,7 @@ def _parsed(parse: Callable[[], Any], *, is_shallow: bool = False) -> Any:
 
 
 def _require_shallow(value: Any) -> None:
-    """Raise `ValueError` for what is nested deeper than `DEEPEST`."""
+    """Raise `ValueError` for a value nested deeper than `DEEPEST`."""
     level = [value]
     for _ in range(DEEPEST):
         level = [part for item in level if isinstance(item, dict | list) for part in _parts(item)]
@@ -312,6 +312,6 @@ def _parts(item: dict[str, Any] | list[Any]) -> list[Any]:
 
 
 def _first_line(error: ValueError) -> str:
-    """What a parser says, cut where it quotes much of the text."""
+    """Return the first line of a parser's error, shortened if it quotes much text."""
     line = next(iter(str(error).splitlines()), "")
     return line if len(line) <= 200 else shown(line)

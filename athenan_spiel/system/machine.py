@@ -91,7 +91,7 @@ def instructions() -> list[str]:
 
 
 def _of_processor(*names: str) -> str:
-    """What the first line of one of these names says of the first core."""
+    """Return the value of the first line with one of these names, of the first core."""
     try:
         lines = CPUINFO.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -101,12 +101,12 @@ def _of_processor(*names: str) -> str:
 
 
 def gigabytes(count: float) -> str:
-    """So many bytes as people say them."""
+    """Return a number of bytes as text, such as 1.5 GB."""
     return f"{count / 1e9:,.1f} GB"
 
 
 def megabytes(count: float) -> str:
-    """So many bytes, rounded up, as sizes are given on the command line."""
+    """Return a number of bytes, rounded up, as an option value such as 800m."""
     return f"{-(-count // 1_000_000):.0f}m"
 
 
@@ -115,7 +115,7 @@ def _installed() -> list[int]:
 
 
 def _available() -> list[int]:
-    """What is free, or held by files that can be read again, of the whole machine."""
+    """Return the free memory of the machine, including caches of files."""
     try:
         lines = MEMINFO.read_text(encoding="utf-8").splitlines()
         return [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
@@ -129,20 +129,20 @@ def _pages(name: str) -> list[int]:
 
 
 def _limits() -> Iterator[tuple[int, int]]:
-    """(bytes allowed, bytes used) of the control groups, as containers are, that this process is in."""
+    """Yield (limit, use) in bytes of the control groups of this process, such as a container."""
     for group, limit, used, reclaimable in _groups():
         try:
             allowed = int((group / limit).read_text(encoding="utf-8"))
             taken = int((group / used).read_text(encoding="utf-8"))
             stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="utf-8").splitlines())
-        except (OSError, ValueError):  # no such group here, or no limit, which is the word "max"
+        except (OSError, ValueError):  # no such group, or no limit, written as "max"
             continue
         if allowed < _NO_LIMIT:
             yield allowed, taken - int(stat.get(reclaimable, 0))
 
 
 def _groups() -> Iterator[tuple[Path, str, str, str]]:
-    """The folders of this process's groups and of those around them, and the names of what stands there."""
+    """Yield the folders of the control groups of this process and their parents, with the names of their files."""
     try:
         lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,9 +1,8 @@
-"""What Linux, macOS and Windows do differently, each behind one name that holds on all of them.
+"""Functions that differ between Linux, macOS and Windows, behind one interface.
 
-What only some of them have is used here, or where a test lists it (`tests/system/test_portable.py`): a lock of a file,
-a folder that is kept in sight, names flushed to disk, the memory of this process, whether its parent has ended, by
-which flags a file is opened, a signal that is handled once, and a process that is killed with its parent.
-`docs/platforms.md` says what was tried where.
+Features of single systems are used only here, or in the places listed in `tests/system/test_portable.py`: file locks,
+watched folders, names flushed to disk, the memory of this process, the end of its parent, flags for opening files,
+signals handled once, and processes killed with their parent. `docs/platforms.md` lists the tests on each system.
 """
 
 from __future__ import annotations

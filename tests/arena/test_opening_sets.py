@@ -38,8 +38,8 @@ def test_a_remark_ends_with_its_line(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (b"4 4", "line 1: expected a legal move as move 2, got '4'"),
-        (b"4\n0 3 1 4 2", "line 2: expected a position with a move to play, got the end of the match"),
-        (b"0 3 1 4 2 5", "expected no move 6, as the match has ended"),
+        (b"4\n0 3 1 4 2", "line 2: expected a position with a move to play, got the end of the game"),
+        (b"0 3 1 4 2 5", "expected no move 6, as the game has ended"),
         (b"4\n4", "line 2 is the opening of line 1 again"),
         ("# a\u2028x\u0085x\n4\r\n4".encode(), "line 3 is the opening of line 2 again"),
         (b"4 x", "expected a legal move as move 2, got 'x'"),

@@ -194,7 +194,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, fake: FakeRay, 
     fake.on_new = lambda actor: os.kill(os.getpid(), signal.SIGTERM)
     folder = tmp_path / "run"
     assert main(["train", "tic_tac_toe", "--cluster", "--workers", "1", "--folder", str(folder), *TINY]) == 143
-    assert f"go on with: athenan resume {folder} --cluster local" in capsys.readouterr().err.splitlines()
+    assert f"continue with: athenan resume {folder} --cluster local" in capsys.readouterr().err.splitlines()
 
 
 def of_the_tutorial() -> list[list[str]]:

@@ -288,7 +288,7 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["alphabeta@1s", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent's word"),
         (["alphabeta", "--seconds", "0", "--game", "hex"], "seconds must be more than zero, got 0"),
         (["random", "--game", "tic_tac_toe", "--moves", "4", "4"], "expected a legal move as move 2, got '4'"),
-        (["random", "--game", "tic_tac_toe", "--moves", *"03142"], "got the end of the match: returns 1, -1"),
+        (["random", "--game", "tic_tac_toe", "--moves", *"03142"], "got the end of the game: returns 1, -1"),
         (["RUN", "--game", "hex"], "learned 'tic_tac_toe()' and cannot play 'hex()'"),
         (["RUN#7"], "expected the number of a checkpoint in"),
         (["random", "--ponder", "--game", "hex"], "--ponder is for an agent with a tree of ours, got 'random'"),

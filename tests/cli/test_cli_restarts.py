@@ -68,7 +68,7 @@ def test_what_is_killed_goes_on(ending: Callable[..., Codes], tmp_path: Path, ca
     codes = ending(-9, -9, 0)
     assert watched(["train"], tmp_path / "run", ["resume"], 2, quiet=False) == 0
     assert codes.begun == [["train"], ["resume"], ["resume"]]
-    said = "the process that learns was ended by SIGKILL (out of memory?): it goes on from its newest checkpoint"
+    said = "the process that learns was ended by SIGKILL (out of memory?): it continues from its newest checkpoint"
     assert capsys.readouterr().err.splitlines() == [said] * 2
 
 
@@ -79,7 +79,7 @@ def test_what_is_killed_too_often_is_told(
     ending(-9, -11)
     said = complaint(capsys, "train", "tic_tac_toe", "--restarts", "1", "--folder", "run", "--quiet")
     expected = "the process that learns was ended by SIGSEGV (out of memory?), 2 times within an hour"
-    assert said == f"athenan train: {expected}; go on with: athenan resume run\n"
+    assert said == f"athenan train: {expected}; continue with: athenan resume run\n"
 
 
 def test_a_run_goes_on_with_what_the_words_allow(ending: Callable[..., Codes], tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_the_network_and_the_outcome_of_a_run_serve(
         (["tic_tac_toe", "--moves", "0", "0"], "expected a legal move as move 2, got '0'"),
         (["tic_tac_toe", "--moves", "x(0,3)"], "got 'x(0,3)': did you mean 'x(0,"),
         (["tic_tac_toe", "--moves", "0", "3", "1", "4", "2", "5"], "expected no move 6"),
-        (["tic_tac_toe", "--moves", "0", "3", "1", "4", "2"], "got the end of the match: returns 1, -1"),
+        (["tic_tac_toe", "--moves", "0", "3", "1", "4", "2"], "got the end of the game: returns 1, -1"),
         (["tic_tac_toe", "--run", "no/such"], "'no/such'"),
         (["tic_tac_toe", "--run", "no/such#bset"], "after # comes after how many matches a checkpoint was written"),
         (["tic_tac_toe", "--outcome", "gian"], "did you mean 'gain'?"),

@@ -71,7 +71,7 @@ def test_whoever_is_killed_the_run_goes_on_or_is_gone_on_with(tmp_path: Path, be
     code, seconds = command.end(signal.SIGTERM)
     assert code == 128 + signal.SIGTERM
     assert seconds < SAVED_SECONDS
-    assert "go on with: athenan resume run" in command.said
+    assert "continue with: athenan resume run" in command.said
     command.until_alone()
     assert saved(run) == len(of("match_finished", run)) > before, "what was told is saved, and nothing else"
 

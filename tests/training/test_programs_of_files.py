@@ -140,7 +140,7 @@ def test_a_tournament(trap: Trap, tmp_path: Path, capsys: Out) -> None:
 
 def test_stopped_runs_say_how_to_go_on(trap: Trap) -> None:
     told = _go_on_with("runs/x", evaluated(trap))
-    assert told == f"go on with: athenan resume runs/x --allow-program {trap.command}"
+    assert told == f"continue with: athenan resume runs/x --allow-program {trap.command}"
 
 
 @pytest.mark.parametrize("option", ["--allow-program", "--allow-code", "--save", "-x", "--"])

@@ -331,7 +331,7 @@ def test_training_saves_and_says_how_to_go_on(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("athenan_spiel.training.listeners.view", lambda console: Sending(number))
     assert main(["train", "tic_tac_toe", f"--folder={name}", *ATHENAN_TINY]) == code
-    assert capsys.readouterr().err == f"go on with: athenan resume {quoted(name)}\n"
+    assert capsys.readouterr().err == f"continue with: athenan resume {quoted(name)}\n"
     assert [path.name for path in (tmp_path / name / "checkpoints").iterdir()][-1:] == ["000002"]
 
 
@@ -451,7 +451,7 @@ def test_a_path_that_would_steer_the_terminal_is_shown_and_still_a_word_of_the_s
     with monkeypatch.context() as patch:
         patch.setattr("athenan_spiel.training.listeners.view", lambda console: Sending(signal.SIGTERM))
         assert main(["train", "tic_tac_toe", f"--folder={name}", *ATHENAN_TINY]) == 143
-    assert capsys.readouterr().err == f"go on with: athenan resume {word}\n"
+    assert capsys.readouterr().err == f"continue with: athenan resume {word}\n"
     assert main(["eval", f"./{name}@1i", "--against", "random", "--matches", "2"]) == 0
     assert main(["resume", name, "--matches", "2"]) == 0
     captured = capsys.readouterr()

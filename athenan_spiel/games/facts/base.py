@@ -22,7 +22,7 @@ Observation = tuple[tuple[int, ...], Fill]
 
 @dataclass(frozen=True, kw_only=True)
 class Transposition:
-    """How the states of a game are told apart; `games.transpositions` states the requirement."""
+    """Rule for the transpositions of a game; `games.transpositions` states the requirement."""
 
     text: str
     """Description of the text in the key."""
