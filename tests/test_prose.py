@@ -39,33 +39,32 @@ BANNED = {
 """Each pattern, with the reason for its ban and what to write instead. Code in backticks is not searched."""
 
 LEFT = {
-    ".": 4,
     "agents": 55,
     "athenan_spiel": 3,
-    "athenan_spiel/arena": 56,
-    "athenan_spiel/cli": 65,
-    "athenan_spiel/drawing": 34,
-    "athenan_spiel/encoding": 25,
-    "athenan_spiel/experiments": 41,
-    "athenan_spiel/games": 26,
-    "athenan_spiel/learning": 27,
+    "athenan_spiel/arena": 1,
+    "athenan_spiel/cli": 23,
+    "athenan_spiel/drawing": 2,
+    "athenan_spiel/encoding": 4,
+    "athenan_spiel/experiments": 1,
+    "athenan_spiel/games": 3,
+    "athenan_spiel/learning": 25,
     "athenan_spiel/measuring": 51,
     "athenan_spiel/networks": 10,
-    "athenan_spiel/play": 48,
-    "athenan_spiel/protocols": 73,
+    "athenan_spiel/play": 39,
+    "athenan_spiel/protocols": 66,
     "athenan_spiel/search": 2,
-    "athenan_spiel/system": 53,
-    "athenan_spiel/training": 332,
-    "athenan_spiel/web": 67,
+    "athenan_spiel/system": 27,
+    "athenan_spiel/training": 323,
+    "athenan_spiel/web": 1,
     "benchmarks": 63,
     "benchmarks/rivals": 19,
     "benchmarks/solved": 19,
-    "docs": 213,
+    "docs": 54,
     "docs/experiments": 7,
     "examples": 1,
     "ludii_bridge": 83,
 }
-"""Number of findings left in a folder, or at the top of the project. Lower it with what you rewrite."""
+"""Maximum number of findings by folder; `.` is the top of the project. Lower a number when you rewrite texts."""
 
 
 def texts(path: Path) -> Iterator[str]:
@@ -125,8 +124,8 @@ def test_no_text_has_a_banned_pattern() -> None:
     counts = Counter({name: len(lines) for name, lines in found.items()})
     grown = [line for name, lines in found.items() if len(lines) > LEFT.get(name, 0) for line in lines]
     assert not grown, "\n".join([*grown, f"findings: {dict(counts)}"])
-    done = [name for name in LEFT if name not in found]
-    assert not done, f"nothing is left there, so remove it from LEFT: {done}"
+    gone = [name for name in LEFT if not (ROOT / name).exists()]
+    assert not gone, f"these folders are gone, so remove them from LEFT: {gone}"
 
 
 @pytest.mark.parametrize(
