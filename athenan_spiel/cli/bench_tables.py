@@ -1,4 +1,4 @@
-"""What `athenan bench` prints: the machine and the game, and a table or two for each part."""
+"""Output of `athenan bench`: the machine and the game, and tables for each part."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from athenan_spiel.measuring.report import Machine, Memory, Part, Report, TrainingSpeed
 
 NOTHING = "-"
-"""In place of what was not measured."""
+"""Shown for values that were not measured."""
 
 
 def heading(report: Report) -> str:
-    """What was measured, and on what."""
+    """Returns the machine, the game, the network and the engine as text."""
     lines = [
         *_machine(report.machine),
         f"{report.game}: {report.model}",
@@ -27,7 +27,7 @@ def heading(report: Report) -> str:
 
 
 def tables_of(report: Report, part: Part) -> list[Table]:
-    """What was measured in a part of the report."""
+    """Returns the tables of a part of the report."""
     match part:
         case "network":
             return [_network(report)]

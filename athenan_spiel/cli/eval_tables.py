@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
-    """One row for each opponent: what came out."""
+    """Returns a row of results for each opponent."""
     table = Table(title=f"{printable(comparisons[0].contender)} at {game}", title_justify="left")
     table.add_column("against")
     confidence = comparisons[0].points.confidence
@@ -37,7 +37,7 @@ def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> T
 
 
 def sides_table(comparisons: Sequence[Comparison]) -> Table:
-    """One row for each opponent: results by side, the share of draws, and matches that did not end by the rules."""
+    """Returns a row for each opponent: results by side, share of draws, games cut by the length limit, failed games."""
     table = Table(title="won / drawn / lost by side; matches cut by the length limit", title_justify="left")
     table.add_column("against")
     for name in ("agent moves first", "agent moves second", "share of draws", "cut", "failed"):
@@ -63,7 +63,7 @@ def _elo(elo: Interval) -> str:
 
 
 def details_table(comparisons: Sequence[Comparison]) -> Table:
-    """One row for each opponent: how probable such a result is between equals, and how long moves and matches took."""
+    """Returns a row for each opponent: p-values, times per move, and lengths of games."""
     table = Table(title="p-values, and milliseconds a move: mean, 99 % below, longest", title_justify="left")
     table.add_column("against")
     for name in ("sign test", "Wilcoxon", "agent's moves", "opponent's moves", "plies"):
@@ -83,7 +83,7 @@ def details_table(comparisons: Sequence[Comparison]) -> Table:
 def conditions(
     matches: int, comparisons: Sequence[Comparison], openings: str, limit: str | None, unlimited: Sequence[str]
 ) -> str:
-    """How the matches began, when a series ended, and under what limit."""
+    """Returns the openings, the ends of the series and the limit as text."""
     tests = [f"{comparison.opponent}: {comparison.test}" for comparison in comparisons if comparison.test is not None]
     lines = [f"openings: {openings}, each with both colours"]
     lines += tests or [f"declared: {matches} matches against each"]
@@ -97,7 +97,7 @@ def _times(effort: Effort) -> str:
 
 
 def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
-    """One row for each agent of a game for one player."""
+    """Returns a row for each agent of a game for one player."""
     table = Table(title=f"scores at {game}", title_justify="left")
     table.add_column("agent")
     for name in ("matches", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst", "cut", "failed"):

@@ -1,12 +1,11 @@
-"""What a machine does with a game: speeds of the network, the search, the learner and the whole training, and memory.
+"""Measures a machine on a game: speed of network, search, learner and training, and memory.
 
-- `report`: what was measured, as plain records;
-- `subject`: what it is measured on, a game with settings and random states of it; `stand_ins`: engines that note their
-  time, or need none;
-- `health`: what of the machine and its packages is found, and what to do about the rest;
+- `report`: the results as plain records;
+- `subject`: the measured game with settings and random states; `stand_ins`: engines for measurements;
+- `health`: checks of the machine and its packages;
 - `networks`, `searches`, `learners`, `trainings`, `memories`: one part of the measurement each; `run`: all of them.
 
-Importing the package alone loads nothing heavy: each name is imported when it is first asked for.
+The package imports each name when it is first used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What of this machine a training finds, and what it lacks: system, processor, packages, engine, devices, folders.
+"""Checks what a training needs from this machine: system, processor, packages, engine, devices, folders.
 
-1. Nothing here fails because something else is broken: whatever a look at it raises is a finding, with its message.
-2. Nothing is changed, installed or asked of the network; a package that training needs is imported, others are only
-   looked for.
-3. Ludii's parts are not among it, as the bridge stands beside this package.
+1. A check never raises; an error is a finding with its message.
+2. Nothing is changed, installed or downloaded. Required packages are imported, others are only searched for.
+3. Ludii is not checked here, because `ludii_bridge` is a separate package.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ NEEDED = {
     "sgfmill": ("sgfmill", "1.1.1"),
     "tensorboard": ("tensorboard", "2.21.0"),
 }
-"""The packages that a training needs: the module that is imported, and the version that the tests were run with."""
+"""Packages that a training needs: the imported module, and the tested version."""
 OPTIONAL = {
     "ray": ("ray", "2.60.0", "trainings on a cluster"),
     "nicegui": ("web", "3.18.0", "pages in a browser"),
@@ -47,24 +46,24 @@ OPTIONAL = {
     "onnx": ("onnx", "1.23.2", "networks written for other programs"),
     "onnxscript": ("onnx", "0.7.2", "networks written for other programs"),
 }
-"""Packages of extras: the extra, the version that the tests were run with, and what it is for."""
+"""Packages of extras: the extra, the tested version, and the purpose."""
 SHARED = Path("/dev/shm")
-"""Where Linux has the memory that processes share."""
+"""Shared memory of Linux."""
 LITTLE_SHARED = 2**27
-"""Bytes of it that are few: twice what a container has where nothing is said."""
+"""Minimum size of shared memory in bytes: twice a container's default."""
 LONGEST = 200
-"""Characters of what an error says that are told."""
+"""Maximum length of a shown error message, in characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that was looked for.
+    """The result of one check.
 
     Attributes:
-        what: its name.
-        state: `broken`: it is there, and fails.
-        needed: for training; without the rest less can be done.
-        text: what it is; else what to do.
+        what: name of the checked item.
+        state: `broken`: the item exists but fails.
+        needed: whether training needs it.
+        text: what was found, or what to do.
     """
 
     what: str
@@ -74,7 +73,7 @@ class Finding:
 
 
 def findings() -> list[Finding]:
-    """All that is looked for, in the order in which one would mend it; torch and others are imported for it."""
+    """Returns all checks in the order in which problems should be fixed; imports torch and other packages."""
     return [
         *_system(),
         *(_package(name, module, tested) for name, (module, tested) in NEEDED.items()),
@@ -88,7 +87,7 @@ def findings() -> list[Finding]:
 
 
 def writable(what: str, path: Path, use: str) -> Finding:
-    """Whether the folder `path` can be written, or made; `use` says what for."""
+    """Check that the folder `path` can be written or created; `use` describes its purpose."""
     return _look(what, lambda: _folder(path, use))
 
 
@@ -98,11 +97,11 @@ def can_train(found: Sequence[Finding]) -> bool:
 
 
 class _MissingError(Exception):
-    """What was looked for is not there; the message says what to do."""
+    """The item is missing; the message says what to do."""
 
 
 def _look(what: str, look: Callable[[], str], *, needed: bool = False) -> Finding:
-    """What `look` says, or what it raises as a finding."""
+    """The result of `look`, or its exception, as a finding."""
     try:
         state: State = "found"
         text = look()
@@ -114,7 +113,7 @@ def _look(what: str, look: Callable[[], str], *, needed: bool = False) -> Findin
 
 
 def _said(error: Exception) -> str:
-    """The first line of an error, without what would steer a terminal, cut where it is long."""
+    """The first line of an error, printable and cut to `LONGEST`."""
     first = next(iter(str(error).splitlines()), "")
     return f"{type(error).__name__}: {printable(first)[:LONGEST]}"
 
@@ -194,7 +193,7 @@ def _cuda() -> str:
 
 
 def _engine() -> str:
-    """The one that settings choose by themselves."""
+    """The engine that default settings choose."""
     from athenan_spiel.config import EngineConfig
     from athenan_spiel.engines import make_engine
 
@@ -204,7 +203,7 @@ def _engine() -> str:
 
 
 def _learning() -> str:
-    """In which arithmetic a processor learns where settings do not say."""
+    """The arithmetic in which default settings learn."""
     import torch
 
     from athenan_spiel.engines.threads import has_matrix_units

@@ -1,4 +1,4 @@
-"""How fast the learner is in either arithmetic, beside what the machine does with large matrices."""
+"""Measures the learner in each precision, relative to products of large matrices."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from athenan_spiel.training.model import new_network
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 MATRIX_SHARE = 0.2
-"""Of the time, for the product of large matrices."""
+"""Fraction of the time for products of large matrices."""
 SIZE = 1024
-"""Rows and columns of those."""
+"""Rows and columns of the large matrices."""
 
 
 def learner_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[LearnerSpeed]:
-    """Measure for about so many seconds in all.
+    """Measure for about `seconds` in total.
 
     Args:
-        say: told what is measured next.
+        say: called with a description of the next measurement.
     """
     config, side, each = subject.config, subject.learner, seconds / len(PRECISIONS)
     device = torch.device(learning_device(config.engine))
@@ -62,7 +62,7 @@ def learner_speeds(subject: Subject, seconds: float, say: Callable[[str], object
 
 
 def filled_replay(subject: Subject) -> PlainReplay:
-    """Random states, a minibatch at least, all of which each phase learns."""
+    """Returns a replay of random states, at least a minibatch, all of which each phase learns."""
     targets = subject.targets
     times = math.ceil(subject.config.learner.batch_size / len(targets))
     replay = PlainReplay(
@@ -79,7 +79,7 @@ def _without_end(replay: PlainReplay, batch_size: int) -> Iterator[Batch]:
 
 
 def _some(batches: Iterator[Batch], seconds: float) -> Iterator[Batch]:
-    """The next of them until so many seconds have passed, one at least."""
+    """The next batches until `seconds` have passed, at least one."""
     end = time.perf_counter() + seconds
     yield next(batches)
     while time.perf_counter() < end:
@@ -87,7 +87,7 @@ def _some(batches: Iterator[Batch], seconds: float) -> Iterator[Batch]:
 
 
 def _operations(network: ValueNetwork) -> float:
-    """Floating-point operations of one learned state in the products of the layers, forwards and backwards."""
+    """Floating-point operations per training sample in the products of the layers, forward and backward."""
     rows = 2
     with FlopCounterMode(display=False) as counter:
         network(torch.zeros(rows, *network.shape)).sum().backward()
@@ -96,7 +96,7 @@ def _operations(network: ValueNetwork) -> float:
 
 
 def _matrix_flops(kind: torch.dtype, device: torch.device, seconds: float) -> float:
-    """Floating-point operations a second of the product of two large matrices, the fastest of those made."""
+    """Floating-point operations per second of the fastest product of two large matrices."""
     a, b = (torch.rand(SIZE, SIZE, device=device).to(kind) for _ in range(2))
     fastest, end = math.inf, time.perf_counter() + seconds
     while True:

@@ -1,4 +1,4 @@
-"""What a node of the tree and a learned state take of the memory."""
+"""Measures the memory of a tree node and of a training sample."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from athenan_spiel.search.tree import Tree
 from athenan_spiel.training.actor import Actor
 
 NODES = 5000
-"""Of the tree that is grown, unless the time ends or the game has fewer."""
+"""Maximum number of nodes of the measured tree."""
 THOUGHT = Budget(evaluations=1000)
 
 
 def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Memory:
-    """Measure for no more than about so many seconds.
+    """Measure for at most about `seconds`.
 
     Args:
-        say: told what is measured next.
+        say: called with a description of the next measurement.
     """
     say("memory")
     side = subject.learner
@@ -36,7 +36,7 @@ def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Me
     rng, end = random.Random(0), time.perf_counter() + seconds
 
     def grow(tree: Tree, nodes: int) -> None:
-        """Think about the states of random matches."""
+        """Search the states of random games."""
         state = subject.game.new_initial_state()
         while True:
             think(search, state, THOUGHT, actor.evaluator, tree=tree, rng=rng)

@@ -1,4 +1,4 @@
-"""How fast the network is, by the size of the batch, on each engine that this machine has."""
+"""Measures the network by batch size on each engine of this machine."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from athenan_spiel.measuring.subject import Subject
 BATCHES = (1, 4, 16, 64, 256, 1024)
 FEWEST_CALLS = 3
 LONGEST_CALL = 2.0
-"""Seconds: where a call takes longer, larger batches are left out."""
+"""Maximum time of a call in seconds; after a longer one larger batches are left out."""
 ENGINES: tuple[EngineName, ...] = ("cuda", "openvino", "torch")
 PRECISIONS: tuple[Precision, ...] = ("bfloat16", "float32")
 
 
 def network_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[NetworkSpeed]:
-    """Measure for about so many seconds in all.
+    """Measure for about `seconds` in total.
 
     Args:
-        say: told what is measured next.
+        say: called with a description of the next measurement.
     """
     network, positions = subject.learner.network, subject.positions(BATCHES[-1])
     threads = subject.config.engine.threads or half_of_the_cores()
@@ -43,7 +43,7 @@ def network_speeds(subject: Subject, seconds: float, say: Callable[[str], object
 
 
 def engines_here(config: EngineConfig, shape: tuple[int, ...]) -> list[Engine]:
-    """Every engine that this machine has, in every arithmetic; torch's is always there."""
+    """Returns every available engine in every available precision; those of torch always exist."""
     engines = []
     for name in ENGINES:
         for precision in PRECISIONS:
@@ -55,7 +55,7 @@ def engines_here(config: EngineConfig, shape: tuple[int, ...]) -> list[Engine]:
 
 
 def _seconds_of(work: Callable[[], object], seconds: float) -> float:
-    """The median time of a call, of those made in so many seconds; one before them counts only if it is long."""
+    """Median time of a call. A first call is not counted, unless it takes longer than `LONGEST_CALL`."""
     start = time.perf_counter()
     work()
     first = time.perf_counter() - start

@@ -1,6 +1,6 @@
-"""What a measurement says: a `Report` of plain records, one kind for each part.
+"""Results of a measurement: a `Report` of plain records, one kind for each part.
 
-Rates are per second, sizes in bytes, shares from 0 to 1. What was not measured is None.
+Rates are per second, sizes in bytes, shares in [0, 1]. None: not measured.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ Part = Literal["network", "search", "learner", "training", "memory"]
 PARTS: tuple[Part, ...] = get_args(Part)
 Play = Literal["self_play", "thinking"]
 SECONDS = 40.0
-"""Of all measurements, where nothing else is said; with what has to be begun and compiled for them about a minute."""
+"""Default time of all measurements; with start-up and compilation they take about a minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What a measurement was made on."""
+    """The machine of a measurement."""
 
     processor: str
-    """Its model."""
+    """Model of the processor."""
     cores: int
-    """That this process may use."""
+    """Number of cores that this process may use."""
     instructions: tuple[str, ...]
-    """Instruction sets that networks are computed faster with."""
+    """Instruction sets that accelerate networks."""
     memory: int | None
-    """Bytes that this process may use."""
+    """Memory that this process may use, in bytes."""
     device: str | None
     """The CUDA device."""
     system: str
@@ -44,11 +44,11 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSpeed:
-    """What an engine does with batches of one size."""
+    """Speed of an engine for one batch size."""
 
     engine: str
     threads: int
-    """Of the engine, on a processor."""
+    """Threads of the engine, on a CPU."""
     batch: int
     """States in a batch."""
     states_per_second: float
@@ -56,105 +56,105 @@ class NetworkSpeed:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSpeed:
-    """What a search does, as self-play makes it or as an agent that thinks about one state."""
+    """Speed of a search, in self-play or for a single state."""
 
     play: Play
-    """`self_play`: as many matches side by side, and as much thought for a move, as in a training; `thinking`: one
-    state at a time, 0.1 s each."""
+    """`self_play`: concurrent games and limits per move as in a training; `thinking`: one state at a time, 0.1 s each.
+    """
     network: bool
-    """States are valued by the network; else by numbers that are there already, which takes no time."""
+    """Whether the network evaluates states; else prepared numbers, which take no time."""
     states_per_second: float
-    """States valued."""
+    """Evaluations."""
     iterations_per_second: float | None
-    """By the matches that have ended; None if there were none."""
+    """Iterations, from finished games; None without one."""
     states_per_call: float
-    """States that are valued together, on average."""
+    """Mean number of states per batch."""
     outside_network: float | None
-    """The share of the time in which values were not waited for; None without the network."""
+    """Share of the time that is not spent waiting for evaluations; None without the network."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSpeed:
-    """What the learner does in one arithmetic, minibatches drawn and unpacked from a replay."""
+    """Speed of the learner in one precision, including drawing and unpacking minibatches."""
 
     precision: Precision
     threads: int
-    """Of the learner, on a processor."""
+    """Threads of the learner, on a CPU."""
     batch: int
     """States in a minibatch."""
     states_per_second: float
     flops: float
-    """Floating-point operations a second: of the layers' products, forwards and backwards, as torch counts them."""
+    """Floating-point operations per second in the products of the layers, forward and backward, as counted by torch."""
     matrix_flops: float
-    """Likewise of the product of two large matrices in the same arithmetic, by as many threads."""
+    """Floating-point operations per second of the product of two large matrices with the same precision and threads."""
     matrix_share: float
-    """The one divided by the other."""
+    """`flops` divided by `matrix_flops`."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What the time of a training in one process goes into; the sum is 1."""
+    """Shares of the time of a training in one process; the sum is 1."""
 
     search: float
     network: float
-    """Values are waited for. What an engine computes beside the search is not in it."""
+    """Waiting for evaluations. Computation of the engine during the search is not included."""
     learning: float
     rest: float
-    """What is done between two rounds."""
+    """Work between two rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSpeed:
-    """What a whole training does, over its rounds without the first, or over that one where there is no other.
+    """Speed of a whole training over its rounds without the first, or over the first if there is only one.
 
-    Where no match has ended in the time, only states that were valued are told of.
+    If no game ended in time, only the rate of evaluations is known.
     """
 
     workers: int
-    """Processes that play; 0: the one that learns does."""
+    """Number of worker processes that play; 0: the learning process plays."""
     seconds: float
-    """Time that was measured."""
+    """Measured time."""
     states_valued_per_second: float
     states_learned_per_second: float | None = None
-    """Each as often as it was."""
+    """Training samples, counted with repeats."""
     matches_per_second: float | None = None
     cores_busy: float | None = None
-    """Processor time of the process and its workers, divided by the time."""
+    """CPU time of the process and its workers, divided by the time."""
     learning: float | None = None
-    """The share of the time in which the learner learns."""
+    """Share of the time in which the learner learns."""
     waiting: float | None = None
-    """The share of their time in which workers wait for the learner; None without workers."""
+    """Share of their time in which workers wait for the learner; None without workers."""
     shares: Shares | None = None
-    """None with workers, where these go on beside each other."""
+    """None with workers, where the parts overlap."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What the tree and the replay take of it."""
+    """Memory of the tree and the replay buffer."""
 
     nodes: int
-    """Of the tree that was grown."""
+    """Nodes of the measured tree."""
     bytes_per_node: float
-    """With its key and its place in the table; without the observation that is kept where it will be learned."""
+    """Size of a node with its key and its table entry; without the observation that is stored for learning."""
     states: int
-    """In the replay that was filled."""
+    """States in the measured replay buffer."""
     bytes_per_learned_state: float
-    """Observation and labels as the replay keeps them, and a match until it is learned."""
+    """Size of observation and labels in the replay buffer, and of a game until it is learned."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All that was measured; a part that was not asked for is None."""
+    """All measurements; parts that were not requested are None."""
 
     machine: Machine
     game: str
     config: TrainingConfig
     choice: str | None
-    """What random matches showed of the game, and which settings were chosen by that; None where none were."""
+    """Measured facts about the game, and settings chosen by them; None if no settings were chosen."""
     model: str
     """One line about the network."""
     engine: str
-    """What computes its values in a training with these settings."""
+    """Engine that evaluates states in a training with these settings."""
     network: tuple[NetworkSpeed, ...] | None = None
     search: tuple[SearchSpeed, ...] | None = None
     learner: tuple[LearnerSpeed, ...] | None = None
@@ -162,5 +162,5 @@ class Report:
     memory: Memory | None = None
 
     def document(self) -> dict[str, Any]:
-        """The report in values that JSON has."""
+        """Returns the report as JSON values."""
         return dataclasses.asdict(self)

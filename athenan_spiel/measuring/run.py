@@ -1,4 +1,4 @@
-"""All that is measured of a game on this machine, one part after the other."""
+"""Runs all measurements of a game on this machine."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from athenan_spiel.training.means import worker_count
 from athenan_spiel.training.presets import QUICK
 
 WEIGHTS: dict[Part, float] = {"network": 4, "search": 3, "learner": 3, "training": 9, "memory": 1}
-"""How the time is shared out."""
+"""Relative times of the parts."""
 Tell = Callable[[Report, str], object]
-"""Told what is measured so far, and what is measured next."""
+"""Called with the results so far and a description of the next measurement."""
 
 
 def bench(
@@ -47,22 +47,22 @@ def bench(
     fit: Collection[str] | None = None,
     tell: Tell = lambda report, what: None,
 ) -> Report:
-    """Measure what this machine does with a game.
+    """Measure this machine on a game.
 
     Args:
-        config: settings of a training, by default the preset `quick`. Those of a run's limits, warm-up, phases and
-            evaluations have no part in it.
-        seconds: time of all measurements together. What has to be begun, compiled and loaded for them comes on top, and
-            each takes one call, batch or round at least.
-        parts: of the report, what is measured.
-        workers: numbers of processes that play in a whole training, which is measured with each; 0: the one that learns
-            plays. By default 0, 1, half as many as `--workers auto` takes, and as many.
-        fit: as of `train`.
+        config: settings of a training, by default the preset `quick`. Limits of a run, warm-up, phases and evaluations
+            are ignored.
+        seconds: total time of the measurements. Start-up, compilation and loading take additional time, and each
+            measurement takes at least one call, batch or round.
+        parts: parts of the report to measure.
+        workers: numbers of worker processes, each measured with a whole training; 0: the learning process plays. By
+            default 0, 1, half of the number that `--workers auto` uses, and that number.
+        fit: as for `train`.
 
     Raises:
-        UnsupportedGameError, ConfigError: as `train`; or an argument is out of its range.
+        UnsupportedGameError, ConfigError: as `train`, or an argument is out of range.
         LearningError: the loss is not finite.
-        KeyboardInterrupt: Ctrl-C, or another signal by which a training is stopped, came.
+        KeyboardInterrupt: Ctrl-C was pressed, or another signal asked to stop.
     """
     said, game = game, given_game(game)
     require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
@@ -99,7 +99,7 @@ def bench(
 
 
 def this_machine() -> Machine:
-    """What this is."""
+    """Returns the description of this machine."""
     try:
         openvino = metadata.version("openvino")
     except metadata.PackageNotFoundError:
@@ -140,7 +140,7 @@ def _usual_workers(game: str) -> list[int]:
 
 
 def _wanted(parts: Collection[Part]) -> list[Part]:
-    """`parts` in their order."""
+    """The requested parts in the order of `PARTS`."""
     if isinstance(parts, str) or not isinstance(parts, Collection) or not parts:
         raise ConfigError(f"parts must hold some of {', '.join(PARTS)}, got {shown(parts)}")
     for part in parts:

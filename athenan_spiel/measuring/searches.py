@@ -1,4 +1,4 @@
-"""How fast the search is, with the network and without, many matches at once and one state at a time."""
+"""Measures the search with and without the network, in self-play and for single states."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from athenan_spiel.training.actor import Actor
 
 THOUGHT_SECONDS = 0.1
 WARM_UP = 0.25
-"""This share of the time comes before what counts: engines compile for each size of batch that they meet first."""
+"""Fraction of the time before the measurement, in which engines compile for new batch sizes."""
 
 
 class _Work(Protocol):
-    """Something that searches, a `step` at a time.
+    """A search that runs step by step.
 
     Attributes:
-        iterations, evaluations: of what is finished, such as matches.
+        iterations, evaluations: counters of finished games or searches.
     """
 
     iterations: int
     evaluations: int
 
     def step(self) -> None:
-        """Go on for a moment."""
+        """Run for a moment."""
 
 
 def search_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[SearchSpeed]:
-    """Measure for about so many seconds in all.
+    """Measure for about `seconds` in total.
 
     Args:
-        say: told what is measured next.
+        say: called with a description of the next measurement.
     """
     learner, each = subject.learner, seconds / 4
     for network in (True, False):
@@ -72,7 +72,7 @@ def _speed(play: Play, network: bool, work: _Work, engine: TimedEngine, seconds:
 
 
 def _go_on(work: _Work, seconds: float) -> float:
-    """Let it go on for so long; the seconds that it took, at least those of one step."""
+    """Run for `seconds`, at least one step; returns the time."""
     start = time.perf_counter()
     while True:
         work.step()
@@ -81,7 +81,7 @@ def _go_on(work: _Work, seconds: float) -> float:
 
 
 class _SelfPlay:
-    """Matches of a training, the next one begun as soon as one has ended."""
+    """Self-play of a training; a new game starts whenever one ends."""
 
     def __init__(self, subject: Subject, actor: Actor) -> None:
         self.iterations = self.evaluations = 0
@@ -103,7 +103,7 @@ class _SelfPlay:
 
 
 class _Thinking:
-    """One match after the other, in which each state is thought about for a moment, with one tree for the match."""
+    """One game after another with a search of `THOUGHT_SECONDS` per state, and one tree per game."""
 
     def __init__(self, subject: Subject, actor: Actor) -> None:
         self.iterations = self.evaluations = 0

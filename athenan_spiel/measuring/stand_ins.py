@@ -1,4 +1,4 @@
-"""Engines to measure with: one that notes how long another one is waited for, and one that needs no time."""
+"""Engines for measurements: one that measures the waiting time for another engine, and one that takes no time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from athenan_spiel.networks import ValueNetwork
 T = TypeVar("T")
 
 NUMBERS = 1 << 20
-"""Drawn beforehand by an `InstantEngine`."""
+"""Number of prepared numbers of an `InstantEngine`."""
 FEWEST_ROWS = 4096
 _STRIDE = 7919
 
@@ -26,8 +26,8 @@ class TimedEngine:
     """An engine that runs on another one.
 
     Attributes:
-        seconds: in which callers have waited for it: what it computes while they do something else is not in it.
-        states, calls: that were valued, and in how many batches.
+        seconds: time in which callers waited for it, without computation that overlaps with their own.
+        states, calls: numbers of evaluated states and of batches.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -37,25 +37,25 @@ class TimedEngine:
 
     @property
     def name(self) -> str:
-        """The other one's."""
+        """Name of the other engine."""
         return self._engine.name
 
     @property
     def config(self) -> EngineConfig:
-        """The other one's."""
+        """Settings of the other engine."""
         return self._engine.config
 
     def load(self, network: ValueNetwork) -> None:
-        """As `Engine.load`; its time is not noted."""
+        """Load a network, as `Engine.load`; this time is not counted."""
         self._engine.load(network)
 
     def infer(self, batch: NDArray[np.float32]) -> Answers:
-        """As `Engine.infer`."""
+        """Evaluate a batch, as `Engine.infer`."""
         self._count(batch)
         return self._timed(lambda: self._engine.infer(batch))
 
     def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
-        """As `Engine.start`."""
+        """Start to evaluate a batch, as `Engine.start`."""
         self._count(batch)
         pending = self._timed(lambda: self._engine.start(batch))
         return Deferred(lambda: self._timed(pending.result))
@@ -73,7 +73,7 @@ class TimedEngine:
 
 
 class InstantEngine:
-    """An engine whose answers, numbers in [-1, 1), are drawn beforehand."""
+    """An engine whose answers are prepared random numbers in [-1, 1)."""
 
     name = "instant"
     config = EngineConfig()
@@ -83,11 +83,11 @@ class InstantEngine:
         self._answers = _drawn(())
 
     def load(self, network: ValueNetwork) -> None:
-        """Answer as many numbers for each state as this network does."""
+        """Prepare answers with the shape of this network's."""
         self._answers = _drawn(answer_row(network))
 
     def infer(self, batch: NDArray[np.float32]) -> Answers:
-        """Some of the numbers; not to be changed."""
+        """Returns some of the numbers, which must not be changed."""
         count = len(batch)
         if count > len(self._answers):
             self._answers = np.resize(self._answers, (count, *self._answers.shape[1:]))
@@ -95,7 +95,7 @@ class InstantEngine:
         return self._answers[self._at : self._at + count]
 
     def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
-        """They are there already."""
+        """Returns an answer that is already known."""
         return Deferred(lambda: self.infer(batch))
 
 

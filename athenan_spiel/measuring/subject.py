@@ -1,4 +1,4 @@
-"""What is measured: a game with the settings of a training, an untrained network, and random states of the game."""
+"""Subject of a measurement: a game, settings of a training, an untrained network, and random states."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 
 STATES = 8192
-"""Random states that are learned, or as many as are made in `STATES_SECONDS`."""
+"""Maximum number of random states, which are made for at most `STATES_SECONDS`."""
 STATES_SECONDS = 1.0
 
 
 class Subject:
-    """A game and settings, made ready to be measured.
+    """A game with settings, ready to be measured.
 
     Attributes:
-        learner: what there is at the beginning of a training: the outcome, the encoder and the network among it.
+        learner: the start of a training, with outcome, encoder and network.
 
     Raises:
-        ConfigError, UnsupportedGameError: as a training raises them before it begins.
+        ConfigError, UnsupportedGameError: as a training raises them before it starts.
     """
 
     def __init__(self, game: pyspiel.Game, config: TrainingConfig) -> None:
@@ -41,7 +41,7 @@ class Subject:
 
     @functools.cached_property
     def targets(self) -> Targets:
-        """Random states of the game, with random values."""
+        """Random states of the game with random values."""
         end = time.perf_counter() + STATES_SECONDS
         return random_targets(
             self.game,
@@ -52,7 +52,7 @@ class Subject:
         )
 
     def positions(self, count: int) -> NDArray[np.float32]:
-        """Encoded random states, float32 [count, *shape]; where there are fewer they come again."""
+        """Returns encoded random states, float32 [count, *shape]; repeated if there are fewer."""
         rows = unpack_rows(self.targets.rows, np.arange(count) % len(self.targets))
         return rows.reshape(-1, *self.learner.encoder.shape)
 
@@ -65,11 +65,11 @@ def random_targets(
     *,
     policies: bool = False,
 ) -> Targets:
-    """The states of random matches as one match's targets, with values drawn from [-1, 1).
+    """Returns the states of random games as targets of one game, with random values in [-1, 1).
 
     Args:
-        goes_on: asked after each state, with their number, whether there shall be more.
-        policies: each state that is not terminal has a uniform one.
+        goes_on: called with the number of states after each; False ends the game.
+        policies: whether each state that is not terminal gets a uniform policy.
     """
     store, state = ObservationStore(encoder), game.new_initial_state()
     uniform: list[tuple[list[int], list[float]]] = []

@@ -1,4 +1,4 @@
-"""How fast a whole training is, in one process and with workers: a run in a folder that is removed afterwards."""
+"""Measures a whole training with and without workers, by a run in a temporary folder."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Session
 
 PATIENCE = 2.0
-"""Where rounds take long, a second one is waited for until so many times the time that is to be measured."""
+"""Maximum time to wait for a second round, as a multiple of the measured time."""
 
 
 def training_speeds(
     subject: Subject, workers: Sequence[int], seconds: float, say: Callable[[str], object]
 ) -> Iterator[TrainingSpeed]:
-    """Measure for about so many seconds in all; what begins before comes on top.
+    """Measure for about `seconds` in total, without start-up.
 
     Args:
-        workers: how many processes play; 0: the one that learns does.
-        say: told what is measured next.
+        workers: numbers of worker processes; 0: the learning process plays.
+        say: called with a description of the next measurement.
 
     Raises:
         KeyboardInterrupt: a signal asked to stop.
@@ -46,10 +46,10 @@ def training_speeds(
 
 
 def with_workers(config: TrainingConfig, count: int) -> TrainingConfig:
-    """`config` with so many workers, and without end, evaluations, a warm-up and phases of the run.
+    """Returns `config` with this number of workers, and without limits, evaluations, warm-up and phases.
 
     Raises:
-        ConfigError: other settings do not go with so many.
+        ConfigError: other settings contradict this number.
     """
     own = config.self_play
     return dataclasses.replace(
@@ -64,7 +64,7 @@ def with_workers(config: TrainingConfig, count: int) -> TrainingConfig:
 
 
 def training_speed(subject: Subject, config: TrainingConfig, seconds: float) -> TrainingSpeed:
-    """What a training with these settings does; raises as `training_speeds`."""
+    """Returns the speed of a training with these settings; raises as `training_speeds`."""
     learner = LearnerSide(plan_run(subject.game, config))
     engine = TimedEngine(make_engine(config.engine, learner.encoder.shape))
     actor = Actor(subject.game, config, learner.outcome, engine, learner.encoder)
@@ -81,7 +81,7 @@ def training_speed(subject: Subject, config: TrainingConfig, seconds: float) -> 
 
 @dataclass(frozen=True)
 class _Moment:
-    """Readings of clocks: the time, the processor time of this process, and that in which the engine was waited for."""
+    """Clock readings: wall time, CPU time of this process, and waiting time for the engine."""
 
     seconds: float
     busy: float
@@ -89,9 +89,9 @@ class _Moment:
 
 
 class _Watch:
-    """Listens to a run, and says when it has heard enough.
+    """A listener that measures a run, and stops it when it has enough.
 
-    It begins to hear where the first round begins; with workers, where they have valued their first states.
+    The measurement starts with the first round; with workers, with their first evaluations.
     """
 
     def __init__(self, workers: int, engine: TimedEngine, seconds: float) -> None:
@@ -103,7 +103,7 @@ class _Watch:
         self._valued = 0
 
     def __call__(self, event: Event) -> None:
-        """Note what is told."""
+        """Record an event."""
         if self._begun is None and self._is_beginning(event):
             self._begun = self._moment()
         if isinstance(event, RoundFinished):
@@ -112,7 +112,7 @@ class _Watch:
             self._valued = event.evaluations
 
     def has_enough(self) -> bool:
-        """Whether as much is measured as was asked for, or a round takes too long to be waited for."""
+        """Whether the requested time is measured, or a round takes too long."""
         if self._begun is None:
             return False
         now = time.perf_counter()
@@ -120,7 +120,7 @@ class _Watch:
         return has_rounds or now - self._begun.seconds >= PATIENCE * self._seconds
 
     def speed(self) -> TrainingSpeed:
-        """What was heard: of the rounds but the first, or of that one where there is no other."""
+        """Returns the speed over the rounds without the first, or over the first if there is only one."""
         assert self._begun is not None, "nothing is enough before it has begun"
         if not self._rounds:
             taken = time.perf_counter() - self._begun.seconds
