@@ -47,7 +47,7 @@ def limited(words: Mapping[str, str], limit: str) -> Limited:
     found = {name: with_limit(word, limit) for name, word in words.items()}
     without = tuple(name for name, word in found.items() if word is None)
     if len(without) == len(words):
-        raise ConfigError.at("limit", f"must be one that an agent takes, got {shown(limit)}: leave it out")
+        raise ConfigError.at("limit", f"must be one that an agent accepts, got {shown(limit)}: leave it out")
     return Limited({name: word or words[name] for name, word in found.items()}, without)
 
 

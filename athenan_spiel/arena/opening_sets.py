@@ -139,7 +139,7 @@ def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, se
     if len(found) < count:
         raise ConfigError(
             f"{count} openings of {config.plies} plies must have values from -{config.bound:g} to {config.bound:g}, "
-            f"got {len(found)} of {tried} tried: take more plies, a larger openings.bound or fewer matches"
+            f"got {len(found)} of {tried} tried: use more plies, a larger openings.bound or fewer matches"
         )
     who = config.judge or f"UBFM of {ITERATIONS} iterations over {PLAYOUTS} random playouts a state"
     told = f"{config.plies} random plies of a value from -{config.bound:g} to {config.bound:g} by {who} ({tried} tried)"
@@ -181,7 +181,7 @@ def _judge(game: pyspiel.Game, word: str | None, seed: int) -> Agent:
     parsed = agents.parse_word(word)
     bot = agents.make_bot(parsed, game, 0, seed) if parsed.program is None else None  # which a file may name
     if not isinstance(bot, agents.AthenanBot):
-        problem = f"must be an agent that tells values, a run or alphabeta, got {shown(word)}"
+        problem = f"must be an agent that reports values, a run or alphabeta, got {shown(word)}"
         raise ConfigError.at("openings.judge", problem)
     return bot.agent
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from athenan_spiel.arena.standings import AgentResult, Standings
+from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def require_matplotlib() -> None:
         ) from None
 
 
-def png(figure: Figure) -> bytes:
+def _png(figure: Figure) -> bytes:
     """Returns the picture, at a lower resolution if it would exceed `MAX_PIXELS`."""
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=min(DOTS_PER_INCH, MAX_PIXELS / max(figure.get_size_inches())))
@@ -49,8 +51,10 @@ def text_of(name: str) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def plot_files(standings: Standings) -> dict[str, bytes]:
-    """Returns the contents of ratings-1.png, ..., one for each game with ratings, in matplotlib's default style.
+def drawn(figures: Mapping[str, Callable[[], Figure]]) -> dict[str, bytes]:
+    """Returns figures as PNG by file name.
+
+    The style is matplotlib's default; a `matplotlibrc` in the current folder could run texts through LaTeX.
 
     Raises:
         ExperimentError: matplotlib is not installed.
@@ -58,13 +62,25 @@ def plot_files(standings: Standings) -> dict[str, bytes]:
     require_matplotlib()
     from matplotlib import style
 
-    files = {}
     with style.context("default"):
-        for number, game in enumerate(standings.tournament.games, 1):
-            results = [result for result in standings.agents if result.game == game and result.rating.elo is not None]
-            if results:
-                files[f"ratings-{number}.png"] = png(ratings_figure(standings, game, results))
-    return files
+        return {name: _png(figure()) for name, figure in figures.items()}
+
+
+def error_bar(interval: Interval | None, scale: float = 1.0) -> list[list[float]] | None:
+    """Returns the distances from the estimate to the ends of its interval; None without one."""
+    if interval is None:
+        return None
+    return [[scale * (interval.estimate - interval.low)], [scale * (interval.high - interval.estimate)]]
+
+
+def plot_files(standings: Standings) -> dict[str, bytes]:
+    """Returns the contents of ratings-1.png, ..., one for each game with ratings; raises as `drawn`."""
+    figures = {}
+    for number, game in enumerate(standings.tournament.games, 1):
+        results = [result for result in standings.agents if result.game == game and result.rating.elo is not None]
+        if results:
+            figures[f"ratings-{number}.png"] = functools.partial(ratings_figure, standings, game, results)
+    return drawn(figures)
 
 
 def ratings_figure(standings: Standings, game: str, results: Sequence[AgentResult]) -> Figure:
@@ -77,11 +93,10 @@ def ratings_figure(standings: Standings, game: str, results: Sequence[AgentResul
     for row, result in enumerate(reversed(results)):
         rating = result.rating
         assert rating.elo is not None, "those without one are left out"
-        reach = None
-        if rating.interval is not None:
-            reach = [[rating.elo - rating.interval.low], [rating.interval.high - rating.elo]]
         colour = COLOURS[1] if result.agent in tournament.pool else COLOURS[0]
-        axis.errorbar(rating.elo, row, xerr=reach, capsize=3, markersize=6, color=colour, marker="o")
+        axis.errorbar(
+            rating.elo, row, xerr=error_bar(rating.interval), capsize=3, markersize=6, color=colour, marker="o"
+        )
         axis.annotate(f"{rating.elo:+.0f}", (rating.elo, row), (0, 5), textcoords="offset points", ha="center", size=7)
     axis.axvline(0, color="0.7", linewidth=0.8, zorder=0)
     axis.set(

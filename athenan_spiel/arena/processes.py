@@ -282,11 +282,6 @@ class PlayTask:
         """Play all games; returns False if `stop` ended it after a game."""
         told_at = time.monotonic()
 
-        def on_result(fixture: Fixture, result: MatchResult) -> None:
-            report((fixture, result))
-            if stop():
-                raise _StoppedError
-
         def on_step() -> None:
             nonlocal told_at
             if self.shows_life and time.monotonic() - told_at > ALIVE_SECONDS:
@@ -301,15 +296,36 @@ class PlayTask:
         except Exception as error:
             report(reason_of(error))
             return True
-        try:
-            play_together(game, sides, self.matches, on_result, forfeits=self.forfeits, on_step=on_step)
-        except _StoppedError:
-            return False
-        except (AthenanError, MemoryError, OSError):
-            raise
-        except Exception as error:
-            raise AgentError(reason_of(error)) from error
-        return True
+
+        def play(on_game: Callable[[Any], None]) -> None:
+            def on_result(fixture: Fixture, result: MatchResult) -> None:
+                on_game((fixture, result))
+
+            try:
+                play_together(game, sides, self.matches, on_result, forfeits=self.forfeits, on_step=on_step)
+            except (_StoppedError, AthenanError, MemoryError, OSError):
+                raise
+            except Exception as error:
+                raise AgentError(reason_of(error)) from error
+
+        return play_until_stopped(play, report, stop)
+
+
+def play_until_stopped(
+    play: Callable[[Callable[[Any], None]], None], report: Callable[[Any], None], stop: Callable[[], bool]
+) -> bool:
+    """Call `play(on_game)`, and report each game; returns False if `stop` ended it after a game."""
+
+    def on_game(game: Any) -> None:
+        report(game)
+        if stop():
+            raise _StoppedError
+
+    try:
+        play(on_game)
+    except _StoppedError:
+        return False
+    return True
 
 
 class _StoppedError(Exception):

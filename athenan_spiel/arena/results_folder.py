@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 import athenan_spiel
 from athenan_spiel.arena.record import MOST_BYTES, MOST_LINE, SavedMatch, match_of
-from athenan_spiel.errors import ArenaError, AthenanError, shown
+from athenan_spiel.errors import ArenaError, AthenanError, ConfigError, shown
 from athenan_spiel.system.differences import differences, plain
 from athenan_spiel.system.files import (
     UNFINISHED,
@@ -99,11 +99,22 @@ class ResultsFolder:
             raise self.not_understood(error) from None
         if difference := next(differences(self._current(begun), self._settings), None):
             raise self._error(
-                f"{str(self.path)!r} holds the results of another {self._kind}, begun with athenan_spiel "
+                f"{str(self.path)!r} holds the results of another {self._kind}, started with athenan_spiel "
                 f"{plain(version)}: there {plain(difference)}; choose another --folder"
             )
         found: dict[str, Any] = table
         return found
+
+    def require_begun(self) -> dict[str, Any]:
+        """Returns the content of KIND.json.
+
+        Raises:
+            ConfigError: the folder is new.
+            AthenanError: as `begun`.
+        """
+        if (table := self.begun()) is None:
+            raise ConfigError(f"expected the folder of a finished or stopped {self._kind}, got {str(self.path)!r}")
+        return table
 
     def not_understood(self, error: Exception) -> AthenanError:
         """Returns the error for values of unexpected types in KIND.json."""
@@ -190,7 +201,7 @@ class ResultsFolder:
         try:
             key = key_of(match)
             if key in known:
-                raise ArenaError("it stands there already")
+                raise ArenaError("another line holds the same match")
         except ArenaError as error:
             raise self._error(f"{place} is not a match of the {self._kind}: {error}; {remedy}") from None
         return key, match

@@ -181,9 +181,9 @@ def report_tournament(
     require_matplotlib()
     entrants = Entrants(tournament, allow_code, None)  # none of them plays
     folder = TournamentFolder(path, tournament, entrants.checkpoints())
+    folder.require_begun()
     openings = folder.openings()
-    if openings is None:
-        raise ConfigError(f"expected the folder of a tournament, got {str(folder.path)!r}, where none was begun")
+    assert openings is not None, "the folder is not new"
     return write_report(entrants, folder, openings)
 
 
@@ -217,7 +217,7 @@ def _openings(
         if known is None or tournament.openings.kind != "balanced":
             found[spec] = opening_set(game, tournament.openings, tournament.matches // 2, tournament.seed)
             if known is not None and known[spec].openings != found[spec].openings:
-                raise ConfigError.at("openings", f"of {spec} are other ones now than when the tournament began")
+                raise ConfigError.at("openings", f"of {spec} have changed since the tournament started")
         else:
             require_openings(game, found[spec].openings)
     for (spec, _), contestant in contestants.items():

@@ -141,5 +141,5 @@ def _require_word(file: TomlTables, path: KeyPath, word: Any) -> None:
         raise file.error(path, f"{dotted(path)} must be a list of texts, got {shown(word)} in it")
     if len(word) > 10 * LONGEST_NAME or not word.isprintable():
         raise file.error(
-            path, f"{dotted(path)} holds a word too long for a name, {shown(word)}: name it in [{dotted(path)}]"
+            path, f"{dotted(path)} holds a spec too long for a name, {shown(word)}: name it in [{dotted(path)}]"
         )

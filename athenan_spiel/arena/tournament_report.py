@@ -100,7 +100,7 @@ _GAINS = (
 
 def _about(standings: Standings) -> str:
     tournament = standings.tournament
-    meets = "each meets each agent of the pool" if tournament.pool else "each meets each other"
+    meets = "each against each of the pool" if tournament.pool else "a round robin"
     words = [
         f"{len(tournament.words)} agents, {meets} at {len(tournament.games)} game{'s'[: len(tournament.games) > 1]}; "
         f"{standings.played:,} matches, half of each pair's with each colour.",
@@ -109,7 +109,7 @@ def _about(standings: Standings) -> str:
     ]
     if tournament.limit is not None:
         without = ", ".join(map(code, standings.without_limit))
-        words.append(f"All think {tournament.limit} a move" + (f", but for {without}." if without else "."))
+        words.append(f"Limit of all agents: {tournament.limit} per move" + (f", except {without}." if without else "."))
     words.append(
         f"Points: a win is 1, a draw 1/2, with the {tournament.confidence:.0%} interval of Wilson over openings. "
         f"Ratings: the model of Bradley and Terry in Elo points, with a prior of {PRIOR:g} drawn match for each pair "
@@ -130,10 +130,10 @@ def _stopping(standings: Standings) -> str:
     """The declared end of a pair's games."""
     tournament = standings.tournament
     if tournament.sprt is None:
-        return f"Each pair plays {tournament.matches} matches, as declared before the first."
+        return f"Each pair plays {tournament.matches} matches, as declared in advance."
     return (
         f"Each pair plays until its sequential test decides ({tournament.sprt}), at most "
-        f"{tournament.matches} matches; points of pairs that have stopped so say somewhat too much."
+        f"{tournament.matches} matches; the points of stopped pairs are somewhat biased."
     )
 
 
@@ -154,7 +154,7 @@ def _means(standings: Standings) -> str:
 def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult]) -> list[str]:
     parts = [ratings_table(results)]
     if results[0].rating.elo is None:
-        parts.append("No chain of matches joins all agents yet, so there are no ratings.")
+        parts.append("No ratings yet, because no chain of matches joins all agents.")
     else:
         parts.append(f"![](ratings-{1 + standings.tournament.games.index(game)}.png)")
     names = [result.agent for result in results]
@@ -167,7 +167,7 @@ def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult])
         "### Pairs",
         "p-values, two-sided: the sign test of won and lost matches, and Wilcoxon's signed-rank test over openings.",
         _pairs(pairs),
-        "### What the agents spent",
+        "### Time and evaluations",
         f"Matches took {plies['mean']:.1f} plies on average, {plies['least']} to {plies['most']}. "
         f"{standings.draws[game] / len(standings.lengths[game]):.1%} of them were drawn; the length limit cut "
         f"{standings.cut[game]}.",
@@ -245,7 +245,7 @@ def _efforts(results: Sequence[AgentResult]) -> str:
                 f"{spent['network_calls'] / moves:,.1f}" if spent["network_calls"] else "",
             ]
         )
-    header = ["agent", "moves", "ms a move", "99 %", "longest", "states valued a move", "calls a move"]
+    header = ["agent", "moves", "ms per move", "99 %", "longest", "evaluations per move", "batches per move"]
     return markdown_table(header, rows)
 
 

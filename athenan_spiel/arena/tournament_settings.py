@@ -126,7 +126,7 @@ class Tournament:
     def __post_init__(self) -> None:
         names = [*self.agents, *self.pool]
         if twice := next((name for name in self.agents if name in self.pool), None):
-            raise ConfigError.at("pool", f"must hold other agents than agents, got {shown(twice)} in both")
+            raise ConfigError.at("pool", f"must not contain agents of agents, got {shown(twice)} in both")
         if len(self.agents) < (1 if self.pool else 2):
             raise ConfigError.at("agents", f"must be at least two, or one and a pool, got {shown(list(self.agents))}")
         if len(names) > MOST_AGENTS:
@@ -134,7 +134,7 @@ class Tournament:
         if self.matches < 2 or self.matches % 2:
             raise ConfigError.at("matches", f"must be even and at least 2, for both colours, got {shown(self.matches)}")
         if self.match_count() > MOST_MATCHES:
-            raise ConfigError.at("matches", f"come to {self.match_count():,} in all, at most are {MOST_MATCHES:,}")
+            raise ConfigError.at("matches", f"must be at most {MOST_MATCHES:,} in total, got {self.match_count():,}")
         if not 0 < self.confidence < 1:
             raise ConfigError.at("confidence", f"must be between 0 and 1, got {shown(self.confidence)}")
         if self.anchor is not None and self.anchor not in names:

@@ -1,4 +1,4 @@
-"""`athenan bench`: what this machine does with a game."""
+"""`athenan bench`: measures this machine on a game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode
-from athenan_spiel.cli.parsing import option_value, parse
+from athenan_spiel.cli.parsing import option_value, parse, shows_default
 from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.cli.workers import parse_workers
@@ -29,39 +29,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchArguments:
-    """Measure what this machine does with GAME: the network by the size of the batch on every engine that is here, the
-    search with it and without, the learner, a whole training with and without workers, and the memory of a node of the
-    tree and of a learned state.
+    """Measure this machine on GAME: the network by batch size on every available engine, the search with and without
+    it, the learner, a whole training with and without workers, and the memory of a tree node and of a training sample.
 
-    The settings are those of a training, as of `athenan train`; its limits, warm-up, phases and evaluations have no
-    part in it. What else runs on the machine counts. docs/scaling.md explains each number.
+    The settings are those of `athenan train`; limits of the run, warm-up, phases and evaluations are ignored. Other
+    load of the machine changes the results. docs/scaling.md explains each number.
 
     Example: athenan bench "hex(board_size=7)" --only search learner --time 20s
     """
 
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "connect_four"
-    """An OpenSpiel game string."""
+    """OpenSpiel game string."""
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
-    """Settings to start from; `athenan bench --preset` lists them. Options below change single ones."""
+    """Preset of the settings; `athenan bench --preset` lists all. Options below change single settings."""
     config: str | None = None
-    """A TOML file of settings to start from instead, such as a run's config.toml."""
-    time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
-    """Of all measurements together, such as 20s or 5m; by default 40s. Beginning workers and compiling come on top."""
+    """TOML file of settings in place of a preset, such as a run's config.toml."""
+    time: Annotated[str | None, tyro.conf.arg(metavar="TIME"), shows_default("40s")] = None
+    """Total time of the measurements, such as 20s or 5m. Start-up and compilation take additional time."""
     only: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="PART [PART ...]")] = PARTS
-    """What is measured: some of network, search, learner, training, memory."""
-    workers: Annotated[tuple[str, ...], tyro.conf.arg(metavar="N [N ...]")] = ()
-    """Numbers of processes that play in a training, or auto; each is measured. 0: the one that learns plays. By default
-    0, 1, half of auto, and auto."""
+    """Parts to measure: network, search, learner, training, memory."""
+    workers: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="N [N ...]"), shows_default("0, 1, half of auto, auto")
+    ] = ()
+    """Numbers of worker processes to measure a training with, or auto; 0: the learning process plays."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the file of --config may name; what --outcome names is allowed by that."""
+    """Custom outcome that the file of --config may name; --outcome needs no permission."""
     ludii_memory: LudiiMemory = None
     settings: Annotated[TrainingConfig, tyro.conf.arg(name="")] = field(default_factory=TrainingConfig)
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `athenan bench` with these words; returns the exit code."""
+    """Run `athenan bench` with these arguments; returns the exit code."""
     if lists_presets(words):
         return DONE
     start = dataclasses.replace(settings_to_start_from(words), matches=None, seconds=SECONDS)
@@ -72,7 +72,7 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
 
-    kind_called(config.outcome)  # a wrong name is told before Java starts
+    kind_called(config.outcome)  # reports a wrong name before Java starts
     game = load_game(arguments.game)
     with _View(seconds, quiet=arguments.json) as view:
         from athenan_spiel.measuring import bench
@@ -102,8 +102,8 @@ def _seconds(arguments: BenchArguments, words: Sequence[str]) -> float:
 
 
 class _View:
-    """Prints the tables of each part as soon as it is measured; at a terminal, what is measured next stands below, with
-    the time left."""
+    """Prints the tables of each part as soon as it is measured; on a terminal the next measurement and the remaining
+    time are below."""
 
     def __init__(self, seconds: float, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -119,12 +119,12 @@ class _View:
         self._waiting.stop()
 
     def show(self, report: Report, what: str) -> None:
-        """Print what is new, and say what comes next."""
+        """Print new parts, and show the next measurement."""
         self.print_new(report)
         self._waiting.update(what)
 
     def print_new(self, report: Report) -> None:
-        """Print the parts that were not printed yet."""
+        """Print the parts that are not printed yet."""
         new = [part for part in PARTS if getattr(report, part) is not None and part not in self._shown]
         if self._quiet or not new:
             return

@@ -21,7 +21,7 @@ def heading(report: Report) -> str:
     lines = [
         *_machine(report.machine),
         f"{report.game}: {report.model}",
-        f"a training values states by {report.engine}",
+        f"engine of a training: {report.engine}",
     ]
     return "\n".join([*lines, report.choice] if report.choice is not None else lines)
 
@@ -62,7 +62,7 @@ def _network(report: Report) -> Table:
     speeds = report.network or ()
     engines = list(dict.fromkeys(speed.engine for speed in speeds))
     rates = {(speed.engine, speed.batch): speed.states_per_second for speed in speeds}
-    table = _table(f"network: states valued a second, {_threads(speeds[0].threads)}", "states at once", *engines)
+    table = _table(f"network: evaluations per second, {_threads(speeds[0].threads)}", "batch size", *engines)
     for batch in dict.fromkeys(speed.batch for speed in speeds):
         table.add_row(f"{batch:,}", *(_rate(rates.get((engine, batch))) for engine in engines))
     return table
@@ -74,8 +74,8 @@ def _search(report: Report) -> Table:
         "self_play": f"self-play, {at_once} {'match' if at_once == 1 else 'matches'} at once",
         "thinking": "thinking about one state",
     }
-    columns = ("states a second", "iterations a second", "states a call", "outside the network")
-    table = _table(f"search: {report.config.search.algorithm}", "", "states valued by", *columns)
+    columns = ("evaluations/s", "iterations/s", "batch size", "outside the network")
+    table = _table(f"search: {report.config.search.algorithm}", "", "evaluated by", *columns)
     for speed in report.search or ():
         table.add_row(
             plays[speed.play],
@@ -91,7 +91,7 @@ def _search(report: Report) -> Table:
 def _learner(report: Report) -> Table:
     speeds = report.learner or ()
     title = f"learner: minibatches of {speeds[0].batch:,} states, {_threads(speeds[0].threads)}"
-    columns = ("states a second", "GFLOP/s", "large matrices, GFLOP/s", "share of that")
+    columns = ("samples/s", "GFLOP/s", "large matrices, GFLOP/s", "share of that")
     table = _table(title, "", *columns)
     for speed in speeds:
         table.add_row(
@@ -105,7 +105,7 @@ def _learner(report: Report) -> Table:
 
 
 def _training(speeds: Sequence[TrainingSpeed]) -> list[Table]:
-    rates = ("states learned a second", "states valued a second", "matches a second")
+    rates = ("samples/s", "evaluations/s", "matches/s")
     table = _table("training", "workers", *rates, "cores busy", "learner learns", "workers wait")
     for speed in speeds:
         table.add_row(
@@ -118,19 +118,19 @@ def _training(speeds: Sequence[TrainingSpeed]) -> list[Table]:
             _share(speed.waiting),
         )
     if any(speed.states_learned_per_second is None for speed in speeds):
-        table.caption = "no match ended in the time: give more, such as --only training --time 5m"
+        table.caption = "no match ended in time; give more, such as --only training --time 5m"
     shares = next((speed.shares for speed in speeds if speed.shares is not None), None)
     if shares is None:
         return [table]
-    times = _table("training without workers: its time", "search", "network", "learning", "rest")
+    times = _table("training without workers: shares of the time", "search", "network", "learning", "rest")
     times.add_row(*map(_share, (shares.search, shares.network, shares.learning, shares.rest)))
     return [table, times]
 
 
 def _memory(memory: Memory) -> Table:
     table = _table("memory", "", "bytes", "measured with")
-    table.add_row("a node of the tree", f"{memory.bytes_per_node:,.0f}", f"{memory.nodes:,}")
-    table.add_row("a learned state", f"{memory.bytes_per_learned_state:,.0f}", f"{memory.states:,}")
+    table.add_row("tree node", f"{memory.bytes_per_node:,.0f}", f"{memory.nodes:,}")
+    table.add_row("training sample", f"{memory.bytes_per_learned_state:,.0f}", f"{memory.states:,}")
     return table
 
 

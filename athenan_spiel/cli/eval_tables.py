@@ -88,7 +88,7 @@ def conditions(
     lines = [f"openings: {openings}, each with both colours"]
     lines += tests or [f"declared: {matches} matches against each"]
     if limit is not None:
-        lines.append(f"limit: {limit} a move" + (f", but for {', '.join(unlimited)}" if unlimited else ""))
+        lines.append(f"limit: {limit} per move" + (f", except {', '.join(unlimited)}" if unlimited else ""))
     return "\n".join(map(printable, lines))
 
 

@@ -1,4 +1,4 @@
-"""`athenan experiment`: variants compared by the article's protocol, from a file to tables and plots."""
+"""`athenan experiment`: compares variants by the article's protocol, with tables and plots."""
 
 from __future__ import annotations
 
@@ -9,77 +9,75 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
 
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.java import LudiiMemory
 from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
-from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.parsing import parse, shows_default
+from athenan_spiel.cli.series import ProgressView
 from athenan_spiel.cli.workers import Cluster, with_address
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.new_folder import RUNS
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from athenan_spiel.experiments import ExperimentFile, Results
     from athenan_spiel.experiments.plan import Training
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentArguments:
-    """Run the experiment that FILE describes: train variants, let them play all against all, write tables and plots.
+    """Run the experiment of FILE: train variants, let them play a round robin, write tables and plots.
 
-    Ctrl-C saves and stops; the same command goes on, and repeats nothing that is finished. Some settings may be given
-    here in place of the file's own; they are checked and kept as those would be.
+    Ctrl-C saves and stops; the same command continues and repeats no finished work. Some options replace settings of
+    the file, with the same checks.
 
     Example: athenan experiment examples/experiments/searches.toml --processes 2
     """
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """A TOML file of games, variants and settings; docs/experiments.md says what may stand in it."""
-    folder: str | None = None
-    """Where results go; by default runs/ and the experiment's name."""
-    processes: int | None = None
-    """Trainings, and later matches, at once; by default one for each core. It changes how much a second of training
-    is, so keep it over the whole of an experiment."""
+    """TOML file of games, variants and settings (docs/experiments.md)."""
+    folder: Annotated[str | None, shows_default("runs/NAME")] = None
+    """Folder of the results."""
+    processes: Annotated[int | None, shows_default("one per core")] = None
+    """Number of concurrent trainings, and later matches. It changes how much a training does per second, so keep it for
+    the whole experiment."""
     cluster: Cluster = None
-    """Do them on a Ray cluster: auto for that which runs on this machine, HOST:PORT for one that it is a node of;
-    without ADDRESS a local one. All its machines must see the folder. --processes is then by default all its cores."""
-    games: tuple[str, ...] | None = None
-    """These of the file's games alone."""
-    repetitions: int | None = None
-    """In place of the file's: trainings of each variant at each game."""
-    seed: int | None = None
-    """In place of the file's."""
-    seconds: float | None = None
-    """In place of the file's: how long each training lasts, whatever the variants say of it."""
-    matches: int | None = None
-    """The same in matches."""
-    stages: int | None = None
-    """In place of the file's [protocol]: networks saved of each training."""
-    pairing_matches: int | None = None
-    """In place of matches in the file's [protocol]: matches between two networks."""
-    fixed_matches: int | None = None
-    """In place of matches in the file's [fixed]: matches of a network with each opponent there."""
+    """Address of a Ray cluster that runs the experiment: auto for the one of this machine, HOST:PORT for one that this
+    machine is a node of; without ADDRESS a local one. All its machines must see the folder. --processes is then by
+    default the number of its cores."""
+    games: Annotated[tuple[str, ...] | None, shows_default("the file's")] = None
+    """Subset of the games."""
+    repetitions: Annotated[int | None, shows_default("the file's")] = None
+    """Trainings of each variant at each game."""
+    seed: Annotated[int | None, shows_default("the file's")] = None
+    """Random seed."""
+    seconds: Annotated[float | None, shows_default("the file's")] = None
+    """Length of each training in seconds, also of variants with their own."""
+    matches: Annotated[int | None, shows_default("the file's")] = None
+    """Length of each training in matches, also of variants with their own."""
+    stages: Annotated[int | None, shows_default("the file's")] = None
+    """Saved networks per training: stages in [protocol]."""
+    pairing_matches: Annotated[int | None, shows_default("the file's")] = None
+    """Matches between two networks: matches in [protocol]."""
+    fixed_matches: Annotated[int | None, shows_default("the file's")] = None
+    """Matches of a network against each fixed opponent: matches in [fixed]."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Only check the file: every variant is made ready for every game."""
+    """Only check the file, by setting up every variant for every game."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Only make tables and plots again from what the folder holds, finished or not."""
+    """Only write tables and plots of the folder's results again, finished or not."""
     allow_code: AllowCode = ()
-    """An outcome of yours that the file may name."""
+    """Custom outcome that the file may name."""
     allow_program: AllowProgram = ()
-    """The command of an engine among the opponents of the file, as it stands there."""
+    """Command of an engine among the file's opponents, exactly as in the file."""
     ludii_memory: LudiiMemory = None
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the results as one JSON document."""
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `athenan experiment` with these words; returns the exit code."""
+    """Run `athenan experiment` with these arguments; returns the exit code."""
     arguments = parse(ExperimentArguments, with_address(words), "athenan experiment")
     if arguments.check and arguments.report:
         raise ConfigError("expected --check or --report, got both")
@@ -125,7 +123,7 @@ def run(words: Sequence[str]) -> int:
                         site=site,
                     )
     except KeyboardInterrupt:
-        say(f"stopped; go on with: athenan experiment {' '.join(map(as_word, words))}")
+        say(f"stopped; continue with: athenan experiment {' '.join(map(as_word, words))}")
         return STOPPED
     _print(results, folder, as_json=arguments.json)
     return DONE
@@ -140,7 +138,7 @@ def _print(results: Results, folder: Path, *, as_json: bool) -> None:
 
 
 def _size(file: ExperimentFile, processes: int) -> str:
-    """How much there is to do."""
+    """The amount of work, as text."""
     from athenan_spiel.experiments.plan import Plan
 
     plan = Plan(file.experiment)
@@ -152,54 +150,28 @@ def _size(file: ExperimentFile, processes: int) -> str:
 
 
 def _length(seconds: float) -> str:
-    """A length of time, in the largest unit of which there are two."""
+    """A duration in the largest unit that fits at least twice."""
     for unit, many in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * many:
             return f"{seconds / many:,.0f} {unit}"
     return f"{seconds:.0f} seconds"
 
 
-class _View:
-    """Bars on a terminal, lines elsewhere; `heading` comes before both."""
+class _View(ProgressView):
+    """Progress of an experiment below a heading."""
 
     def __init__(self, heading: str) -> None:
-        self._heading: str | None = heading
-        console = progress()
-        self._lines = not console.is_terminal
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[count]}"),
-            TimeRemainingColumn(),
-        )
-        self._bars = Bars(*columns, console=console, transient=True, disable=self._lines)
-        self._trainings = self._bars.add_task("trainings", total=None, count="")
-        self._matches = self._bars.add_task("matches", total=None, count="", start=False)
-
-    def __enter__(self) -> _View:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
+        super().__init__()
+        self._heading = heading
 
     def trainings(self, done: float, total: int) -> None:
-        """Show how much of the trainings is done."""
-        if self._heading is not None:
+        """Show the number of finished trainings, including fractions."""
+        if self._heading:
             say(self._heading)
-            self._heading = None
-        self._bars.update(self._trainings, completed=done, total=total, count=f"{done:.1f}/{total}")
-
-    def matches(self, done: int, total: int) -> None:
-        """Show how many matches are played."""
-        self._bars.start_task(self._matches)
-        self._bars.update(self._matches, completed=done, total=total, count=f"{done:,}/{total:,}")
-        if self._lines and done in (0, total):
-            say(f"matches: {done:,} of {total:,}")
+            self._heading = ""
+        self.bar("trainings", float(done), total)
 
     def finished(self, training: Training) -> None:
-        """Say it where there are no bars."""
+        """Print the training if there are no bars."""
         if self._lines:
             say(f"trained: {training.name} at {training.game}, repetition {training.repetition}")

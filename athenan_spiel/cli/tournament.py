@@ -1,4 +1,4 @@
-"""`athenan tournament`: many agents meet, from a file or from words, to ratings, tables and a plot."""
+"""`athenan tournament`: a round robin of agents with ratings, tables and a plot."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
-from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.own_code import AllowProgram, allowed
+from athenan_spiel.cli.parsing import parse, shows_default
+from athenan_spiel.cli.series import ProgressView, SeriesOptions
 from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -24,67 +23,44 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs") / "tournaments"
 OF_WORDS = ("pool", "game", "name", "matches", "opening_plies", "openings", "judge", "limit", "sprt", "anchor", "seed")
-"""Options that a file says itself."""
+"""Options that a tournament file replaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TournamentArguments:
-    """Let agents meet: all each other, or those of a pool alone; every opening with both colours. Ratings, tables and a
-    plot go into a folder, and so does every match.
+class TournamentArguments(SeriesOptions):
+    """Run a round robin, or let agents meet those of a pool; every opening is played with both colours. Ratings,
+    tables, a plot and all matches are written to a folder.
 
-    What takes part is a TOML file, which docs/arena.md describes, or the agents' words. Ctrl-C stops; the same command
-    goes on, also after a kill, and plays no match twice. An agent that fails loses that match.
+    The arguments are a TOML file (docs/arena.md) or agents. Ctrl-C stops. The same command continues, also after a
+    kill, and repeats no match. An agent that fails loses that match. The same command plays failed matches again.
 
     Example: athenan tournament runs/c4@200i mcts:100 mcts:1000 random --matches 20
     """
 
-    agents: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|AGENT [AGENT ...]")]
-    """A TOML file, or agents as `athenan eval` takes them."""
-    pool: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
-    """Agents whom the others meet, in place of each other: fixed opponents, for new agents to be measured by."""
-    game: str | None = None
-    """An OpenSpiel game string; not needed where one of the agents is a run."""
-    name: str | None = None
-    """Of the tournament; by default that of the game."""
-    matches: int | None = None
-    """Matches of each pair, half with each colour; 100 by default."""
-    opening_plies: int | None = None
-    """Random actions at the beginning of a match; 2 by default."""
-    openings: str | None = None
-    """A file with a line of moves for each opening; or `balanced`: random ones that a search finds near equal."""
-    judge: str | None = None
-    """Who says what is balanced: a run, or alphabeta@200i; by default UBFM over random playouts."""
-    limit: str | None = None
-    """Thinking a move of all agents that can take it: 0.1s, 200i (iterations) or 5000e (states valued)."""
-    sprt: Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="ELO0 ELO1")] = None
-    """Stop a pair once a sequential test accepts that its first agent is ELO0 or that it is ELO1 points ahead."""
-    anchor: str | None = None
-    """The agent whose rating is 0; by default the mean of all is."""
-    seed: int | None = None
-    """Of the openings and the agents; 0 by default."""
-    folder: str | None = None
-    """Where results go; by default runs/tournaments and the tournament's name."""
-    matches_at_once: int | None = None
-    """Matches that are played at once, in processes of their own; by default as for `athenan eval`."""
-    check: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Only look for what is wrong: the agents are loaded, and no match is played."""
+    agents: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|AGENT [AGENT ...]", help_behavior_hint="")
+    ]
+    """TOML file, or agents as for `athenan eval`."""
+    pool: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]"), shows_default("none")] = ()
+    """Fixed opponents; if given, the agents meet only these."""
+    name: Annotated[str | None, shows_default("the game's")] = None
+    """Name of the tournament."""
+    matches: Annotated[int | None, shows_default("100")] = None
+    """Matches of each pair, half with each colour."""
+    anchor: Annotated[str | None, shows_default("none, the mean rating is 0")] = None
+    """Agent with rating 0."""
+    seed: Annotated[int | None, shows_default("0")] = None
+    """Random seed of the openings and the agents."""
+    folder: Annotated[str | None, shows_default("runs/tournaments/NAME")] = None
+    """Folder of the results."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Only make the report again from what the folder holds, finished or not."""
-    allow_code: AllowCode = ()
-    """An outcome of yours that a run was trained with; without this, the run's is the gain times its scale."""
+    """Only write the report of the folder's matches again, finished or not."""
     allow_program: AllowProgram = ()
-    """The command of an engine that the file names, as it stands there."""
-    stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
-    """Time without a move or a batch of evaluations after which the process of a match is killed; the match counts as
-    failed, the others go on, and the same command plays it again. The time limits of agents that think alone, as mcts
-    does, are added."""
-    ludii_memory: LudiiMemory = None
-    json: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Print the results as one JSON document."""
+    """Command of an engine that the file names, exactly as in the file."""
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `athenan tournament` with these words; returns the exit code."""
+    """Run `athenan tournament` with these arguments; returns the exit code."""
     arguments = parse(TournamentArguments, words, "athenan tournament")
     if arguments.check and arguments.report:
         raise ConfigError("expected --check or --report, got both")
@@ -100,19 +76,19 @@ def run(words: Sequence[str]) -> int:
     if arguments.report:
         return _print(report_tournament(tournament, folder, code), folder, as_json=arguments.json)
     try:
-        with _View() as view:
+        with ProgressView() as view:
             standings = run_tournament(
                 tournament,
                 folder,
                 matches_at_once=arguments.matches_at_once,
-                progress=view.show,
+                progress=view.matches,
                 allow_code=code,
                 allow_programs=arguments.allow_program if _is_file(arguments) else None,
                 check=arguments.check,
                 stall_seconds=stall_seconds,
             )
     except KeyboardInterrupt:
-        say(f"stopped; go on with: athenan tournament {' '.join(map(as_word, words))}")
+        say(f"stopped; continue with: athenan tournament {' '.join(map(as_word, words))}")
         return STOPPED
     if standings is None:
         say(f"ready to play {tournament.match_count():,} matches: {', '.join(tournament.words)}")
@@ -121,10 +97,10 @@ def run(words: Sequence[str]) -> int:
 
 
 def tournament_for(arguments: TournamentArguments) -> Tournament:
-    """The tournament that the words of the command line, or the file that they name, describe.
+    """Returns the tournament that the command line or its file describes.
 
     Raises:
-        ConfigError: they do not make one; with a file, what it says itself is given here.
+        ConfigError: they are inconsistent, or an option is given that is a setting of the file.
     """
     from agents import parse_word
     from agents.words import game_for
@@ -135,7 +111,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
         if said := [name for name in OF_WORDS if getattr(arguments, name) not in (None, ())]:
             option = "--" + said[0].replace("_", "-")
             raise ConfigError(
-                f"{option} is said in the file, got both: leave it out, or write it into {arguments.agents[0]}"
+                f"{option} is a setting of the file, got both: leave it out, or write it into {arguments.agents[0]}"
             )
         return read_tournament(arguments.agents[0])
     if not arguments.agents:
@@ -159,7 +135,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
 
 
 def _is_file(arguments: TournamentArguments) -> bool:
-    """Whether the tournament is described by a file."""
+    """Whether a file describes the tournament."""
     return len(arguments.agents) == 1 and arguments.agents[0].endswith(".toml")
 
 
@@ -177,33 +153,6 @@ def _print(standings: Standings, folder: Path, *, as_json: bool) -> int:
     if standings.failures:
         say(f"{len(standings.failures)} matches failed, the first: {standings.failures[0]}")
     if standings.without_limit:
-        say(f"without --limit, which they do not take: {', '.join(standings.without_limit)}")
+        say(f"without --limit, which they do not accept: {', '.join(standings.without_limit)}")
     say(f"report: {folder / 'report.md'}" + ("" if standings.complete else " (not finished: some matches are missing)"))
     return DONE
-
-
-class _View:
-    """A bar on a terminal, lines elsewhere."""
-
-    def __init__(self) -> None:
-        console = progress()
-        self._lines = not console.is_terminal
-        columns = (TextColumn("matches"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=console, transient=True, disable=self._lines)
-        self._task = self._bar.add_task("matches", total=None)
-        self._said = -1
-
-    def __enter__(self) -> _View:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
-
-    def show(self, done: int, total: int) -> None:
-        """Show how many matches are played; of lines one at each tenth."""
-        self._bar.update(self._task, completed=done, total=total)
-        tenth = 10 * done // max(1, total)
-        if self._lines and tenth != self._said:
-            self._said = tenth
-            say(f"matches: {done:,} of {total:,}")

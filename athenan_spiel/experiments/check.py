@@ -98,7 +98,7 @@ def _require_feasible(file: ExperimentFile) -> None:
     if (matches := plan.match_count()) > MOST_MATCHES:
         raise file.error(
             ("repetitions",),
-            f"it comes to {matches:,} matches, more than the {MOST_MATCHES:,} of an experiment at most: take fewer "
+            f"expected at most {MOST_MATCHES:,} matches, got {matches:,}: use fewer "
             "repetitions, stages, matches, variants or games",
         )
     free = free_memory()
@@ -106,8 +106,8 @@ def _require_feasible(file: ExperimentFile) -> None:
     if (needed := bootstrap_bytes(plan)) > most:
         raise file.error(
             ("protocol", "resamples"),
-            f"the intervals would take {gigabytes(needed)} of memory, more than the {gigabytes(most)} that they may: "
-            "take fewer resamples or repetitions",
+            f"the intervals need {gigabytes(needed)} of memory, more than {gigabytes(most)}: "
+            "use fewer resamples or repetitions",
         )
 
 
@@ -156,9 +156,7 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
     except UnsupportedGameError as error:
         raise file.error(("games",), f"games: {error}") from None
     if game.num_players() != 2:
-        raise file.error(
-            ("games",), f"games: players must meet in a game, got {spec!r} for {game.num_players()} player"
-        )
+        raise file.error(("games",), f"games: expected games for two players, got {spec!r} for {game.num_players()}")
     protocol = file.experiment.protocol
     try:
         random_openings(game, 1, protocol.opening_plies, random.Random(0))
@@ -190,6 +188,6 @@ def _require_room(processes: int, needed: int) -> None:
     total = processes * (PROCESS_BYTES + needed)
     if processes > 1 and free is not None and total > free:
         raise ConfigError(
-            f"{processes} processes that train at once need {gigabytes(total)}, and {gigabytes(free)} are free: "
-            "take fewer --processes, or smaller networks"
+            f"{processes} concurrent trainings need {gigabytes(total)} of memory, {gigabytes(free)} are free: "
+            "use fewer --processes, or smaller networks"
         )

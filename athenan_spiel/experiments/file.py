@@ -93,7 +93,7 @@ class ExperimentFile(TomlTables):
                 ("variants",), f"an experiment without [fixed] compares at least two variants, got {len(variants)}"
             )
         if len(variants) > MOST_VARIANTS:
-            raise self.error(("variants",), f"there may be at most {MOST_VARIANTS} variants, got {len(variants)}")
+            raise self.error(("variants",), f"expected at most {MOST_VARIANTS} variants, got {len(variants)}")
         for variant in variants:
             self.require_name(("variants", variant), "a variant's name", variant)
         training = self._training()
@@ -121,7 +121,7 @@ class ExperimentFile(TomlTables):
         for i, game in enumerate(games):
             if game not in experiment.games or game in games[:i]:
                 hint = nearest(game, experiment.games) or f": expected some of {', '.join(experiment.games)}"
-                raise self.error(("games",), f"games must be different ones of the file, got {shown(game)}{hint}")
+                raise self.error(("games",), f"games must be different games of the file, got {shown(game)}{hint}")
         part = experiment.at(games)
         met = len(part.variants) > 1 and part.protocol.opponents != "none"
         if not games or not (met or part.fixed is not None):
@@ -183,7 +183,7 @@ class ExperimentFile(TomlTables):
                         raise self.error((*path, key), f"{dotted(path)}.{key}: {shown(game)} is not in games{hint}")
                 chosen = [game for game in games if (game in named) == (key == "games")]
         if not chosen:
-            raise self.error((*path, "except"), f"{dotted(path)} must take part in a game, got none")
+            raise self.error((*path, "except"), f"{dotted(path)} must play at least one game, got none")
         return tuple(chosen)
 
     def _no_twins(self, variants: Sequence[Variant]) -> None:
@@ -207,7 +207,7 @@ class ExperimentFile(TomlTables):
                 raise self.variant_error(variant, error) from None
             raise self.error((*path, *error.path.split(".")), f"training.{error}") from None
         if config.seed != 0:
-            raise self.error((*path, "seed"), f"{dotted(path)}.seed is not for here: give seed outside of all tables")
+            raise self.error((*path, "seed"), f"{dotted(path)}.seed is not allowed: set seed at the top level")
         return config
 
 

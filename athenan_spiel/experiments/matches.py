@@ -21,6 +21,7 @@ from typing import ClassVar
 import pyspiel
 
 from agents import make_bot, parse_word
+from athenan_spiel.arena.processes import play_until_stopped
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan, seed_of
@@ -127,21 +128,11 @@ class GamesTask:
     def run(self, report: Callable[[SavedMatch], None], stop: Callable[[], bool]) -> bool:
         """Play all games; returns False if `stop` ended it after a game."""
 
-        def on_game(match: SavedMatch) -> None:
-            report(match)
-            if stop():
-                raise _StoppedError
-
-        try:
+        def play(on_game: Callable[[SavedMatch], None]) -> None:
             for games in self.pairings:
                 games.play(on_game)
-        except _StoppedError:
-            return False
-        return True
 
-
-class _StoppedError(Exception):
-    pass
+        return play_until_stopped(play, report, stop)
 
 
 def game_tasks(

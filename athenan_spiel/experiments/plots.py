@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from athenan_spiel.arena.plots import COLOURS, MARKERS, png, require_matplotlib, text_of
+from athenan_spiel.arena.plots import COLOURS, MARKERS, drawn, error_bar, text_of
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Share
@@ -21,23 +22,17 @@ PANELS_IN_A_ROW = 3
 def plot_files(results: Results) -> dict[str, bytes]:
     """Returns the contents of final.png, curves.png (several stages) and fixed.png (fixed opponents), by name.
 
-    The style is matplotlib's default; a `matplotlibrc` in the current folder could run texts through LaTeX.
-
     Raises:
         ExperimentError: matplotlib is not installed.
     """
-    require_matplotlib()
-    from matplotlib import style
-
-    files = {}
-    with style.context("default"):
-        if results.final:
-            files["final.png"] = png(final_figure(results))
-        if results.experiment.protocol.stages > 1 and results.curves:
-            files["curves.png"] = png(curves_figure(results))
-        if results.fixed:
-            files["fixed.png"] = png(fixed_figure(results))
-    return files
+    figures = {}
+    if results.final:
+        figures["final.png"] = functools.partial(final_figure, results)
+    if results.experiment.protocol.stages > 1 and results.curves:
+        figures["curves.png"] = functools.partial(curves_figure, results)
+    if results.fixed:
+        figures["fixed.png"] = functools.partial(fixed_figure, results)
+    return drawn(figures)
 
 
 def final_figure(results: Results) -> Figure:
@@ -51,7 +46,14 @@ def final_figure(results: Results) -> Figure:
         for row, name in enumerate(reversed(order)):
             share = shares.get((game, name))
             if share is not None:
-                axis.errorbar(100 * share.estimate, row, xerr=_reach(share), capsize=3, markersize=6, **styles[name])
+                axis.errorbar(
+                    100 * share.estimate,
+                    row,
+                    xerr=error_bar(share.interval, 100),
+                    capsize=3,
+                    markersize=6,
+                    **styles[name],
+                )
         axis.axvline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(
             xlim=(0, 100),
@@ -59,9 +61,7 @@ def final_figure(results: Results) -> Figure:
             yticks=range(len(order)),
             yticklabels=[text_of(name) for name in order[::-1]],
         )
-        axis.set_title(_title(game), fontsize=9)
-        axis.grid(axis="x", color="0.92")
-        axis.tick_params(labelbottom=True, labelsize=9)
+        _decorate(axis, _title(game), grid="x")
     interval = (
         f" ({results.experiment.protocol.confidence:.0%} interval)" if any(s.interval for s in results.final) else ""
     )
@@ -84,9 +84,7 @@ def curves_figure(results: Results) -> Figure:
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(ylim=(0, 100))
         _scale(axis, x_of, results.experiment)
-        axis.set_title(_title(game), fontsize=9)
-        axis.grid(color="0.92")
-        axis.tick_params(labelbottom=True, labelsize=9)
+        _decorate(axis, _title(game))
     _label(axes, unit, "points in %")
     figure.suptitle(f"{text_of(results.experiment.name)}: against the final networks of all variants", fontsize=11)
     _legend(figure, *axes[0].get_legend_handles_labels())
@@ -113,21 +111,27 @@ def fixed_figure(results: Results) -> Figure:
                 x = [x_of[-1] * moment for moment in results.moments.mean(game, name)]
                 _draw_curve(axis, [x[share.stage - 1] for share in line], line, style)
             for share in () if is_curve else line:
-                axis.errorbar(place, 100 * share.estimate, yerr=_reach(share), capsize=3, markersize=6, **style)
+                axis.errorbar(
+                    place, 100 * share.estimate, yerr=error_bar(share.interval, 100), capsize=3, markersize=6, **style
+                )
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(ylim=(-2, 102), xlim=(0, len(styles) + 1))
         if is_curve:
             _scale(axis, x_of, experiment)
-        axis.set_title(f"{text_of(opponent)}\n{_title(game)}", fontsize=9)
-        axis.grid(color="0.92")
-        axis.tick_params(labelbottom=is_curve, labelsize=9)
+        _decorate(axis, f"{text_of(opponent)}\n{_title(game)}", labels=is_curve)
     _label(axes, unit if is_curve else "", "points in %")
     figure.suptitle(f"{text_of(experiment.name)}: against fixed opponents", fontsize=11)
-    drawn = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    labels = [style["label"] for style in styles.values() if style["label"] in drawn]
-    handles = [drawn[label] for label in labels]
+    known = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    labels = [style["label"] for style in styles.values() if style["label"] in known]
+    handles = [known[label] for label in labels]
     _legend(figure, handles, labels)
     return figure
+
+
+def _decorate(axis: Axes, title: str, *, grid: Literal["x", "both"] = "both", labels: bool = True) -> None:
+    axis.set_title(title, fontsize=9)
+    axis.grid(axis=grid, color="0.92")
+    axis.tick_params(labelbottom=labels, labelsize=9)
 
 
 def _legend(figure: Figure, handles: list[Any], labels: list[str]) -> None:
@@ -214,13 +218,6 @@ def _scale(axis: Axes, x_of: Sequence[float], experiment: Experiment) -> None:
 def _height(shares: dict[tuple[str, str], Share], name: str) -> float:
     share = shares.get((MEAN, name))
     return share.estimate if share is not None else -1.0
-
-
-def _reach(share: Share) -> list[list[float]] | None:
-    """Distances from the estimate to the ends of its interval, in percentage points."""
-    if share.interval is None:
-        return None
-    return [[100 * (share.estimate - share.interval.low)], [100 * (share.interval.high - share.estimate)]]
 
 
 def _title(game: str) -> str:

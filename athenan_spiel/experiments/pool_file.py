@@ -36,7 +36,7 @@ def fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence[
     """
     table = tables.table_at((FIXED,))
     tables.known_keys((FIXED,), table, ("opponents", "play", *names_of(FixedConfig)))
-    listed = tables.required((FIXED, "opponents"), list, 'a list of agents\' words, such as ["uct:160"]')
+    listed = tables.required((FIXED, "opponents"), list, 'a list of agent specs, such as ["uct:160"]')
     if len(listed) > MOST_OPPONENTS:
         raise tables.error(
             (FIXED, "opponents"), f"fixed.opponents must be at most {MOST_OPPONENTS} agents, got {len(listed)}"
@@ -58,14 +58,14 @@ def fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence[
 def _opponent(tables: TomlTables, entry: Any, variants: Sequence[Variant], games: Sequence[str]) -> FixedOpponent:
     said = {"word": entry} if isinstance(entry, str) else entry
     if not isinstance(said, dict):
-        raise _error(tables, f'must be words, or tables such as {{word = "uct:160"}}, got {shown(entry)}')
+        raise _error(tables, f'must be agent specs, or tables such as {{word = "uct:160"}}, got {shown(entry)}')
     for key in said:
         if key not in OF_OPPONENT:
             hint = nearest(key, OF_OPPONENT) or f": expected one of {', '.join(OF_OPPONENT)}"
             raise _error(tables, f"have no {shown(key)}{hint}")
     word, name = _text(tables, said, "word", LONGEST_WORD), _text(tables, said, "name", LONGEST_NAME)
     if not word:
-        raise _error(tables, f"must have a word each, such as uct:160, got {shown(entry)}")
+        raise _error(tables, f"must each have a word, such as uct:160, got {shown(entry)}")
     if is_entrant(name or word):
         raise _error(tables, f"must not have the name of a network, got {shown(name or word)}: give another name")
     return FixedOpponent(
@@ -91,7 +91,7 @@ def _some(tables: TomlTables, said: dict[str, Any], key: str, known: Sequence[st
     for one in named:
         if one not in known:
             hint = nearest(one, known) or f": expected some of {', '.join(known)}"
-            raise _error(tables, f"have {shown(one)} among their {key}, which is none of the experiment's{hint}")
+            raise _error(tables, f"have unknown {key}, {shown(one)}{hint}")
     return tuple(one for one in known if one in named)
 
 

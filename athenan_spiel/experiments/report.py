@@ -124,7 +124,7 @@ class Results:
         if self.final:
             parts.append("![](final.png)")
         if self.experiment.protocol.stages > 1 and self.curves:
-            parts += ["## While training", "![](curves.png)"]
+            parts += ["## Learning curves", "![](curves.png)"]
         if self.experiment.fixed is not None:
             parts += self._fixed_parts()
         if self.duels:
@@ -132,9 +132,9 @@ class Results:
             parts += ["## Head to head", _HEAD_TO_HEAD, cross_table(names, self.duels)]
         if self.reached and self.experiment.protocol.stages > 1:
             told = _REACHED + (_REACHED_BETWEEN if self.experiment.repetitions > 1 else "")
-            parts += ["## When as strong as at the end", told, *reaching_tables(self.experiment, self.reached)]
+            parts += ["## Training time to equal strength", told, *reaching_tables(self.experiment, self.reached)]
         if self.efforts:
-            parts += ["## What the trainings did", "Means over repetitions.", self._effort_table()]
+            parts += ["## Training effort", "Means over repetitions.", self._effort_table()]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def tables(self) -> str:
@@ -191,7 +191,9 @@ class Results:
             at_games = [share for share in shares if share.game != MEAN]
             if forfeits := sum(share.forfeits for share in at_games):
                 matches = sum(share.matches for share in at_games)
-                parts.append(f"**{forfeits} of these {matches} matches ended as a player failed**, see matches.jsonl.")
+                parts.append(
+                    f"**{forfeits} of these {matches} matches ended because a player failed**, see matches.jsonl."
+                )
         return [*parts, *(["![](fixed.png)"] if last else [])]
 
     def _difference_text(self) -> str:
@@ -203,7 +205,7 @@ class Results:
         with_intervals = " with intervals of the differences," if any(d.interval for d in self.differences) else ""
         return (
             f"Variant {code(self.differences[0].variant)}, which has the best mean, is ahead by these percentage "
-            f"points,{with_intervals} at the games in which both take part: {'; '.join(told)}."
+            f"points,{with_intervals} at the games that both play: {'; '.join(told)}."
         )
 
     def _effort_table(self) -> str:
@@ -218,17 +220,17 @@ class Results:
             ]
             for e in self.efforts
         ]
-        return markdown_table(["game", "trained as", "seconds", "matches", "states valued", "states learned"], rows)
+        return markdown_table(["game", "trained as", "seconds", "matches", "evaluations", "training samples"], rows)
 
 
-_HEAD_TO_HEAD = "The row's share of the points against the column, mean over the games that both take part in."
+_HEAD_TO_HEAD = "The row's share of the points against the column, mean over the games that both play."
 
 
 _REACHED = (
-    "After this share of its training the row's networks have half of the points against the final networks of the "
-    "column, of their own repetition, or as many points against a fixed opponent as those have; ≤: at the first stage "
-    "already; never: not even at the end. A network of a stage is that after the first round which has come so far; "
-    "shares are those that really lay behind, mean over repetitions (stages.csv)."
+    "Share of the row's training after which its networks score half of the points against the column's final networks "
+    "of their repetition, or as many points against a fixed opponent as those score. ≤: at the first stage or before; "
+    "never: not even at the end. The network of a stage is saved after the first round that passes it; shares are the "
+    "real ones, mean over repetitions (stages.csv)."
 )
 _REACHED_BETWEEN = " In parentheses: the interval by the bootstrap over repetitions."
 
@@ -244,32 +246,30 @@ def _about(experiment: Experiment) -> list[str]:
     protocol = experiment.protocol
     lengths = list(dict.fromkeys(length_of(variant.training) for variant in experiment.variants))
     openings = (
-        f"beginning with {protocol.opening_plies} random plies, each opening with both colours"
+        f"from {protocol.opening_plies} random plies, each opening with both colours"
         if protocol.opening_plies
         else "one with each colour"
     )
     intervals = (
         f"In parentheses: the {protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} "
-        "resamples of the repetitions within each game); none where the resamples show no spread. "
+        "resamples of the repetitions within each game); none without spread of the resamples. "
     )
     plays = list(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
     whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
     if protocol.opponents == "none":
         return [
             f"{_counted(experiment)}; each training lasts {', '.join(lengths)}. Points are the share of matches won, a "
-            "draw counting half, in percent; networks met no other networks."
+            "draw counting half, in percent. Networks played no other networks."
         ]
     return [
         f"{_counted(experiment)}; "
         f"each training lasts {', '.join(lengths)}. In matches, networks play with {', '.join(plays)}"
         f"{' of depth 1' if plays == ['minimax'] else ''}.",
-        f"Points are the share of matches won, a draw counting half, in percent. Each final network met each other one "
-        f"of {whom} in {protocol.matches} matches, {openings}; none met itself. "
+        f"Points are the share of matches won, a draw counting half, in percent. Each final network played each other "
+        f"one of {whom} in {protocol.matches} matches, {openings}. "
         f"{intervals if experiment.repetitions > 1 else ''}"
-        "The mean is over the games in which a variant takes part; X: it does not.",
-        "With one repetition there is nothing to resample, so there are no intervals."
-        if experiment.repetitions == 1
-        else "",
+        "The mean is over the games that a variant plays; X: it does not.",
+        "With one repetition there are no intervals." if experiment.repetitions == 1 else "",
     ]
 
 
@@ -279,7 +279,7 @@ def _about_fixed(experiment: Experiment) -> str:
     config = pool.config
     whom = "each network of the last stage" if config.stages == "last" else "each network of every stage"
     openings = (
-        f"beginning with {config.opening_plies} random plies, each opening with both colours"
+        f"from {config.opening_plies} random plies, each opening with both colours"
         if config.opening_plies
         else "half with each colour"
     )
@@ -287,12 +287,11 @@ def _about_fixed(experiment: Experiment) -> str:
     interval = (
         f"the {experiment.protocol.confidence:.0%} interval by the stratified bootstrap over repetitions"
         if experiment.repetitions > 1
-        else f"the {experiment.protocol.confidence:.0%} interval of the one network, by its matches, and no more "
-        "than that"
+        else f"the {experiment.protocol.confidence:.0%} interval of this one network, over its matches"
     )
     return (
         f"Against each of these opponents {whom} has played {config.matches} matches, {openings}; it plays {plays}. "
-        f"The tables are of the last stage. In parentheses: {interval}. The papers count wins minus losses, which is "
+        f"The tables show the last stage. In parentheses: {interval}. The papers count wins minus losses, which is "
         "twice the points minus 100 %."
     )
 

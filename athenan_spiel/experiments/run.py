@@ -97,7 +97,7 @@ def _seeing_problem(path: Path) -> str | None:
     """The reason why a machine cannot see `path`, the experiment's settings; None if it can."""
     if path.exists():
         return None
-    return f"it does not see {str(path.parent)!r}: take a --folder on a file system that all machines share"
+    return f"it does not see {str(path.parent)!r}: choose a --folder on a file system that all machines share"
 
 
 def require_processes(processes: int) -> None:
@@ -111,7 +111,7 @@ def require_processes(processes: int) -> None:
         raise ConfigError(f"processes must be at least 1, got {shown(processes)}")
     if processes > most:
         raise ConfigError(
-            f"processes must be at most {most}, got {shown(processes)}: more than one a core gain nothing"
+            f"processes must be at most {most}, got {shown(processes)}: more than one per core gains nothing"
         )
 
 
@@ -126,8 +126,7 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     """
     require_matplotlib()
     folder = ExperimentFolder(path, file)
-    if folder.begun() is None:
-        raise ConfigError(f"expected the folder of an experiment, got {str(folder.path)!r}, where none was begun")
+    folder.require_begun()
     plan = Plan(file.experiment)
     points = Points(plan, folder.results())
     finished = list(_finished(plan, folder))

@@ -139,13 +139,13 @@ def require_same_training(path: Path, found: tuple[str, TrainingConfig], wanted:
     """
     if found[0] != wanted[0]:
         raise CheckpointError(
-            f"{path} is of the game {shown(found[0])}, where the experiment has {wanted[0]!r}: "
+            f"{path} belongs to the game {shown(found[0])}, the experiment expects {wanted[0]!r}: "
             "remove it to train again",
             path=path,
         )
     if _without_threads(found[1]) != _without_threads(wanted[1]):
         raise CheckpointError(
-            f"{path} has other settings of training than the experiment: remove it to train again", path=path
+            f"{path} has other training settings than the experiment: remove it to train again", path=path
         )
 
 

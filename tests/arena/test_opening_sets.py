@@ -92,7 +92,7 @@ def test_too_few_balanced_openings_are_told() -> None:
 
 
 def test_a_judge_tells_values() -> None:
-    with pytest.raises(ConfigError, match=r"judge must be an agent that tells values.*'random'"):
+    with pytest.raises(ConfigError, match=r"judge must be an agent that reports values.*'random'"):
         balanced_openings(GAME, OpeningsConfig(kind="balanced", judge="random"), 1, 0)
     with pytest.raises(AgentError, match="expected an agent"):
         balanced_openings(GAME, OpeningsConfig(kind="balanced", judge="nobody"), 1, 0)
@@ -129,7 +129,7 @@ def test_a_limit_is_one_that_somebody_takes() -> None:
     for limit in ("3", "3x", "i", "-1s", "1s@2s"):
         with pytest.raises(ConfigError, match="limit must be as 0"):
             limited({"a": "alphabeta"}, limit)
-    with pytest.raises(ConfigError, match="limit must be one that an agent takes"):
+    with pytest.raises(ConfigError, match="limit must be one that an agent accepts"):
         limited({"b": "random"}, "3i")
     with pytest.raises(AgentError):
         limited({"b": "nobody"}, "3i")

@@ -58,7 +58,7 @@ def test_results_of_other_settings_are_refused_in_one_line(begun: ResultsFolder)
     with pytest.raises(ExperimentError) as raised:
         folder_at(begun.path, SETTINGS | {"matches": 4}).begun()
     assert str(raised.value) == (
-        f"{str(begun.path)!r} holds the results of another experiment, begun with athenan_spiel "
+        f"{str(begun.path)!r} holds the results of another experiment, started with athenan_spiel "
         f"{athenan_spiel.__version__}: there matches is 2, and here 4; choose another --folder"
     )
     table = {"athenan_spiel": "0\n" * 10_000, "experiment": SETTINGS | {"a\nkey" * 1_000: "x\n" * 10_000}}
@@ -129,7 +129,7 @@ def test_a_cut_line_counts_for_nothing_and_is_removed(begun: ResultsFolder) -> N
 @pytest.mark.parametrize(
     ("number", "problem"),
     [
-        (1, "is not a match of the experiment: it stands there already"),
+        (1, "is not a match of the experiment: another line holds the same match"),
         (6, "is not a match of the experiment: there are six games"),
         (-1, "is not a match: number must be a whole number from 0"),
     ],

@@ -155,7 +155,7 @@ def test_the_report_is_made_again_from_what_is_there(tmp_path: Path) -> None:
     assert sum(row["matches"] for row in table["agents"]) == 36
     assert [row["agent"] for row in table["agents"]] == [result.agent for result in standings.agents]
     text = reports["report.md"].decode()
-    assert "6 matches, as declared before the first" in text
+    assert "6 matches, as declared in advance" in text
     assert "with a prior of 1 drawn match" in text
 
 
@@ -202,7 +202,7 @@ def forged(**changes: Any) -> Any:
         (forged(number=77), "opening 77 is another one"),
         (forged(seed=4), "its seed is 3, got 4"),
         (forged(returns=[0.5, -0.5]), "its actions return"),
-        (None, "it stands there already"),
+        (None, "another line holds the same match"),
     ],
 )
 def test_a_forged_line_is_refused(tmp_path: Path, forge: Any, problem: str) -> None:
@@ -219,9 +219,9 @@ def test_a_forged_line_is_refused(tmp_path: Path, forge: Any, problem: str) -> N
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     run_tournament(THREE, tmp_path / "t")
-    with pytest.raises(ArenaError, match=r"another tournament, begun with .* matches is 6, and here 8"):
+    with pytest.raises(ArenaError, match=r"another tournament, started with .* matches is 6, and here 8"):
         run_tournament(with_(matches=8), tmp_path / "t")
-    with pytest.raises(ConfigError, match="where none was begun"):
+    with pytest.raises(ConfigError, match="expected the folder of a finished or stopped"):
         report_tournament(THREE, tmp_path / "new")
 
 
@@ -248,10 +248,10 @@ def test_forged_openings_are_refused(tmp_path: Path) -> None:
         ({"agents": {"a": "random", "b": "human"}}, ConfigError, "must play by themselves"),
         ({"agents": {"a": "random", "b": "ludii:UCT@1s"}}, AgentError, "agent 'b': "),
         ({"limit": "fast"}, ConfigError, "limit must be as 0.1s"),
-        ({"limit": "1i", "agents": {"a": "random", "b": "random"}}, ConfigError, "one that an agent takes"),
+        ({"limit": "1i", "agents": {"a": "random", "b": "random"}}, ConfigError, "one that an agent accepts"),
         ({"games": ("morpion_solitaire",)}, ConfigError, "for two players"),
         ({"openings": OpeningsConfig(kind="file", file="nowhere.txt")}, ConfigError, "nowhere.txt cannot be read"),
-        ({"openings": OpeningsConfig(kind="balanced", judge="mcts:3")}, ConfigError, "must be an agent that tells"),
+        ({"openings": OpeningsConfig(kind="balanced", judge="mcts:3")}, ConfigError, "must be an agent that reports"),
         ({"openings": OpeningsConfig(plies=50)}, ConfigError, "must leave the match open"),
     ],
 )
@@ -284,7 +284,7 @@ def test_openings_that_are_others_now_are_refused(tmp_path: Path) -> None:
     run_tournament(from_file, tmp_path / "t")
     assert {match.result.opening for match in played(tmp_path / "t")} == {(0, 1), (0, 2), (0, 3)}
     file.write_text("0 1\n0 2\n0 4\n")
-    with pytest.raises(ConfigError, match="are other ones now"):
+    with pytest.raises(ConfigError, match="have changed since the tournament started"):
         run_tournament(from_file, tmp_path / "t")
 
 
@@ -295,7 +295,7 @@ def test_a_limit_is_for_all_that_take_it(tmp_path: Path) -> None:
     assert standings.without_limit == ("b",)
     assert played(tmp_path)[0].words == ("alphabeta@2i", "random")
     text = (tmp_path / "report.md").read_text()
-    assert "All think 2i a move, but for `b`." in text
+    assert "Limit of all agents: 2i per move, except `b`." in text
     assert "| `a` | `alphabeta@2i` |" in text, "what played is told, not what its word said"
 
 

@@ -62,7 +62,7 @@ def test_a_list_names_agents_by_their_words() -> None:
     ("old", "new", "problem"),
     [
         ("matches = 40", "matches = 3", "file, line 4: matches must be even"),
-        ("matches = 40", "matches = 1000000", "matches come to 4,000,000"),
+        ("matches = 40", "matches = 1000000", "matches must be at most 2,000,000 in total, got 4,000,000"),
         ("matches = 40", 'matches = "4"', "line 4: matches must be a whole number"),
         ("matches = 40", "mathces = 4", "line 4: mathces is not a setting: did you mean 'matches'"),
         ('name = "all of it"', "", "name must be a text, got None"),
@@ -84,7 +84,7 @@ def test_a_list_names_agents_by_their_words() -> None:
         ('limit = "100i"', "limit = 100", "line 5: limit must be a text"),
         ('a = "mcts:10"', "a = 10", "line 11: agents.a must be a text"),
         ('a = "mcts:10"', '"" = "random"', "must be 1 to 60 printable"),
-        ('r = "random"', 'a = "random"', "must hold other agents than agents, got 'a' in both"),
+        ('r = "random"', 'a = "random"', "must not contain agents of agents, got 'a' in both"),
         ('kind = "balanced"', 'kind = "best"', "openings.kind must be one of"),
         ('kind = "balanced"', 'kind = "random"', "openings.judge is for openings.kind = 'balanced', got 'random'"),
         ('kind = "balanced"', 'kind = "file"', "is for openings.kind = 'balanced', got 'file'"),

@@ -63,7 +63,7 @@ def test_a_tournament_of_a_file(here: Path, capsys: Out) -> None:
     assert main(["tournament", "t.toml"]) == 0
     assert (here / "runs" / "tournaments" / "file" / "report.md").exists()
     capsys.readouterr()
-    assert "--matches is said in the file" in complaint(capsys, "tournament", "t.toml", "--matches", "6")
+    assert "--matches is a setting of the file" in complaint(capsys, "tournament", "t.toml", "--matches", "6")
 
 
 def test_ctrl_c_says_how_to_go_on(here: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_ctrl_c_says_how_to_go_on(here: Path, capsys: Out, monkeypatch: pytest.M
 
     monkeypatch.setattr(tournament, "play_all", stopped)
     assert main(["tournament", "random", "mcts:3", *GAME]) == 130
-    assert "go on with: athenan tournament random mcts:3 --game tic_tac_toe" in capsys.readouterr().err
+    assert "continue with: athenan tournament random mcts:3 --game tic_tac_toe" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_ctrl_c_says_how_to_go_on(here: Path, capsys: Out, monkeypatch: pytest.M
         (["random", "mcts:3", *GAME, "--name", "a/b"], "name must hold no slash"),
         (["random", "mcts:3", *GAME, "--check", "--report"], "expected --check or --report, got both"),
         (["random", "mcts:3", *GAME, "--matches-at-once", "0"], "--matches-at-once must be from 1 to 256"),
-        (["random", "mcts:3", *GAME, "--report"], "where none was begun"),
+        (["random", "mcts:3", *GAME, "--report"], "expected the folder of a finished or stopped"),
         (["nowhere.toml"], "nowhere.toml cannot be read"),
     ],
 )
@@ -223,7 +223,7 @@ def test_eval_with_openings_and_a_limit(here: Path, capsys: Out) -> None:
     assert main([*words, "--openings", "o.txt"]) == 0
     shown = capsys.readouterr().out
     assert "openings: 2 openings of o.txt" in shown
-    assert "limit: 2i a move, but for random" in shown
+    assert "limit: 2i per move, except random" in shown
     assert json.loads((here / "s").read_text().splitlines()[0])["words"] == ["alphabeta@2i", "random"]
     assert "a new file, got 's': File exists" in complaint(capsys, *words)
     assert main([*words[:-2], "--openings", "o.txt", "--json"]) == 0

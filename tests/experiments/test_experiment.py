@@ -235,7 +235,7 @@ def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path) -> Non
     with pytest.raises(ExperimentError) as raised:
         run_tiny(tiny_experiment, recorder=recorder, file=other)
     assert str(raised.value) == (
-        f"{str(tiny_experiment)!r} holds the results of another experiment, begun with athenan_spiel "
+        f"{str(tiny_experiment)!r} holds the results of another experiment, started with athenan_spiel "
         f"{athenan_spiel.__version__}: there variants.descent.training.search.iterations is 2, and here 3; "
         "choose another --folder"
     )
@@ -249,7 +249,7 @@ def test_a_comment_makes_no_other_experiment(tiny_experiment: Path) -> None:
 
 
 def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="where none was begun"):
+    with pytest.raises(ConfigError, match="expected the folder of a finished or stopped"):
         report(tiny_file(), tmp_path / "none")
 
 
@@ -394,7 +394,7 @@ def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(tiny_experiment: Pa
         process.kill()
     assert process.returncode == 130, err
     assert out == ""
-    assert err.splitlines()[-1] == "stopped; go on with: athenan experiment tiny.toml --folder x --processes 2"
+    assert err.splitlines()[-1] == "stopped; continue with: athenan experiment tiny.toml --folder x --processes 2"
     assert "Traceback" not in err
     assert list((tmp_path / "x").glob("trainings/*/*/*/checkpoints/0*"))
 

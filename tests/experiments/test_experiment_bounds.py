@@ -49,7 +49,7 @@ def with_text(addition: str) -> ExperimentFile:
         (
             "[variants.ubfm]",
             "\n".join(f"[variants.v{n}]" for n in range(100)),
-            "line 22: there may be at most 100 variants, got 101",
+            "line 22: expected at most 100 variants, got 101",
         ),
     ],
 )
@@ -63,8 +63,8 @@ def test_numbers_beyond_use_are_refused_with_the_bound(old: str, new: str, messa
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (Overrides(repetitions=400), "it comes to 2,569,600 matches, more than the 2,000,000 of an experiment at most"),
-        (Overrides(stages=1000, pairing_matches=1000), "it comes to 15,996,000 matches, more than the 2,000,000"),
+        (Overrides(repetitions=400), "expected at most 2,000,000 matches, got 2,569,600"),
+        (Overrides(stages=1000, pairing_matches=1000), "expected at most 2,000,000 matches, got 15,996,000"),
     ],
 )
 def test_more_matches_than_anybody_plays_are_refused_before_anything_is_made(
@@ -77,9 +77,7 @@ def test_more_matches_than_anybody_plays_are_refused_before_anything_is_made(
 
 def test_more_memory_than_there_may_be_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     file = tiny_file("resamples = 200", 'resamples = 1000000\nopponents = "repetition"', Overrides(repetitions=40))
-    with pytest.raises(
-        ConfigError, match=r"^tiny.toml .*line 10: the intervals would take 5.2 GB of memory, more than the"
-    ):
+    with pytest.raises(ConfigError, match=r"^tiny.toml .*line 10: the intervals need 5.2 GB of memory, more than"):
         run_tiny(tmp_path / "x", file=file)
     assert not (tmp_path / "x").exists()
 
@@ -87,21 +85,21 @@ def test_more_memory_than_there_may_be_is_refused_before_anything_is_made(tmp_pa
 @pytest.mark.parametrize(
     ("old", "new", "processes", "free", "message"),
     [
-        ("", "", 5, 10**9, "^5 processes that train at once need 1.3 GB, and 1.0 GB are free: take fewer --processes"),
-        ("", "", 99, 10**9, "^8 processes that train at once need 2.0 GB, and 1.0 GB are free"),
+        ("", "", 5, 10**9, "^5 concurrent trainings need 1.3 GB of memory, 1.0 GB are free: use fewer --processes"),
+        ("", "", 99, 10**9, "^8 concurrent trainings need 2.0 GB of memory, 1.0 GB are free"),
         (
             "layers = 1, neurons = 8",
             "layers = 3, neurons = 2000",
             2,
             6 * 10**8,
-            "^2 processes that train at once need 1.0",
+            "^2 concurrent trainings need 1.0",
         ),
         (
             "resamples = 200",
             "resamples = 1000000",
             1,
             10**8,
-            "the intervals would take 0.3 GB of memory, more than the 0.1",
+            "the intervals need 0.3 GB of memory, more than 0.1",
         ),
     ],
 )

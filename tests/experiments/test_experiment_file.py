@@ -159,7 +159,7 @@ def test_seeds_differ_by_everything_that_a_training_is() -> None:
         ('search.algorithm = "ubfm"', "search = 3", "search = 3", "variants.ubfm.search must be a table"),
         ('search.algorithm = "ubfm"', "targets.leafs = 3", "leafs", "variants.ubfm.targets.leafs is not a setting"),
         ('search.algorithm = "ubfm"', "search.rollouts = true", "search.rollouts", "search.rollouts must be false"),
-        ('search.algorithm = "ubfm"', "seed = 5", "seed = 5", "variants.ubfm.seed is not for here"),
+        ('search.algorithm = "ubfm"', "seed = 5", "seed = 5", "variants.ubfm.seed is not allowed"),
         ('search.algorithm = "ubfm"', "", "[variants.ubfm]", "variant 'ubfm' is the same as 'descent'"),
         ('search.algorithm = "ubfm"', "play = 3", "play = 3", "variants.ubfm.play must be a table"),
         (
@@ -224,7 +224,7 @@ def test_seeds_differ_by_everything_that_a_training_is() -> None:
             'search.algorithm = "ubfm"',
             f'except = ["tic_tac_toe", "{MNK}"]',
             "except",
-            "variants.ubfm must take part in a game, got none",
+            "variants.ubfm must play at least one game, got none",
         ),
     ],
 )
@@ -327,7 +327,7 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     ("old", "new", "at", "message"),
     [
         ('["tic_tac_toe", ', '["tic_tac_to", ', "games", "games: .*'tic_tac_to'.*did you mean 'tic_tac_toe'"),
-        ('["tic_tac_toe", ', '["morpion_solitaire", ', "games", "games: players must meet in a game, got 'morpion"),
+        ('["tic_tac_toe", ', '["morpion_solitaire", ', "games", "games: expected games for two players, got 'morpion"),
         (
             'algorithm = "ubfm"',
             'algorithm = "ubfm"\noutcome = "presence"',

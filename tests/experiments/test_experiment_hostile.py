@@ -187,8 +187,8 @@ def other_game(state: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (other_outcome, "has other settings of training than the experiment: remove it to train again"),
-        (other_game, r"is of the game 'connect_four\(\)', where the experiment has 'tic_tac_toe\(\)': remove it"),
+        (other_outcome, "has other training settings than the experiment: remove it to train again"),
+        (other_game, r"belongs to the game 'connect_four\(\)', the experiment expects 'tic_tac_toe\(\)': remove it"),
     ],
 )
 def test_networks_of_other_trainings_do_not_play(
@@ -206,7 +206,7 @@ def test_other_trainings_are_not_gone_on_with(copied: Path) -> None:
     text = re.sub('^outcome = ".*"$', 'outcome = "evil:outcome"', path.read_text(), flags=re.MULTILINE)
     assert "evil" in text
     path.write_text(text)
-    with pytest.raises(CheckpointError, match="has other settings of training than the experiment: remove it"):
+    with pytest.raises(CheckpointError, match="has other training settings than the experiment: remove it"):
         run_tiny(copied)
 
 

@@ -95,11 +95,11 @@ def test_they_are_where_the_file_has_no_such_table() -> None:
         ({"pairing_matches": 3}, "pairing_matches=3: protocol.matches must be even and at least 2, got 3"),
         (
             {"games": ("tic_tac",)},
-            "games=('tic_tac',): games must be different ones of the file, got 'tic_tac': did you mean",
+            "games=('tic_tac',): games must be different games of the file, got 'tic_tac': did you mean",
         ),
         (
             {"games": ("tic_tac_toe",) * 2},
-            "games=('tic_tac_toe', 'tic_tac_toe'): games must be different ones of the file",
+            "games=('tic_tac_toe', 'tic_tac_toe'): games must be different games of the file",
         ),
         ({"games": ()}, "games=(): games must leave something to compare, got ()"),
         ({"seed": 3, "stages": 0}, "seed=3, stages=0: protocol.stages must be at least 1, got 0"),

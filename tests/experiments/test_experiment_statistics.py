@@ -251,7 +251,7 @@ def test_one_repetition_has_no_interval_anywhere() -> None:
         "| mean | **75.0%** | 25.0% |",
     ]
     text = results.markdown()
-    assert "ahead by these percentage points, at the games in which both take part: `ubfm` +50.0." in text
+    assert "ahead by these percentage points, at the games that both play: `ubfm` +50.0." in text
     assert "In parentheses" not in text
     for name in ("final.csv", "curves.csv"):
         lines = list(csv.DictReader(io.StringIO(results.files()[name])))
@@ -366,4 +366,4 @@ def test_resamples_that_drew_nothing_leave_no_interval() -> None:
 def test_the_report_says_that_one_repetition_has_no_intervals(repetitions: int) -> None:
     plan = plan_of("repetitions = 2", f"repetitions = {repetitions}")
     text = Results.of(Points(plan, [row(GAME, D1, U1, 1.0)]), [], complete=False).markdown()
-    assert ("With one repetition there is nothing to resample" in text) == (repetitions == 1)
+    assert ("With one repetition there are no intervals" in text) == (repetitions == 1)

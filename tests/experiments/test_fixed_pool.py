@@ -90,9 +90,9 @@ def test_what_was_played_is_in_the_report(folder: Path) -> None:
     text = (folder / "report.md").read_text(encoding="utf-8")
     assert "## Against fixed opponents" in text
     assert "### `Chance` (`random`)" in text
-    assert "networks met no other networks" in text
+    assert "Networks played no other networks" in text
     assert "## Final points" not in text
-    assert "ended as a player failed" not in text
+    assert "ended because a player failed" not in text
     assert (folder / "fixed.png").read_bytes().startswith(b"\x89PNG")
     assert not (folder / "final.png").exists()
 
@@ -181,7 +181,7 @@ def test_an_experiment_has_both(tmp_path: Path) -> None:
     assert {share.opponent for share in found.fixed} == {"mcts:2", "Chance"}
     text = (tmp_path / "x" / "report.md").read_text(encoding="utf-8")
     assert "## Final points" in text
-    assert "by its matches" in text
+    assert "over its matches" in text
     assert {"final.png", "fixed.png"} <= plot_files(found).keys()
 
 
@@ -211,25 +211,25 @@ def test_a_player_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = run_tiny(tmp_path / "x", file=failing)
     assert all((result.points, result.failed) == (1, True) for result in results(tmp_path / "x", failing))
     assert all(row["forfeit"]["player"] == 1 - row["colour"] for row in rows(tmp_path / "x"))
-    assert "**8 of these 8 matches ended as a player failed**" in found.markdown()
+    assert "**8 of these 8 matches ended because a player failed**" in found.markdown()
 
 
 @pytest.mark.parametrize(
     ("pool", "problem"),
     [
-        ("[fixed]", "fixed.opponents must be a list of agents' words"),
-        ("[fixed]\nopponents = []", "fixed.opponents must be a list of agents' words"),
-        ("[fixed]\nopponents = [3]", "fixed.opponents must be words, or tables such as"),
+        ("[fixed]", "fixed.opponents must be a list of agent specs"),
+        ("[fixed]\nopponents = []", "fixed.opponents must be a list of agent specs"),
+        ("[fixed]\nopponents = [3]", "fixed.opponents must be agent specs, or tables such as"),
         ('[fixed]\nopponents = [""]', "fixed.opponents must have a word of 1 to 1,000 printable characters, got ''"),
         ('[fixed]\nopponents = ["a", "a"]', "fixed.opponents must have different names, got 'a' twice"),
-        ('[fixed]\nopponents = [{name = "a"}]', "fixed.opponents must have a word each"),
+        ('[fixed]\nopponents = [{name = "a"}]', "fixed.opponents must each have a word"),
         ('[fixed]\nopponents = [{word = "a", nmae = "b"}]', "have no 'nmae': did you mean 'name'"),
         ('[fixed]\nopponents = [{word = "a", name = 1}]', "must have a name of 1 to 60 printable characters, got 1"),
         ('[fixed]\nopponents = [{word = "a", games = []}]', "must have games as a list, got []"),
-        ('[fixed]\nopponents = [{word = "a", games = ["nim"]}]', "'nim' among their games, which is none of the"),
+        ('[fixed]\nopponents = [{word = "a", games = ["nim"]}]', "have unknown games, 'nim'"),
         (
             '[fixed]\nopponents = [{word = "a", variants = ["ubmf"]}]',
-            "'ubmf' among their variants, .*did you mean 'ubfm'",
+            "have unknown variants, 'ubmf'.*did you mean 'ubfm'",
         ),
         ('[fixed]\nopponents = ["a"]\nmatches = 3', "fixed.matches must be even and at least 2, got 3"),
         ('[fixed]\nopponents = ["a"]\nmatchs = 4', "fixed.matchs is not a setting: did you mean 'matches'"),

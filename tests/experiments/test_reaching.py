@@ -98,7 +98,7 @@ def test_the_table_says_when_at_the_latest_and_never() -> None:
 def test_the_report_has_it_as_a_table_and_for_programs() -> None:
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
     results = Results.of(Points(plan_of(), rows), [], complete=False)
-    assert "## When as strong as at the end" in results.markdown()
+    assert "## Training time to equal strength" in results.markdown()
     first, second = results.to_json()["reached"]
     none = {"low": None, "high": None}
     assert first == {"game": GAME, "variant": "descent", "rival": "ubfm", "opponent": "", "share": 0.5} | none

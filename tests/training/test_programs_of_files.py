@@ -133,7 +133,7 @@ def test_a_tournament(trap: Trap, tmp_path: Path, capsys: Out) -> None:
     (tmp_path / "j.toml").write_text(
         f"{head}agents = ['random', 'mcts:2']\n[openings]\nkind = 'balanced'\njudge = '{word}'\n"
     )
-    with pytest.raises(AthenanError, match=r"must be an agent that tells values, a run or alphabeta, got 'gtp:"):
+    with pytest.raises(AthenanError, match=r"must be an agent that reports values, a run or alphabeta, got 'gtp:"):
         run_tournament(read_tournament("j.toml"), "out", allow_programs=[trap.command])
     assert not trap.sprung
 
