@@ -1,13 +1,12 @@
-"""A program that speaks GTP, the Go Text Protocol, asked in its language: what is asked, and what it answers.
+"""Client for a program that speaks GTP, the Go Text Protocol.
 
 The protocol is that of Farnebäck, *Specification of the Go Text Protocol, version 2, draft 2* (2002): a command is a
-line, an answer begins with `=` or `?` and ends with an empty line. Its promises, beside those of `program`:
+line; a response begins with `=` or `?` and ends with an empty line. In addition to the guarantees of `program`:
 
-1. Commands are numbered, and an answer with another number is none to the command. A program whose first answer has no
-   number is asked without from then on. No space is needed between the sign or the number and the text.
-2. What the program writes between answers is passed over.
-3. An answer is waited for until its deadline, however much else is said meanwhile, and is at most `LONGEST_ANSWER`
-   lines.
+1. Commands are numbered, and a response with another number is ignored. If the first response has no number, later
+   commands have none. No space is required between the sign or the number and the text.
+2. Output between responses is ignored.
+3. A response is awaited until its deadline, whatever else the program writes, and has at most `LONGEST_ANSWER` lines.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ from athenan_spiel.errors import ProgramError, ProgramRefusalError, ProgramTimeo
 from athenan_spiel.protocols.program import Program
 
 LONGEST_ANSWER = 2_000
-"""Lines of an answer."""
+"""Maximum number of lines of a response."""
 PROBE = "protocol_version"
-"""The first command, which every program knows that speaks GTP."""
+"""First command, known to every GTP program."""
 _HEAD = re.compile(r"(?P<sign>[=?])(?P<word>(?:[a-z0-9]\S*)?)(?P<rest>(?:\s.*)?)$", re.ASCII | re.IGNORECASE)
 _NUMBER = re.compile(r"\d{0,9}", re.ASCII)
 _VERSION = re.compile(r"[0-9.]{1,9}", re.ASCII)
 
 
 class Gtp:
-    """A program that has been started and has said that it speaks GTP. The file's docstring numbers its promises.
+    """Running GTP program; the module's docstring lists its guarantees.
 
     Args:
-        command: the program's file or name, then its options.
-        seconds: how long it may take to answer the first command.
+        command: program and its options.
+        seconds: maximum time for the first response.
 
     Attributes:
-        commands: those that it knows, as far as it tells.
+        commands: commands that the program lists.
 
     Raises:
-        ProgramError: it cannot be started, or does not answer as GTP has it.
+        ProgramError: it cannot be started, or doesn't answer by GTP.
     """
 
     def __init__(self, command: Sequence[str], seconds: float) -> None:
@@ -56,20 +55,20 @@ class Gtp:
 
     @property
     def program_name(self) -> str:
-        """The name of its file."""
+        """Name of the program's file."""
         return self._program.name
 
     def ask(self, command: str, seconds: float) -> str:
-        """What the program answers to `command`: the lines of it, without the sign and the number.
+        """Returns the lines of the response to `command`, without sign and number.
 
         Args:
-            command: a line.
-            seconds: the longest to wait.
+            command: one line.
+            seconds: maximum waiting time.
 
         Raises:
-            ProgramRefusalError: it answers that it cannot do this.
-            ProgramTimeoutError: it does not answer in that time.
-            ProgramError: it has ended, or its answer does not.
+            ProgramRefusalError: the response is an error.
+            ProgramTimeoutError: there is no response in time.
+            ProgramError: the program has ended, or the response is too long.
         """
         self._asked += 1
         number = str(self._asked) if self._numbered else ""
@@ -87,24 +86,24 @@ class Gtp:
         return text
 
     def error(self, problem: str) -> ProgramError:
-        """What is wrong with the program, as an error to be raised; `problem` follows its name."""
+        """Returns an error that names the program; `problem` follows the name."""
         return self._program.error(problem)
 
     def close(self) -> None:
-        """End the program."""
-        with contextlib.suppress(ProgramError):  # it is ended the other way then
+        """Ends the program."""
+        with contextlib.suppress(ProgramError):  # it is ended below in any case
             self._program.send("quit")
         self._program.close()
 
     def _greet(self, seconds: float) -> None:
-        """Ask for the version, with a number and, if that is not understood, without.
+        """Asks for the version, with a number and, if that fails, without.
 
         Raises:
-            ProgramError: the program does not answer, or says something else.
+            ProgramError: the program doesn't answer, or answers something else.
         """
         try:
             version = self.ask(PROBE, seconds)
-            if not self._numbered and version.startswith("1 "):  # Edax repeats the number, but behind a space
+            if not self._numbered and version.startswith("1 "):  # Edax repeats the number after a space
                 version = self.ask(PROBE, seconds)
         except ProgramRefusalError:
             if self._numbered:
@@ -122,10 +121,10 @@ class Gtp:
             return []
 
     def _answered(self, number: str, until: float) -> tuple[str, list[str]]:
-        """The sign and the lines of the answer of that number.
+        """Returns the sign and the lines of the response with this number.
 
         Raises:
-            ProgramError: an answer has more than `LONGEST_ANSWER` lines.
+            ProgramError: a response has more than `LONGEST_ANSWER` lines.
         """
         while True:
             if (head := _HEAD.match(self._line(until))) is None:
@@ -134,7 +133,7 @@ class Gtp:
                 self._numbered, number = False, ""
             text = _text_of(head, number)
             if text is None and not _NUMBER.fullmatch(head["word"]):
-                continue  # a line that no answer begins with
+                continue  # not the start of a response
             lines = [printable(text or "")]
             while line := self._line(until).rstrip():
                 if len(lines) == LONGEST_ANSWER:
@@ -144,7 +143,7 @@ class Gtp:
                 return head["sign"], lines
 
     def _line(self, until: float) -> str:
-        """The next line; promise 3 holds as the clock is asked before a line that is there already."""
+        """Returns the next line; reading the clock first keeps guarantee 3 even if a line is waiting."""
         left = until - time.monotonic()
         if left <= 0:
             raise ProgramTimeoutError
@@ -152,9 +151,9 @@ class Gtp:
 
 
 def _is_unnumbered(head: re.Match[str]) -> bool:
-    """Whether the first line of the answer to command 1 has no number.
+    """Returns whether the response to command 1 has no number.
 
-    Without a space after the sign, it has none if it is an error in words, or a version other than 1.
+    Without a space after the sign it has none if it is an error in words, or a version other than 1.
     """
     word = head["word"]
     if head["sign"] == "?":
@@ -164,13 +163,13 @@ def _is_unnumbered(head: re.Match[str]) -> bool:
 
 
 def _text_of(head: re.Match[str], number: str) -> str | None:
-    """The text of the first line of an answer; None if it answers another command.
+    """Returns the text of a response's first line; None if it answers another command.
 
-    The number and the text may be joined, as in `=2D4`. Digits that a space follows are a number, and joined digits
-    alone, as in `=12` for command 1, are its number and its text, since a later command is not sent yet.
+    Number and text may be joined, as in `=2D4`. Digits followed by a space are a number. Joined digits alone, as in
+    `=12` for command 1, are number and text, since no later command has been sent.
 
     Args:
-        number: of the command; empty where the program takes no numbers.
+        number: number of the command; empty if commands have none.
     """
     word, rest = head["word"], head["rest"]
     joined = word.startswith(number) and not (_NUMBER.fullmatch(word) and rest.strip())

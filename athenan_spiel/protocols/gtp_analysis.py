@@ -1,9 +1,9 @@
-"""What a search knows of a position, as a line that front ends read: the form of Leela Zero's `lz-analyze`.
+"""Search result as a line for GUIs, in the format of Leela Zero's `lz-analyze`.
 
-For each move `info move D4 visits 120 winrate 6123 value 0.2246 proven no order 0 pv D4 C3`. Order 0 is the move that
-the agent's decision selects. The others follow by (completion, value, visits), the best first. All is seen by the
-player to move. `winrate` is 10,000 times the share of the points that the value stands for, `value` is in units of the
-run's outcome, and `proven` is `win`, `draw`, `loss` or `no`.
+Each move has `info move D4 visits 120 winrate 6123 value 0.2246 proven no order 0 pv D4 C3`. Order 0 is the move that
+the agent's decision selects. The others follow by (completion, value, visits), best first. Values are the mover's.
+`winrate` is 10,000 times the expected score, `value` is in units of the run's outcome, and `proven` is `win`, `draw`,
+`loss` or `no`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from athenan_spiel.search.result import SearchResult
 from athenan_spiel.search.walk import principal_variation
 
 LONGEST_LINE = 40
-"""Moves of a variation that are written."""
+"""Maximum number of moves of a variation."""
 _PROVEN = {1: "win", 0: "draw", -1: "loss"}
 
 
 def analysis(vertices: Vertices, state: pyspiel.State, result: SearchResult, scale: float, most: int) -> str:
-    """What `result` says of `state`, in one line.
+    """Returns a search result of `state` in one line.
 
     Args:
-        scale: of the outcome's values, which stands for a certain win.
-        most: the number of moves that are told.
+        scale: outcome's value of a certain win.
+        most: maximum number of moves.
     """
     sign = 1 if state.current_player() == 0 else -1
 

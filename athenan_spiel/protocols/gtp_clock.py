@@ -1,7 +1,7 @@
-"""The clock of a match as GTP tells it: what each colour has left, and how much of it a move may take.
+"""GTP clock: the time left for each colour, and the share of a move.
 
-Three kinds, by `time_settings` or by KGS' extension: all of a match in one time; then so many moves in each further
-period (Canadian); then so many further periods, of a move each (byo-yomi).
+`time_settings` and KGS' extension define three kinds: absolute time for all moves; Canadian, N moves in each further
+period; and byo-yomi, N further periods of one move each.
 """
 
 from __future__ import annotations
@@ -9,52 +9,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOVES_LEFT = 20
-"""A move takes this part of what is left of a time for all moves, so it never runs out."""
+"""Divisor of the remaining absolute time for the share of a move."""
 SHARE, MARGIN = 0.95, 0.05
-"""Of a move's time, the part that is used, and seconds that are kept for all else."""
+"""Used fraction of a move's time, and seconds reserved for communication."""
 LEAST = 0.01
-"""Seconds that a move has at least."""
+"""Minimum time of a move, in seconds."""
 
 
 @dataclass
 class _Left:
-    """What a colour has: seconds, and in how many moves they are to be used; 0 moves: in all that come."""
+    """Time left, in seconds, and the number of moves it is for; 0 means all remaining moves."""
 
     seconds: float
     moves: int
 
 
 class GtpClock:
-    """The times of both colours."""
+    """Clocks of both colours."""
 
     def __init__(self) -> None:
         self.unlimited()
 
     def unlimited(self) -> None:
-        """Nothing is to be kept."""
+        """Removes all limits."""
         self._main: float | None = None
         self._period, self._moves = 0.0, 0
         self._left: dict[str, _Left] = {}
 
     def begin(self) -> None:
-        """A match begins: all time is there."""
+        """Resets the clocks for a new game."""
         self._left = {}
 
     def limit(self, main: float, period: float, moves: int) -> None:
-        """The time of all moves, then the length of a further period and how many moves it is for.
+        """Sets the main time, the length of a further period, and its number of moves.
 
-        By GTP a period without moves is no limit at all.
+        By GTP a period without moves means no limit.
         """
         self.unlimited()
         if period == 0 or moves > 0:
             self._main, self._period, self._moves = main, period, moves if period > 0 else 0
 
     def tell(self, colour: str, seconds: float, moves: int) -> None:
-        """A colour has so much left: of the time of all moves where `moves` is 0, else for that many moves."""
+        """Sets the time left of a colour, for all moves if `moves` is 0, else for that many moves."""
         self._left[colour] = _Left(seconds, moves)
 
     def spend(self, colour: str, seconds: float) -> None:
-        """A colour has used some time for a move; the front end's own count, by `tell`, comes before this one."""
+        """Subtracts the time of a move; the client's own count, set by `tell`, takes precedence."""
         left = self._of(colour)
         if left is None:
             return
@@ -65,12 +65,12 @@ class GtpClock:
             left.seconds, left.moves = self._period, self._moves
 
     def seconds(self, colour: str) -> float | None:
-        """How long a move of that colour may take; None where there is no limit."""
+        """Returns the time for a move of a colour, in seconds; None without a limit."""
         left = self._of(colour)
         if left is None:
             return None
         share = left.seconds / (left.moves or MOVES_LEFT)
-        if left.moves == 0 and self._moves:  # the periods are still to come
+        if left.moves == 0 and self._moves:  # the periods have not started
             share = max(share, min(self._period / self._moves, left.seconds))
         return max(LEAST, SHARE * share - MARGIN)
 

@@ -1,12 +1,11 @@
-"""An engine that plays a game by GTP: brought to a position, told of its time, and asked for a move.
+"""Client for a GTP engine that plays a game.
 
-The rules are OpenSpiel's: what it takes for a legal move counts, and the end of the match. The engine is told of each
-move as a vertex (`vertices`) when it is asked for the next one, so it never hears of the move that ends a match. It is
-brought to another position by `undo` where that is shorter, else by `clear_board` and all moves.
+OpenSpiel's rules decide which moves are legal and when the game ends. The engine receives earlier moves as vertices
+(`vertices`) when it is asked for the next move, so it never receives the last move of a game. It reaches another
+position by `undo` if that is shorter, else by `clear_board` and all moves.
 
-It is waited for at most `START_SECONDS` at its start, `ORDER_SECONDS` for what needs no thought, and for a move its
-time plus `GRACE_SECONDS`, or `UNLIMITED_SECONDS` where it has no limit. After an error it is ended, and the next
-question begins a new one.
+Time limits are `START_SECONDS` for start-up, `ORDER_SECONDS` for commands without a search, and for a move its time
+plus `GRACE_SECONDS`, or `UNLIMITED_SECONDS` without a limit. An error ends the engine; the next request restarts it.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ ORDER_SECONDS = 15.0
 GRACE_SECONDS = 5.0
 UNLIMITED_SECONDS = 120.0
 TRIED_PLIES = 4
-"""Random moves that are played to see whether an engine knows the game."""
+"""Number of random moves played to test whether an engine knows the game."""
 
 
 @dataclass(frozen=True)
 class EngineTime:
-    """How long an engine may think: `seconds` a move, or as it likes, or by a match clock.
+    """Time limit of an engine; no limit if all are None.
 
     Attributes:
-        seconds: of a move.
-        match_seconds: of all its moves of a match.
-        match_increment: seconds that each of its moves brings to the clock of a match once it is made.
+        seconds: time per move.
+        match_seconds: time for all moves of a game.
+        match_increment: seconds that each own move adds to the game's clock.
     """
 
     seconds: float | None = None
@@ -49,16 +48,16 @@ class EngineTime:
 
 
 class GtpEngine:
-    """An engine, which is started when it is first asked. The file's docstring says how long it is waited for.
+    """GTP engine, started at the first request; the module's docstring lists its time limits.
 
     Args:
-        game: that it is to play.
-        command: the program's file or name, then its options.
-        limit: of its thinking.
+        game: game to play.
+        command: program and its options.
+        limit: time limit.
 
     Raises:
-        AgentError: the game's moves cannot be written as vertices.
-        BudgetError: the limit is no match clock's.
+        AgentError: the game's moves have no GTP notation.
+        BudgetError: the limit is not a valid clock.
     """
 
     def __init__(self, game: pyspiel.Game, command: Sequence[str], limit: EngineTime) -> None:
@@ -77,11 +76,11 @@ class GtpEngine:
             self._clock.restart()
 
     def begin(self) -> None:
-        """A new match begins; an engine that has ended is started again when it is asked."""
+        """Starts a new game; an engine that has ended is restarted at the next request."""
         self._begin()
 
     def begin_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`, where the engine is brought: what it takes to start is none of its time.
+        """Starts a new game at `state`. Setting up the position takes none of the engine's time.
 
         Raises:
             AgentError, ProgramError: the engine fails.
@@ -91,16 +90,16 @@ class GtpEngine:
             self._brought_to(self._running(), state)
 
     def check(self) -> None:
-        """See whether the engine starts, speaks GTP and knows the game, by a few moves of it, and end it.
+        """Checks by a few moves that the engine starts, speaks GTP and knows the game, then ends it.
 
         Raises:
-            ProgramError: it does not start, or not answer.
-            AgentError: it does not know the game, or cannot be limited so.
+            ProgramError: it doesn't start or answer.
+            AgentError: it doesn't know the game or the time limit.
         """
         try:
             self.choose(self._tried())
         except ResignedError:
-            pass  # it is free to
+            pass  # the engine may refuse
         except ProgramRefusalError as refusal:
             raise AgentError(f"{refusal}: does it play {str(self._game)!r}?") from None
         finally:
@@ -108,7 +107,7 @@ class GtpEngine:
             self._begin()
 
     def _tried(self) -> pyspiel.State:
-        """The position after a few moves, of which the first is in the column I, if there is one: Go has none."""
+        """Returns a position after a few moves, the first in column I if there is one, which Go lacks."""
         state, rng = self._game.new_initial_state(), random.Random(0)
         actions = state.legal_actions()
         action = next((x for x in actions if self._vertices.vertex(state, x)[0] in "iI"), rng.choice(actions))
@@ -120,12 +119,12 @@ class GtpEngine:
         return state
 
     def choose(self, state: pyspiel.State) -> int:
-        """The action that the engine plays in `state`.
+        """Returns the engine's action in `state`.
 
         Raises:
-            SearchError: no player is to choose there, or its actions do not lead there from the beginning.
-            ResignedError: the engine gives the match up.
-            AgentError: it answers something else than a legal move, or it cannot be set up.
+            SearchError: no player is to move, or the actions of `state` don't lead there from the start.
+            ResignedError: the engine resigns.
+            AgentError: its answer is not a legal move, or it cannot be set up.
             ProgramError: it fails otherwise.
         """
         require_open_state(self._game, state)
@@ -138,7 +137,7 @@ class GtpEngine:
 
     @contextmanager
     def _ended_by_errors(self) -> Iterator[None]:
-        """The program is ended by an error within, Ctrl-C being one; not where it resigns."""
+        """Ends the program after an error in the block, Ctrl-C included, but not after a resignation."""
         try:
             yield
         except ResignedError:
@@ -149,7 +148,7 @@ class GtpEngine:
             raise
 
     def close(self) -> None:
-        """End the program."""
+        """Ends the program."""
         self._told = None
         if self._gtp is not None:
             self._gtp.close()
@@ -179,15 +178,15 @@ class GtpEngine:
         return self._gtp
 
     def _knows(self, command: str) -> bool:
-        """Whether the engine says so; one that says nothing is taken to know the standard's."""
+        """Returns whether the engine lists a command; without a list, whether GTP requires it."""
         assert self._gtp is not None
         return command in self._gtp.commands or (not self._gtp.commands and "-" not in command)
 
     def _set_up(self, command: str) -> None:
-        """Tell the engine what it must know to play this game.
+        """Sends a command that the game needs.
 
         Raises:
-            AgentError: it refuses.
+            AgentError: the engine refuses.
         """
         assert self._gtp is not None
         try:
@@ -196,7 +195,7 @@ class GtpEngine:
             raise AgentError(f"{refusal}: it cannot be set up for {str(self._game)!r}") from None
 
     def _brought_to(self, engine: Gtp, state: pyspiel.State) -> list[int]:
-        """The actions on the engine's board, which are then those of `state`."""
+        """Brings the engine to `state`. Returns the actions on its board."""
         history = [int(action) for action in state.history()]
         told = self._undone(engine, history)
         if told is None:
@@ -219,8 +218,7 @@ class GtpEngine:
         return told
 
     def _undone(self, engine: Gtp, history: Sequence[int]) -> list[int] | None:
-        """The actions on the engine's board once those are taken back that are not in `history`; None where the board
-        is better cleared."""
+        """Takes back the actions that are not in `history`. Returns the remaining ones; None if clearing is shorter."""
         told = self._told
         if told is None:
             return None
@@ -238,11 +236,10 @@ class GtpEngine:
         return told
 
     def _set_clock(self, engine: Gtp) -> None:
-        """Tell the limit, at the beginning of a match.
+        """Sends the time limit at the start of a game.
 
         Raises:
-            AgentError: it is in parts of a second, which the engine does not count, or has an increment, of which only
-                KataGo's extension of GTP can tell.
+            AgentError: it has fractions of a second, or an increment, which only KataGo's extension of GTP supports.
         """
         seconds, whole, increment = self._limit.seconds, self._limit.match_seconds, self._limit.match_increment
         if whole is not None and increment:
@@ -265,7 +262,7 @@ class GtpEngine:
             )
 
     def _tell_time(self, engine: Gtp, colour: str) -> float:
-        """Tell the engine what is left of its time; how long it is waited for."""
+        """Sends the engine's remaining time. Returns how long to wait for its move."""
         seconds = self._limit.seconds
         if self._clock is not None:
             left = self._clock.left

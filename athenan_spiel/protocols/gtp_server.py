@@ -1,8 +1,8 @@
-"""An agent that is spoken to by GTP, version 2: a line comes in, and lines go out.
+"""GTP server, version 2, for an agent.
 
-What is answered follows the *Specification of the Go Text Protocol, version 2, draft 2*: `=` or `?`, the command's
-number, and an empty line at the end. The rules are OpenSpiel's; colours take turns as they have it. Beyond the standard
-there are `kgs-time_settings` and `athenan-analyze`, also called `lz-analyze`, where the agent thinks by a search.
+Answers follow the *Specification of the Go Text Protocol, version 2, draft 2*. The rules and the order of colours are
+OpenSpiel's. Extensions are `kgs-time_settings` and, for agents that search, `athenan-analyze`, also called
+`lz-analyze`.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ from athenan_spiel.protocols.vertices import vertices_of
 from athenan_spiel.search.drive import Budget
 
 LONGEST_COMMAND = 4096
-"""Characters of a command."""
+"""Maximum length of a command, in characters."""
 SLICE_SECONDS = 0.1
-"""Of an analysis, after which it is seen whether the next command has come."""
+"""Seconds of analysis between two checks for the next command."""
 INTERVAL_SECONDS = 1.0
-"""Between two lines of an analysis, where nothing else is said."""
+"""Default seconds between two lines of an analysis."""
 LONGEST_TIME = 1e9
-"""Seconds that a clock may have."""
+"""Maximum time of a clock, in seconds."""
 _PERIODS = {"none": 0, "absolute": 1, "canadian": 3, "byoyomi": 3}
-"""KGS' clocks, and how many numbers follow."""
+"""KGS' clocks, and the number of their arguments."""
 _COLOURS = {"b": "black", "w": "white"}
 
 
 class _Refusal(Exception):  # noqa: N818
-    """What follows the question mark."""
+    """Text after the question mark of an error response."""
 
 
 class GtpServer:
-    """A match that is played by commands.
+    """Game played by GTP commands.
 
     Args:
-        game: that is played.
-        players: who answers `genmove` as player 0 and as player 1; one that plays either colour may be both.
-        agent: what thinks in both, if that is a search: it is given time, and analyses.
-        name, version: what the program calls itself.
-        own_limit: the agent thinks no longer than it would anyhow, whatever the clock says.
+        game: game to play.
+        players: answer `genmove` as player 0 and player 1; the same object may play both.
+        agent: agent behind both players if it searches; receives the time, and analyses.
+        name, version: name and version of the program.
+        own_limit: the agent's own limit applies in addition to the clock.
 
     Attributes:
-        finished: `quit` was said.
+        finished: whether `quit` was received.
 
     Raises:
-        AgentError: the game's moves cannot be written as vertices.
-        ConfigError: it is not for two players.
+        AgentError: the game's moves have no GTP notation.
+        ConfigError: the game is not for two players.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class GtpServer:
         self._clear()
 
     def answers(self, line: str, interrupted: Callable[[], bool] = lambda: True) -> Iterator[str]:
-        """What is to be written for a line of input, part by part; nothing for an empty one.
+        """Yields the parts of the response to a line of input; nothing for an empty line.
 
         Args:
-            interrupted: whether the next line has come, which ends an analysis.
+            interrupted: whether the next line has arrived, which ends an analysis.
         """
         text = "".join(x if x.isprintable() else " " for x in line.partition("#")[0]).strip()
         match = re.match(r"(\d{0,18})\s*(.*)", text, re.ASCII)
@@ -115,7 +115,7 @@ class GtpServer:
         if not words or words[0] not in self._commands:
             raise _Refusal("unknown command")
         answer = self._commands[words[0]](words[1:])
-        lines = "\n".join(line.rstrip() for line in answer.splitlines() if line.strip())  # an empty one would end it
+        lines = "\n".join(line.rstrip() for line in answer.splitlines() if line.strip())  # an empty line ends it
         return f"\n{lines}" if answer.startswith("\n") else lines
 
     def _table(self, name: str, version: str) -> dict[str, Callable[[Sequence[str]], str]]:
@@ -159,7 +159,6 @@ class GtpServer:
             player.restart_at(state.clone())
 
     def _all(self) -> Sequence[Player]:
-        """Each of the players once."""
         return self._players[:1] if self._players[0] is self._players[1] else self._players
 
     def _quit(self, words: Sequence[str]) -> str:
@@ -240,7 +239,7 @@ class GtpServer:
         return vertex
 
     def _final_score(self) -> str:
-        """The points by which one side leads, where points are counted, else who has won."""
+        """Returns the margin of the leader if the game counts points, else the winner."""
         if measured("score", self._game):
             first, second = score(self._state)
             lead = first - second
@@ -251,7 +250,7 @@ class GtpServer:
         if self._state.is_terminal() and (self._state.returns()[0] > 0) - (self._state.returns()[0] < 0) != (
             (lead > 0) - (lead < 0)
         ):
-            lead = self._state.returns()[0]  # a match may end before its points count, as by a repetition
+            lead = self._state.returns()[0]  # a game may end before points count, by a repetition
         if lead == 0:
             return "0"
         return f"{self._vertices.colour(0 if lead > 0 else 1).upper()}+{abs(lead):g}"
@@ -300,7 +299,7 @@ class GtpServer:
         return ""
 
     def _give(self, seconds: float | None) -> None:
-        """Let the agent think so long about its next move; none: as long as it would anyhow."""
+        """Sets the time of the agent's next move; None restores its own limit."""
         if self._agent is None or self._budget is None:
             return
         if seconds is None:
@@ -314,7 +313,7 @@ class GtpServer:
     # Analysis.
 
     def _analyse(self, agent: Agent, words: Sequence[str], interrupted: Callable[[], bool]) -> Iterator[str]:
-        """The lines of an analysis, which begins once the first one is asked for; what is wrong is said before."""
+        """Checks the arguments, then returns the lines of the analysis."""
         interval, most = INTERVAL_SECONDS, 10**9
         rest = list(words)
         if rest and self._vertices.player(rest[0]) is not None:

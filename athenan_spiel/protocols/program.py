@@ -1,14 +1,14 @@
-"""A program beside this one, talked to in lines of text: what is under GTP, UCI and AEI.
+"""Child process that communicates in lines of text; the base of GTP, UCI and AEI.
 
-The program is not trusted to behave. Its promises:
+The program is untrusted.
 
-1. Nothing waits for ever: `send` never waits, `line` until its deadline, `close` for `CLOSING_SECONDS` twice.
-2. What the program says is bounded in memory, however much it says and however long its lines are. While nobody asks,
-   it has to wait with the rest.
-3. What is wrong is a `ProgramError` that names the program, and says what it last wrote to its standard error.
-4. It ends with its object, and at the latest with this process, and so do the programs that it has begun. On Linux
-   this holds if this process is killed, and for descendants in sessions of their own (`supervisor.py`). Elsewhere only
-   an orderly end of this process ends them, and only those in the program's group of processes.
+1. Nothing waits forever: `send` never waits, `line` waits until its deadline, `close` for `CLOSING_SECONDS` twice.
+2. Memory for its output is bounded, however much it writes and however long its lines are. A program that nobody reads
+   is blocked.
+3. Failures raise a `ProgramError` with the program's name and its last lines of standard error.
+4. It ends with its object, at the latest with this process, and so do its descendants. On Linux this holds even if this
+   process is killed, and for descendants in their own sessions (`supervisor.py`). Elsewhere only an orderly exit ends
+   them, and only those in the program's process group.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from typing import IO
 from athenan_spiel.errors import AgentError, ProgramError, ProgramTimeoutError, printable, shown
 
 LONGEST_LINE = 65_536
-"""Bytes of a line; the rest of a longer one is dropped."""
+"""Maximum length of a line, in bytes; the rest is dropped."""
 MOST_LINES = 10_000
-"""Lines that wait to be read."""
+"""Maximum number of unread lines."""
 MOST_SENT = 1_000
-"""Lines that wait to be taken by the program."""
+"""Maximum number of unsent lines."""
 CLOSING_SECONDS = 0.5
-"""How long a program may take to end when its input does, and then when it is told to."""
+"""Maximum time, in seconds, for the program to end after the end of its input, and again after SIGTERM."""
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
-"""The script that runs a program and ends it with all its descendants, on Linux."""
+"""Script that runs a program and ends it with all its descendants, on Linux."""
 KILLING_SECONDS = 6.0
-"""Maximum time until the script has ended them."""
+"""Maximum time, in seconds, until the script has ended them."""
 LAST_WORDS = 3
-"""Lines of standard error that stand in an error."""
+"""Number of lines of standard error in an error message."""
 
 
 def command_of(text: str) -> tuple[str, ...]:
-    """The words of a command line, by a shell's rules of quoting; no shell is asked.
+    """Splits a command line by a shell's quoting rules, without a shell.
 
     Raises:
-        AgentError: a quotation does not end, or there is no word.
+        AgentError: a quotation is not closed, or there is no word.
     """
     try:
         words = tuple(shlex.split(text))
@@ -64,10 +64,10 @@ def command_of(text: str) -> tuple[str, ...]:
 
 
 class Program:
-    """A program that runs. The file's docstring numbers its promises.
+    """Running program; the module's docstring lists its guarantees.
 
     Args:
-        command: the program's file or name, then its options.
+        command: program and its options.
 
     Raises:
         ProgramError: it cannot be started.
@@ -94,10 +94,10 @@ class Program:
         self._listener = _begin(_keep, process.stderr, self._errors)
 
     def send(self, line: str) -> None:
-        """Write a line, without its end, to the program's standard input.
+        """Writes a line, without its end, to the program's standard input.
 
         Raises:
-            ProgramError: it has not taken what it was sent before.
+            ProgramError: the program doesn't read its input.
         """
         try:
             self._to_send.put_nowait(f"{line}\n".encode())
@@ -105,13 +105,13 @@ class Program:
             raise self.error("does not read what it is sent") from None
 
     def line(self, seconds: float) -> str:
-        """The next line that the program writes, without its end.
+        """Returns the program's next line, without its end.
 
         Args:
-            seconds: the longest to wait.
+            seconds: maximum waiting time.
 
         Raises:
-            ProgramTimeoutError: none came in that time.
+            ProgramTimeoutError: there is no line in time.
             ProgramError: the program has ended.
         """
         try:
@@ -119,18 +119,18 @@ class Program:
         except queue.Empty:
             raise self.error(f"has not answered within {max(0.0, seconds):.3g} s", late=True) from None
         if line is None:
-            self._said.put(None)  # it will not speak again
+            self._said.put(None)  # no more lines
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(CLOSING_SECONDS)  # its exit code is part of the message
             raise self.error("has ended")
         return line
 
     def error(self, problem: str, *, late: bool = False) -> ProgramError:
-        """What is wrong with the program, as an error to be raised.
+        """Returns an error about the program.
 
         Args:
-            problem: what follows its name in the message.
-            late: whether it has taken too long.
+            problem: text after the program's name.
+            late: whether the error is a timeout.
         """
         code = self._process.poll()
         if code is not None:
@@ -142,11 +142,11 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the program is running."""
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End the program, kindly at first."""
+        """Ends the program, by closing its input first."""
         self._closed.set()
         with contextlib.suppress(queue.Full):
             self._to_send.put_nowait(None)
@@ -162,7 +162,7 @@ def _begin(target: object, *arguments: object) -> threading.Thread:
 
 
 def _read(file: IO[bytes], lines: queue.Queue[str | None], closed: threading.Event) -> None:
-    """Put what comes into `lines`, None at its end; wait while there are many."""
+    """Puts incoming lines into `lines`, and None at the end; blocks while the queue is full."""
     with file:
         while raw := file.readline(LONGEST_LINE):
             if not raw.endswith(b"\n"):
@@ -174,7 +174,7 @@ def _read(file: IO[bytes], lines: queue.Queue[str | None], closed: threading.Eve
 
 
 def _put(lines: queue.Queue[str | None], line: str | None, closed: threading.Event) -> bool:
-    """Whether the line was put before nobody reads any more."""
+    """Returns whether the line was queued before `closed`."""
     while not closed.is_set():
         with contextlib.suppress(queue.Full):
             lines.put(line, timeout=0.2)
@@ -197,7 +197,7 @@ def _keep(file: IO[bytes], last: deque[str]) -> None:
 
 
 def _started(command: list[str]) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
-    """The process that runs `command`, and what ends it when it is closed: None where the system has no such thing.
+    """Starts `command`. Returns the process, and the socket that ends it when closed; None where unsupported.
 
     Raises:
         OSError, ValueError: it cannot be started.
@@ -226,13 +226,13 @@ def _opened(command: list[str], *descriptors: int) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C at the terminal is ours to hear
+        start_new_session=True,  # Ctrl-C reaches only this process
         pass_fds=descriptors,
     )
 
 
 def _ended(process: subprocess.Popen[bytes], control: socket.socket | None) -> None:
-    """End the program and those that it has begun, and wait for it."""
+    """Ends the program and its descendants, and waits for it."""
     if control is not None:
         control.close()
         try:

@@ -1,12 +1,9 @@
-"""A UCI engine that plays: started, told of its options and its game, and asked for moves.
+"""Client for a UCI engine: starts it, sets options and game, and asks for moves.
 
-Its promises:
-
-1. Whatever the engine does, each call returns or raises within the time that it says. An engine that is over its time
-   is told to stop after `GRACE_SECONDS`, and given up after `STOP_SECONDS` more.
-2. An engine that plays another game, or by other rules as far as that can be seen from its board and its first moves,
-   is refused by `choose`.
-3. What is wrong with the engine is a `ProgramError`; what is wrong with what it was asked to be, an `AgentError`.
+1. Each call returns or raises within its documented time. An engine over its time gets `stop` after `GRACE_SECONDS` and
+   is given up after `STOP_SECONDS` more.
+2. `choose` refuses an engine that plays another game or other rules, as far as its board and first moves show that.
+3. Failures of the engine raise `ProgramError`; wrong settings raise `AgentError`.
 """
 
 from __future__ import annotations
@@ -25,26 +22,26 @@ from athenan_spiel.protocols.uci_options import UciOption, option_called, option
 from athenan_spiel.protocols.waiting import chosen_move, lines_to, skip_to
 
 START_SECONDS = 30.0
-"""How long an engine may take to say what it is, to be ready, and for a new match."""
+"""Maximum time, in seconds, for start-up, `isready` and a new game."""
 GRACE_SECONDS = 2.0
-"""How long after its time an engine may go on before it is told to stop."""
+"""Seconds after its time until an engine gets `stop`."""
 STOP_SECONDS = 3.0
-"""How long it may take for its move then."""
+"""Maximum time for its move after `stop`, in seconds."""
 LONGEST_MOVE = 600.0
-"""Seconds that a move may take where its limit is in nodes."""
+"""Maximum time of a move with a node limit, in seconds."""
 DEFAULTS = {"Threads": "1", "Ponder": "false"}
-"""What an engine that has these options is told unless the user says otherwise: one core a player, and its own time."""
+"""Default engine options: one core per player, and no pondering."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UciLimit:
-    """How long an engine thinks about a move: one of these.
+    """Limit of a move; exactly one of these.
 
     Attributes:
-        seconds: for this move (`movetime`).
-        nodes: states of its search (`nodes`).
-        clock: seconds for all moves to come (`wtime` and `btime`; the opponent's clock is said to be alike).
-        increment: seconds that each move brings to the clock (`winc` and `binc`).
+        seconds: time for this move (`movetime`).
+        nodes: number of states searched (`nodes`).
+        clock: time for all remaining moves (`wtime` and `btime`; the opponent's is reported as equal).
+        increment: seconds that each move adds to the clock (`winc` and `binc`).
     """
 
     seconds: float | None = None
@@ -54,7 +51,7 @@ class UciLimit:
 
     @property
     def words(self) -> str:
-        """What comes after `go`."""
+        """Arguments of `go`."""
         if self.nodes is not None:
             return f"nodes {self.nodes}"
         if self.seconds is not None:
@@ -65,25 +62,25 @@ class UciLimit:
 
     @property
     def longest(self) -> float:
-        """The seconds after which its time is over."""
+        """Time limit of the move, in seconds."""
         if self.nodes is not None:
             return LONGEST_MOVE
         return max(0.0, self.seconds if self.seconds is not None else self.clock or 0.0)
 
 
 class UciEngine:
-    """An engine that runs. The file's docstring numbers its promises.
+    """Running UCI engine; the module's docstring lists its guarantees.
 
     Args:
-        command: the engine's program, then its options.
-        settings: values of its UCI options by their names, in any case; of a button an empty text.
+        command: program and its options.
+        settings: values of its UCI options by case-insensitive name; empty for a button.
 
     Attributes:
-        name: the program's, and what the engine calls itself.
+        name: name of the program, and the engine's own name.
 
     Raises:
-        ProgramError: it cannot be started, or does not speak UCI.
-        AgentError: it has no such option, or an option cannot have such a value.
+        ProgramError: it cannot be started, or doesn't speak UCI.
+        AgentError: an option or its value is invalid.
     """
 
     def __init__(self, command: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
@@ -127,7 +124,7 @@ class UciEngine:
         self._program.send(f"setoption name {name}" + (f" value {value}" if value else ""))
 
     def wait_ready(self) -> None:
-        """Wait until it has done what it was told.
+        """Waits until the engine has executed all commands.
 
         Raises:
             ProgramError: it has ended, or is not ready within `START_SECONDS`.
@@ -136,10 +133,10 @@ class UciEngine:
         skip_to(self._program, "readyok", START_SECONDS)
 
     def choose(self, uci: UciGame, game: pyspiel.Game) -> None:
-        """Let the engine play `game`, which is written as `uci` says.
+        """Selects the variant for `game`, in the notation `uci`.
 
         Raises:
-            AgentError: it has no such variant, or plays it on another board or by other rules.
+            AgentError: the engine lacks the variant, or plays it with another board or other rules.
             ProgramError: it fails.
         """
         variants = self._options.get("uci_variant")
@@ -156,7 +153,7 @@ class UciEngine:
         self._verify(uci, game)
 
     def _define(self, uci: UciGame, game: str) -> None:
-        """Tell the engine of a variant that it does not list, where that can be done and the user has not."""
+        """Defines a variant that the engine doesn't list, if it supports that and the user hasn't done so."""
         given = "variantpath" in {name.lower() for name in self._settings}
         if not given and (not uci.definition or "variantpath" not in self._options):
             raise AgentError(
@@ -173,7 +170,7 @@ class UciEngine:
             self.wait_ready()
 
     def _verify(self, uci: UciGame, game: pyspiel.Game) -> None:
-        """See that the first board and the first moves are ours, where the engine shows them, as Stockfish's kin do."""
+        """Compares the first board and moves with OpenSpiel's, if the engine shows them, as Stockfish does."""
         self._program.send("position startpos")
         self._program.send("d")
         self._program.send("isready")
@@ -197,10 +194,10 @@ class UciEngine:
             )
 
     def legal_moves(self, moves: Sequence[str]) -> set[str]:
-        """The moves that the engine holds for legal after `moves`; only engines of Stockfish's kin tell.
+        """Returns the engine's legal moves after `moves`; only Stockfish and its forks report them.
 
         Raises:
-            ProgramError: it does not answer.
+            ProgramError: it doesn't answer.
         """
         self._program.send(_position(moves))
         self._program.send("go perft 1")
@@ -212,7 +209,7 @@ class UciEngine:
         return found
 
     def begin(self) -> None:
-        """A new match begins.
+        """Starts a new game.
 
         Raises:
             ProgramError: it has ended, or is not ready within `START_SECONDS`.
@@ -221,15 +218,15 @@ class UciEngine:
         self.wait_ready()
 
     def best_move(self, moves: Sequence[str], limit: UciLimit, only: Sequence[str] = ()) -> str:
-        """The engine's move after `moves`.
+        """Returns the engine's move after `moves`.
 
         Args:
-            only: the moves that it may choose from; any if there are none.
+            only: moves to choose from; empty for all.
 
         Raises:
-            ProgramTimeoutError: it has not chosen one in its time and the grace after it.
-            ProgramError: it has ended, or answers no move: to Stockfish's kin the match has ended.
-            ResignedError: it gives the match up.
+            ProgramTimeoutError: it has not chosen a move in time.
+            ProgramError: it has ended, or returned no move, as Stockfish does after the end of a game.
+            ResignedError: it resigns.
         """
         self._program.send(_position(moves))
         self._program.send(f"go {limit.words}" + (f" searchmoves {' '.join(only)}" if only else ""))
@@ -242,7 +239,7 @@ class UciEngine:
         return move
 
     def close(self) -> None:
-        """End the engine."""
+        """Ends the engine."""
         if self._program.running:
             self._program.send("quit")
         self._program.close()

@@ -1,4 +1,4 @@
-"""What the words after UCI's `go` ask for, and how a search's result is told in UCI's `info`."""
+"""Parser of UCI's `go`, and search results in UCI's `info` notation."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from athenan_spiel.config.settings import LONGEST, MOST
 from athenan_spiel.search.drive import Budget
 
 USUAL_MOVES = 30
-"""The moves that the rest of a clock is dealt out to where the other side does not say."""
+"""Number of moves among which the remaining clock is divided if `movestogo` is missing."""
 MARGIN = 0.05
-"""Seconds of a clock that are not used: what it takes to tell a move."""
+"""Seconds of the clock reserved for sending a move."""
 SHORTEST = 0.005
-"""Seconds that are thought at least."""
+"""Minimum search time, in seconds."""
 CERTAIN = 0.9999
-"""The largest expected result of what is not proven, either way."""
+"""Maximum absolute expected result of an unproven value."""
 _NUMBERS = ("movetime", "nodes", "wtime", "btime", "winc", "binc", "movestogo", "depth", "mate")
 _NUMBER = re.compile(r"-?[0-9]{1,15}")
 
 
 @dataclass(frozen=True)
 class Go:
-    """The words after `go`.
+    """Arguments of `go`.
 
     Attributes:
-        numbers: those that are given, by their words.
-        infinite: think until `stop`; so `ponder` is understood, too.
-        only: the moves to which the search is restricted, in the order given; any where there are none.
+        numbers: numeric arguments by name.
+        infinite: search until `stop`; `ponder` is treated in the same way.
+        only: moves to which the search is restricted, in order; empty for all.
     """
 
     numbers: dict[str, int]
@@ -40,7 +40,7 @@ class Go:
 
     @classmethod
     def read(cls, words: Sequence[str]) -> Self:
-        """What the words say; those that are none are passed over, as UCI asks."""
+        """Parses the arguments; unknown words are ignored, as UCI asks."""
         numbers = {
             word: int(value)
             for word, value in itertools.pairwise(words)
@@ -53,7 +53,7 @@ class Go:
 
     @property
     def depth(self) -> int | None:
-        """Greatest depth in moves: `depth N`, or the 2N - 1 moves of `mate N`, whichever is less; None without both."""
+        """Maximum depth in moves: the smaller of `depth N` and the 2N - 1 moves of `mate N`; None without both."""
         depths = [self.numbers["depth"]] if "depth" in self.numbers else []
         if "mate" in self.numbers:
             depths.append(2 * self.numbers["mate"] - 1)
@@ -61,16 +61,16 @@ class Go:
 
     @property
     def limited(self) -> bool:
-        """Whether a limit in time or nodes is given, or `infinite`."""
+        """Whether a time or node limit, or `infinite`, is given."""
         return self.infinite or any(word in self.numbers for word in ("movetime", "nodes", "wtime", "btime"))
 
     def budget(self, usual: Budget, *, white: bool, parts: int = 1) -> Budget:
-        """How long to think about each of the actions of a turn. It has a limit in seconds, so it can be stopped.
+        """Returns the budget of each action of a turn. It has a time limit, so the search can be stopped.
 
         Args:
-            usual: where nothing is said.
-            white: the side to move is UCI's White, the side that begins.
-            parts: the actions that are still to be chosen.
+            usual: budget if `go` gives no limit.
+            white: whether the player to move is UCI's White, the side that begins.
+            parts: number of actions still to be chosen.
         """
         numbers = self.numbers
         if self.infinite:
@@ -88,24 +88,24 @@ class Go:
 
 
 def end_words(gain: float) -> str:
-    """The `score` of a finished match, by the gain of the side to move: `mate 0` is a loss and `cp 0` a draw.
+    """Returns the `score` of a finished game by the gain of the player to move: `mate 0` for a loss, `cp 0` for a draw.
 
-    UCI has no word for a side to move that has won, as in Antichess. That is `mate 1`: a win, and no move is left.
+    UCI has no score for a finished game won by the player to move, as in Antichess. It is reported as `mate 1`.
     """
     return "score cp 0" if gain == 0 else f"score mate {int(gain > 0)}"
 
 
 def score_words(value: float, completion: int, turns: int, *, resolved: bool, scale: float = 1.0) -> str:
-    """A value as UCI's `score`: `cp` for an expected result, `mate` for a proven one.
+    """Returns a value as UCI's `score`: `cp` for an expected result, `mate` for a proven one.
 
-    With an expected result v from -1 to 1, `cp` is 400 log10((1 + v) / (1 - v)): the Elo difference at which the mover
-    would be expected to come to it. A proven draw is `cp 0`.
+    For an expected result v in [-1, 1], `cp` is 400 log10((1 + v) / (1 - v)), the Elo difference with that expected
+    result. A proven draw is `cp 0`.
 
     Args:
-        value: of the state, seen from the mover, on the scale of the outcome.
-        completion: its proven gain, seen from the mover, where it is resolved.
-        turns: of the principal variation, which ends the match where that is proven to be won.
-        scale: what a value is divided by to be an expected result.
+        value: value of the state for the mover, on the outcome's scale.
+        completion: proven gain of the mover, if resolved.
+        turns: length of the principal variation, which ends the game if a win is proven.
+        scale: divisor that turns a value into an expected result.
     """
     if resolved and completion:
         return f"score mate {completion * max(1, math.ceil(turns / 2))}"

@@ -1,4 +1,4 @@
-"""Options of engines that speak UCI or AEI: as a person writes them, as UCI engines tell theirs, and their values."""
+"""Options of UCI and AEI engines: user syntax, UCI declarations, and values."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
     "button": (),
     "string": ("default",),
 }
-"""The words that begin a value, for each type of option."""
+"""Keywords that introduce a value, for each option type."""
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
 class UciOption:
-    """One option of an engine.
+    """Option of an engine.
 
     Attributes:
-        name: as the engine writes it; UCI does not tell capitals from small letters.
+        name: name as the engine writes it; case-insensitive.
         kind: `check`, `spin` (a whole number), `combo` (one of several), `button` or `string`.
-        least, most: of a `spin`, where they are said.
-        choices: of a `combo`.
+        least, most: bounds of a `spin`, if given.
+        choices: values of a `combo`.
     """
 
     name: str
@@ -38,7 +38,7 @@ class UciOption:
     choices: tuple[str, ...] = ()
 
     def problem(self, value: str) -> str:
-        """What is wrong with a value, as `must be ..., got ...`; empty where nothing is."""
+        """Returns the problem with a value, as `must be ..., got ...`; empty if it is valid."""
         if self.kind == "check" and value not in ("true", "false"):
             return f"must be true or false, got {shown(value)}"
         if self.kind == "combo" and value.lower() not in map(str.lower, self.choices):
@@ -53,7 +53,7 @@ class UciOption:
 
 
 def option_of(line: str) -> UciOption | None:
-    """The option that a line of the engine's tells; None where it tells none."""
+    """Parses an option declaration; returns None if the line is not one."""
     words = line.split()
     types = (i for i in range(3, len(words) - 1) if words[i] == "type" and words[i + 1] in _KEYWORDS)
     at = next(types, None)
@@ -69,7 +69,7 @@ def option_of(line: str) -> UciOption | None:
 def _values(words: Iterable[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
     """Returns each keyword with its value; a default may be empty.
 
-    Only `var` comes more than once, and its value has a word at least. Any other keyword is part of the value.
+    Only `var` may repeat, and its value has at least one word. Another repeated keyword is part of the value.
     """
     found: list[tuple[str, list[str]]] = []
     left = set(keywords)
@@ -83,10 +83,10 @@ def _values(words: Iterable[str], keywords: Sequence[str]) -> list[tuple[str, st
 
 
 def option_called(name: str, options: Mapping[str, UciOption], engine: str) -> UciOption:
-    """The option of that name, among those by their names in small letters.
+    """Returns the option with this name; `options` is keyed by lower-case names.
 
     Raises:
-        AgentError: the engine has none of that name.
+        AgentError: the engine has no such option.
     """
     option = options.get(name.lower())
     if option is None:
@@ -97,10 +97,10 @@ def option_called(name: str, options: Mapping[str, UciOption], engine: str) -> U
 
 
 def command_and_settings(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """An engine's command and its options, from `fairy-stockfish;Skill Level=3;Threads=1`.
+    """Splits an engine's command and options, such as `fairy-stockfish;Skill Level=3;Threads=1`.
 
     Raises:
-        AgentError: there is no command, or an option is not NAME=VALUE, or is given twice.
+        AgentError: the command is missing, or an option is not NAME=VALUE or repeated.
     """
     command, *options = text.split(";")
     settings: dict[str, str] = {}

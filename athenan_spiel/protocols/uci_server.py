@@ -1,10 +1,8 @@
-"""An agent of ours as a UCI engine, for front ends and referees: what it is told, line by line, and what it answers.
+"""UCI server for an agent of this library.
 
-Its promises:
-
-1. `isready` and `stop` are answered at once, whatever the agent is doing: it thinks in a thread of its own.
-2. Each `go` is answered by one `bestmove`, a legal move of the position; `(none)` where the match has ended, and
-   `0000`, with the reason as `info string`, where the agent has failed or the last `position` was refused.
+1. `isready` and `stop` are answered at once, since the search runs in a background thread.
+2. Each `go` is answered by one `bestmove`: a legal move, `(none)` if the game is over, or `0000` with the reason as
+   `info string` if the agent failed or the last `position` was refused.
 3. The move is selected once. The last `info` before a legal `bestmove` has that move first in its `pv`, and its score.
 4. One `info string` reports each command that cannot be executed. Unknown words before a command are ignored, as
    UCI asks.
@@ -25,20 +23,20 @@ from athenan_spiel.protocols.uci_search import NO_POSITION, UciSearch
 
 _CHESS_FEN = re.compile(r"[1-8pnbrqkPNBRQK/]{15,71} [wb] (-|[KQkq]{1,4}) (-|[a-h][36]) [0-9]{1,4} [1-9][0-9]{0,4}")
 _FEN_DEFAULTS = ["0", "1"]
-"""Half-moves since a capture or a pawn's move, and the number of the move, where a FEN has four fields."""
+"""Half-move clock and move number for a FEN of four fields."""
 _OPTION = re.compile(r"name (?P<name>.+?)(?: value(?: (?P<value>.*))?)?", re.ASCII)
 
 
 class UciServer:
-    """One agent and who talks to it. The file's docstring numbers its promises.
+    """UCI server for one agent; the module's docstring lists its guarantees.
 
     Args:
-        agent: who plays; a limit of its own holds where `go` says none.
-        name: what it is called.
-        say: writes a line to the other side, from whatever thread.
+        agent: chooses the moves; its own limit applies if `go` gives none.
+        name: name of the engine.
+        say: writes a line to the client, from any thread.
 
     Raises:
-        AgentError: UCI has no such game, or the agent ponders: there an engine thinks when it is told to.
+        AgentError: UCI doesn't support the game, or the agent ponders; UCI clients decide when an engine thinks.
     """
 
     def __init__(self, agent: Agent, name: str, say: Callable[[str], None]) -> None:
@@ -54,7 +52,7 @@ class UciServer:
         self._search: UciSearch | None = None
 
     def run(self, lines: Iterable[str]) -> None:
-        """Answer until `quit`, or until there are no more lines."""
+        """Answers commands until `quit` or the end of the input."""
         try:
             for line in lines:
                 words = line.split()
@@ -102,7 +100,7 @@ class UciServer:
             self._say(f"info string expected the variant {self._uci.variant}, got {shown(value)}: it stays as it was")
 
     def _place(self, words: list[str]) -> None:
-        """`startpos` or `fen FEN`, and the moves after it. Where it is refused, there is no position until the next."""
+        """Sets the position from `startpos` or `fen FEN` and moves. A refused position leaves none."""
         self._stop()
         self._state = None
         where, moves = words, []
@@ -120,10 +118,10 @@ class UciServer:
         self._state = state
 
     def _start(self, words: list[str]) -> pyspiel.State:
-        """The position that a match begins with.
+        """Returns the first position of a game.
 
         Raises:
-            ProgramError: OpenSpiel cannot begin there.
+            ProgramError: OpenSpiel cannot start there.
         """
         game = self._agent.game
         if words[:1] == ["fen"] and len(words) == 5:
@@ -139,14 +137,14 @@ class UciServer:
             raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}")
         try:
             state = game.new_initial_state(fen)
-            for action in state.legal_actions():  # one that takes the king is found out by what follows
+            for action in state.legal_actions():  # a capture of the king raises below
                 state.child(action).legal_actions()
         except pyspiel.SpielError:
             raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}, which OpenSpiel refuses") from None
         return state
 
     def _is_usual(self, words: list[str]) -> bool:
-        """Whether a FEN is that of the initial position."""
+        """Returns whether a FEN is the initial position."""
         usual = str(self._agent.game.new_initial_state()) if self._uci.variant == "chess" else ""
         if usual:
             return words == usual.split()
@@ -171,7 +169,7 @@ class UciServer:
 
 
 def _is_position(fen: str) -> bool:
-    """Whether OpenSpiel can begin at a FEN of Chess: eight squares a rank, one king a side, no pawn at an end."""
+    """Returns whether OpenSpiel accepts a FEN: eight squares per rank, one king per side, no pawn on an end rank."""
     if not _CHESS_FEN.fullmatch(fen):
         return False
     board = fen.split()[0]

@@ -1,4 +1,4 @@
-"""Waiting for what a program is to say, under UCI and AEI: bounded whatever else it says meanwhile."""
+"""Waiting for an expected line of a UCI or AEI program, with a deadline."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from athenan_spiel.protocols.program import Program
 
 
 def lines_to(program: Program, end: str, seconds: float) -> Iterator[str]:
-    """What the program says, to a line that begins with the words of `end`, which is the last.
+    """Yields the program's lines up to the one that begins with `end`.
 
     Raises:
-        ProgramTimeoutError: that line has not come in that time.
+        ProgramTimeoutError: that line has not come in time.
         ProgramError: the program has ended.
     """
     until = time.monotonic() + seconds
@@ -27,7 +27,7 @@ def lines_to(program: Program, end: str, seconds: float) -> Iterator[str]:
 
 
 def skip_to(program: Program, end: str, seconds: float) -> str:
-    """The line that begins with the words of `end`; what comes before is passed over.
+    """Returns the line that begins with `end`, and skips those before it.
 
     Raises:
         ProgramTimeoutError, ProgramError: as `lines_to`.
@@ -37,12 +37,12 @@ def skip_to(program: Program, end: str, seconds: float) -> str:
 
 
 def chosen_move(program: Program, longest: float, grace: float, stopping: float) -> str:
-    """The line with the program's `bestmove`; one that is over its time is told to `stop`.
+    """Returns the line with `bestmove`; a program over its time gets `stop`.
 
     Args:
-        longest: the seconds after which its time is over.
-        grace: seconds after that, when it is told to stop.
-        stopping: seconds that it has then.
+        longest: time limit of the move, in seconds.
+        grace: seconds after that until `stop` is sent.
+        stopping: maximum seconds after `stop`.
 
     Raises:
         ProgramTimeoutError: it has not chosen a move.
