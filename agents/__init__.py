@@ -1,11 +1,11 @@
-"""OpenSpiel bots over `athenan_spiel`, and how they are found by name.
+"""OpenSpiel bots over `athenan_spiel`, and a registry of them by name.
 
-- `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's own and fall back on them;
-- `words`: the agents of the command line, one word each, such as `runs/bt6@0.5s` or `mcts:1000`;
-- `policy`: a bot as a policy of OpenSpiel's Python library, whose games are loaded with it;
-- `kinds`: the table of the kinds of agents that both of them read, and where other packages add theirs;
-- `athenan`, `alphabeta`, `aei`, `gtp`, `human`, `ludii`, `mcts`, `openspiel`, `uci`, `uct`, `uniform`: the bots
-  themselves, all of which can be pickled; `state_bot`: what engines and Ludii's AIs have in common.
+- `registry`: `load_bot`, `register_bot`, `registered_bots`, which mirror pyspiel's and fall back to them;
+- `words`: agent specs of the command line, such as `runs/bt6@0.5s` or `mcts:1000`;
+- `policy`: adapts a bot to a policy of OpenSpiel's Python library;
+- `kinds`: registry of agent kinds, which other packages can extend;
+- `athenan`, `alphabeta`, `aei`, `gtp`, `human`, `ludii`, `mcts`, `openspiel`, `uci`, `uct`, `uniform`: the bots, all of
+  which can be pickled; `state_bot`: base class of engines and Ludii's AIs.
 """
 
 from agents.athenan import AthenanBot

@@ -1,4 +1,4 @@
-"""The `aei` bot: an engine that plays Arimaa and speaks AEI, as a `pyspiel.Bot` for Ludii's Arimaa."""
+"""The `aei` bot: an AEI engine that plays Ludii's Arimaa, as a `pyspiel.Bot`."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ BETWEEN_TURNS = "an AEI engine begins where a turn begins: take openings of 0 pl
 
 @dataclass(frozen=True, kw_only=True)
 class AeiParameters:
-    """What `load_bot("aei", ...)` takes; there is no seed, as AEI has none. One second a move if no limit is given."""
+    """Parameters of `load_bot("aei", ...)`. AEI has no seed. The default limit is one second per move."""
 
     command: str
-    """The engine's program and its words, as in a shell; then, each after a `;`, AEI options: "sharp aei;hash=200"."""
+    """Program and arguments of the engine, as in a shell, then AEI options, each after a `;`: "sharp aei;hash=200"."""
     seconds: float | None = None
-    """Thinking time a move, which is a turn of up to four steps."""
+    """Time per move, a turn of up to four steps."""
 
 
 class AeiBot(StateBot):
-    """An engine with the methods of `pyspiel.Bot`; it plays either colour, from a state in which a turn begins.
+    """AEI engine as a `pyspiel.Bot`; plays either colour, from the start of a turn.
 
-    `pickle` keeps how the engine is started, and not the engine, which is begun with the match.
+    `pickle` keeps how the engine is started. The copy starts its own engine with the next game.
 
     Args:
-        game: that it plays, as it prints.
-        command, settings: the engine's program and its words, and its AEI options.
-        seconds: thinking time a move.
+        game: game string.
+        command, settings: program and arguments of the engine, and its AEI options.
+        seconds: time per move.
     """
 
     elsewhere = True
-    """It takes no time of this process; see `athenan_spiel.play.player`."""
+    """The engine runs in another process; see `athenan_spiel.play.player`."""
 
     def __init__(
         self, game: str, command: tuple[str, ...], settings: tuple[tuple[str, str], ...], seconds: float
@@ -60,13 +60,13 @@ class AeiBot(StateBot):
         return type(self), self._made_of
 
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`.
+        """Returns the action to play in `state`.
 
         Raises:
-            SearchError: it is no state of the bot's game, or no player is to choose in it.
-            ProgramError: the engine fails, takes too long or answers no legal move; or a turn has begun that it has
-                not chosen.
-            ResignedError: it gives the match up.
+            SearchError: `state` is of another game, or no player is to move.
+            ProgramError: the engine fails, takes too long or returns an illegal move; or it has not chosen the begun
+                turn.
+            ResignedError: it resigns.
         """
         require_open_state(self._made_of[0], state)
         history = tuple(state.history())
@@ -79,10 +79,10 @@ class AeiBot(StateBot):
         return self._planned.pop(history)
 
     def require_start(self, state: pyspiel.State) -> None:
-        """Check that a match can begin at `state`, as `athenan_spiel.play.player.ParticularPlayer` has it.
+        """Checks that a game can start at `state`; see `athenan_spiel.play.player.ParticularPlayer`.
 
         Raises:
-            AgentError: a turn has begun before it.
+            AgentError: it is in the middle of a turn.
         """
         before, mover = state.get_game().new_initial_state(), None
         for action in state.history():
@@ -92,7 +92,7 @@ class AeiBot(StateBot):
             raise AgentError(BETWEEN_TURNS)
 
     def _plan(self, state: pyspiel.State) -> None:
-        """Tell the engine of the turns since it was last told, and ask it for one."""
+        """Sends the engine the turns played since its last one, and asks for the next."""
         engine = self._running()
         self._tell(engine, state)
         move = engine.best_move(self.seconds)
@@ -132,7 +132,7 @@ class AeiBot(StateBot):
         return self._engine
 
     def restart(self) -> None:
-        """A new match begins.
+        """Starts a new game.
 
         Raises:
             ProgramError: the engine cannot be started.
@@ -142,23 +142,23 @@ class AeiBot(StateBot):
         self._running()
 
     def clone(self) -> AeiBot:
-        """The same bot with an engine of its own."""
+        """Returns the same bot with its own engine."""
         return AeiBot(*self._made_of)
 
     def close(self) -> None:
-        """End the engine; the next match begins with a new one."""
+        """Ends the engine; the next game starts a new one."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
 
 
 def load_aei(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AeiBot:
-    """An engine that speaks AEI; see `AeiParameters`. It is started once, to see that it does.
+    """Returns an AEI engine; see `AeiParameters`. It is started once to check it.
 
     Raises:
         AgentError: a parameter is unknown, missing or of a wrong type, or the game is not Ludii's Arimaa.
-        BudgetError: the limit is not above zero.
-        ProgramError: the engine cannot be started, or does not speak AEI.
+        BudgetError: the limit is not positive.
+        ProgramError: the engine cannot be started, or doesn't speak AEI.
     """
     given = read_parameters(AeiParameters, "aei", params)
     seconds = DEFAULT_SECONDS if given.seconds is None else given.seconds

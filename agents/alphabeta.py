@@ -1,4 +1,4 @@
-"""The `alphabeta` bot: alpha-beta that knows nothing but the rules, for measuring others against."""
+"""The `alphabeta` bot: alpha-beta without a network, as a baseline."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from athenan_spiel.search.choice import best
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaBetaParameters(ThinkingParameters):
-    """What `load_bot("alphabeta", ...)` takes."""
+    """Parameters of `load_bot("alphabeta", ...)`."""
 
     depth: int | None = None
-    """The greatest depth of search; none: as deep as the budget lets it."""
+    """Maximum search depth; None: limited by the budget only."""
 
 
 def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
-    """Iterative-deepening alpha-beta with completion whose leaves are valued by one random match each.
+    """Returns iterative-deepening alpha-beta with completion; each leaf is evaluated by one random playout.
 
-    It plays either colour; in a game for one player it looks for the highest score.
+    It plays either colour. In a single-player game it maximises the score.
 
     Raises:
         AgentError: a parameter is unknown, of a wrong type or out of range.
-        BudgetError: a limit is not above zero.
+        BudgetError: a limit is not positive.
     """
     parameters = read_parameters(AlphaBetaParameters, "alphabeta", params)
     require_argument("the depth of bot 'alphabeta'", parameters.depth, AlphaBetaDepth, AgentError, or_none=True)

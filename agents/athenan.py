@@ -21,37 +21,35 @@ from athenan_spiel.search.walk import Questions
 
 @dataclass(frozen=True, kw_only=True)
 class AthenanParameters(ThinkingParameters):
-    """What `load_bot("athenan", ...)` takes."""
+    """Parameters of `load_bot("athenan", ...)`."""
 
     checkpoint: str
-    """The folder of a run, or of one of its checkpoints, or the file of an agent."""
+    """Folder of a run or of one of its checkpoints, or an agent file."""
     matches: int | None = None
-    """Which checkpoint of the run: the one after this number of matches; none: the newest."""
+    """Checkpoint after this number of games; None: the newest."""
     best: bool = False
-    """The run's best network by rating, where training has kept one."""
+    """Selects the best network of the run by rating, if training has kept one."""
     search: str | None = None
     """How it thinks: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, or `puct`, `gumbel` or `exit`, where
     the network has a policy; see `athenan_spiel.search.algorithms`. None: `ubfm_k`, or where the run's own search needs
     a policy that."""
     outcome: str = ""
-    """Outcomes of your own, "module:name" with commas between, of which the run's may be imported; see `load_agent`."""
+    """Custom outcomes, "module:name" separated by commas, that may be imported; see `load_agent`."""
 
 
 class AthenanBot(pyspiel.Bot):
-    """An `Agent` with the methods of `pyspiel.Bot`, run by both flavours of OpenSpiel's `evaluate_bots`.
+    """`Agent` as a `pyspiel.Bot`, for both of OpenSpiel's `evaluate_bots`.
 
-    It looks at the state alone, so it may be told of the other players' actions or not. Its policy gives all
-    probability to the action that it plays, unless there is a temperature. `pickle` and `copy.deepcopy` keep what they
-    keep of an `Agent`.
+    It depends on the state only, so `inform_action` is optional. Its policy gives all probability to the action that it
+    plays, unless a temperature is set. `pickle` and `copy.deepcopy` keep what they keep of an `Agent`.
 
     Args:
-        agent: what thinks; the bot has it for itself.
-        temperature: the policy is a softmax over the root's values, with what is proven first
-            (`athenan_spiel.search.policy` has the formula), and the action played is drawn from it; None: it is the one
-            that the agent's decision takes.
+        agent: chooses the actions; must not be used by others.
+        temperature: the policy is a softmax over the root's values, proven results first (`athenan_spiel.search.policy`
+            has the formula), and the action is drawn from it. None: the agent's decision chooses.
 
     Raises:
-        AgentError: the temperature is not above zero.
+        AgentError: the temperature is not positive.
     """
 
     def __init__(self, agent: Agent, temperature: float | None = None) -> None:
@@ -67,90 +65,90 @@ class AthenanBot(pyspiel.Bot):
 
     @property
     def budget(self) -> Budget:
-        """How long it thinks about a move."""
+        """Budget of a move."""
         return self.agent.budget
 
     @property
     def match_seconds(self) -> float | None:
-        """How long it thinks in a match; None without a match clock."""
+        """Time for all moves of a game, in seconds; None without a match clock."""
         return self.agent.match_seconds
 
     @property
     def match_increment(self) -> float:
-        """The seconds that each own move brings to its match clock."""
+        """Seconds that each own move adds to the match clock."""
         return self.agent.match_increment
 
     @property
     def ponders(self) -> bool:
-        """Whether it thinks on while the opponent does."""
+        """Whether it ponders."""
         return self.agent.ponders
 
     def stop_pondering(self) -> None:
-        """Ponder no more for now; see `Agent.stop_pondering`."""
+        """Stops pondering; see `Agent.stop_pondering`."""
         self.agent.stop_pondering()
 
     @property
     def evaluator(self) -> Evaluator:
-        """Who answers its questions."""
+        """Evaluator of its searches."""
         return self.agent.evaluator
 
     def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
-        """`step` for a driver that answers the questions itself; see `athenan_spiel.play.player.AskingPlayer`."""
+        """`step` for a driver that answers the requests itself; see `athenan_spiel.play.player.AskingPlayer`."""
         return self.agent.thinks(state, clock)
 
     def for_match(self, number: int) -> AthenanBot:
-        """This bot for one match of a series; see `athenan_spiel.play.player.MatchPlayer`."""
+        """Returns this bot for one game of a series; see `athenan_spiel.play.player.MatchPlayer`."""
         return AthenanBot(self.agent.for_match(number), self.temperature)
 
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`."""
+        """Returns the action to play in `state`."""
         return self.agent.step(state)
 
     def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-        """The policy in `state`, and the action to play."""
+        """Returns the policy in `state`, and the action to play."""
         return self.agent.policy(state, self.temperature), self.agent.step(state)
 
     def provides_policy(self) -> bool:
-        """True: `get_policy` and `step_with_policy` answer."""
+        """Returns True: `get_policy` and `step_with_policy` are implemented."""
         return True
 
     def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
-        """(action, probability) for each legal action."""
+        """Returns (action, probability) for each legal action."""
         return self.agent.policy(state, self.temperature)
 
     def restart(self) -> None:
-        """A new match begins."""
+        """Starts a new game."""
         self.agent.restart()
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`."""
+        """Starts a new game at `state`."""
         self.agent.restart_at(state)
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Another player chose `action` in `state`."""
+        """Called after another player chose `action` in `state`."""
         self.agent.inform_action(state, player_id, action)
 
     def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
-        """All players chose at once, which does not happen in the games that are played here."""
+        """Called after simultaneous moves, which the supported games don't have."""
 
     def is_clonable(self) -> bool:
-        """True: `clone` answers."""
+        """Returns True: `clone` is implemented."""
         return True
 
     def clone(self) -> AthenanBot:
-        """A bot that goes on from here as this one would, independently of it."""
+        """Returns an independent bot that continues from the same state."""
         return AthenanBot(self.agent.clone(), self.temperature)
 
 
 def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
-    """A search over a checkpoint of a run; see `AthenanParameters`. It plays both colours.
+    """Returns a search with the network of a run; see `AthenanParameters`. It plays either colour.
 
     Raises:
-        AgentError: a parameter is unknown, missing or of a wrong type, there is no such search, or the run is one of
+        AgentError: a parameter is unknown, missing or of a wrong type, the search is unknown, or the run learned
             another game.
-        BudgetError: a limit is not above zero.
-        CheckpointError: the folder is no run, or its checkpoint cannot be used.
-        ConfigError: the run's outcome cannot be imported, or is needed and not allowed.
+        BudgetError: a limit is not positive.
+        CheckpointError: the folder is not a run, or its checkpoint cannot be used.
+        ConfigError: the run's outcome cannot be imported, or its import is not allowed.
     """
     parameters = read_parameters(AthenanParameters, "athenan", params)
     budget = parameters.budget
@@ -158,7 +156,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
         parse_search(parameters.search)  # before the checkpoint is read
     if parameters.best and parameters.matches is not None:
         raise AgentError(f"bot 'athenan' takes matches or best, not both; got {parameters.matches} matches")
-    from athenan_spiel.training.loading import load_agent  # torch comes with it
+    from athenan_spiel.training.loading import load_agent  # imports torch
 
     agent = load_agent(
         parameters.checkpoint,
@@ -185,4 +183,4 @@ ATHENAN = AgentKind(
     parse=parse_run_word,
     limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),
 )
-"""Its words need not begin with its name: paths of folders are."""
+"""Specs of this kind may also be paths of folders."""

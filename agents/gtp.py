@@ -1,4 +1,4 @@
-"""The `gtp` bot: an engine that speaks GTP, the Go Text Protocol, as a `pyspiel.Bot`."""
+"""The `gtp` bot: a GTP engine as a `pyspiel.Bot`."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ from athenan_spiel.search.drive import Budget
 
 EXAMPLE = "gtp:gnugo --mode gtp@1s"
 _checked: set[tuple[str, str, EngineTime]] = set()
-"""Games, commands and limits that have been tried in this process."""
+"""Games, commands and limits already checked in this process."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GtpParameters:
-    """What `load_bot("gtp", ...)` takes; an engine's seed, if it has one, is an option of its own."""
+    """Parameters of `load_bot("gtp", ...)`. A seed, if the engine has one, is among its own options."""
 
     command: str
-    """The engine with its options, as a shell would take it: `gnugo --mode gtp`."""
+    """Program and options of the engine, as in a shell: `gnugo --mode gtp`."""
     seconds: float | None = None
-    """Thinking time a move, which the engine is told if it knows `time_settings`."""
+    """Time per move; sent to engines that support `time_settings`."""
     match_seconds: float | None = None
-    """Thinking time for all its moves of a match, which it is told as well."""
+    """Time for all moves of a game; sent in the same way."""
     match_increment: float = 0.0
-    """Thinking time that each of its moves adds to that once it is made; for engines that know `kata-time_settings`."""
+    """Seconds that each own move adds to it, for engines that support `kata-time_settings`."""
 
 
 class GtpBot(StateBot):
-    """An engine with the methods of `pyspiel.Bot`; it plays either colour.
+    """GTP engine as a `pyspiel.Bot`; plays either colour.
 
-    It looks at the state alone, from which the engine is told what the others have played. The engine is started with
-    the first match, and again after an error; `pickle` keeps the command and the limit.
+    It depends on the state only, and sends the engine the moves of others. The engine is started with the first game,
+    and again after an error. `pickle` keeps the command and the limit.
 
     Args:
-        game: that it plays.
-        command: the engine with its options.
-        limit: of its thinking.
+        game: game to play.
+        command: program and options of the engine.
+        limit: time limit.
 
     Attributes:
-        seconds, match_seconds: what it has for a move, and for all its moves of a match; None without such a limit.
-        match_increment: the seconds that each of its moves brings to its match clock.
+        seconds, match_seconds: time per move, and for all moves of a game; None without such a limit.
+        match_increment: seconds that each own move adds to the match clock.
 
     Raises:
-        AgentError: the game's moves cannot be written for GTP, or there is no command.
+        AgentError: the game's moves have no GTP notation, or the command is missing.
     """
 
     elsewhere = True
-    """It takes no time of this process; see `athenan_spiel.play.player`."""
+    """The engine runs in another process; see `athenan_spiel.play.player`."""
 
     def __init__(self, game: pyspiel.Game, command: str, limit: EngineTime) -> None:
         super().__init__()
@@ -71,10 +71,10 @@ class GtpBot(StateBot):
         return _made, self._made_of
 
     def check(self) -> None:
-        """See whether the engine starts and knows the game; what was seen once in this process holds.
+        """Checks that the engine starts and knows the game; the result is cached in this process.
 
         Raises:
-            AgentError: it does not know the game, or cannot be limited so.
+            AgentError: it doesn't know the game or the time limit.
             ProgramError: it fails otherwise.
         """
         if self._made_of not in _checked:
@@ -82,21 +82,21 @@ class GtpBot(StateBot):
             _checked.add(self._made_of)
 
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`.
+        """Returns the action to play in `state`.
 
         Raises:
-            SearchError: it is no state of the bot's game, or no player is to choose in it.
-            ResignedError: the engine gives the match up.
+            SearchError: `state` is of another game, or no player is to move.
+            ResignedError: the engine resigns.
             AgentError, ProgramError: the engine fails.
         """
         return self._engine.choose(state)
 
     def restart(self) -> None:
-        """A new match begins."""
+        """Starts a new game."""
         self._engine.begin()
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`, with an engine that has started by then.
+        """Starts a new game at `state` and waits until the engine is ready.
 
         Raises:
             AgentError, ProgramError: the engine fails.
@@ -104,7 +104,7 @@ class GtpBot(StateBot):
         self._engine.begin_at(state)
 
     def clone(self) -> GtpBot:
-        """The same engine, started anew."""
+        """Returns the same bot with its own engine."""
         return _made(*self._made_of)
 
 
@@ -113,12 +113,12 @@ def _made(game: str, command: str, limit: EngineTime) -> GtpBot:
 
 
 def load_gtp(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> GtpBot:
-    """An engine that speaks GTP, which is tried; see `GtpParameters`.
+    """Returns a GTP engine after checking it; see `GtpParameters`.
 
     Raises:
-        AgentError: a parameter is unknown or of a wrong type, there are two limits, or the engine does not play `game`.
-        BudgetError: a limit is not above zero.
-        ProgramError: the engine cannot be started, or does not speak GTP.
+        AgentError: a parameter is unknown or of a wrong type, there are two limits, or the engine doesn't play `game`.
+        BudgetError: a limit is not positive.
+        ProgramError: the engine cannot be started, or doesn't speak GTP.
     """
     given = read_parameters(GtpParameters, "gtp", params)
     if given.seconds is not None:

@@ -1,12 +1,12 @@
-"""What follows the `@` of an agent's word: how long the agent thinks.
+"""Limits after the `@` of an agent spec.
 
 | limit | bounds |
 |---|---|
-| `@0.5s` | seconds a move |
-| `@200i` | iterations of the search a move |
-| `@5000e` | evaluations a move, which are states valued |
-| `@60s/match`, `@5m/match` | a match clock: seconds or minutes for all moves of the agent's own in a match |
-| `@5m+2s`, `@90s+0.5s` | a match clock with an increment: each own move brings so much more once it is made |
+| `@0.5s` | seconds per move |
+| `@200i` | search iterations per move |
+| `@5000e` | evaluations per move |
+| `@60s/match`, `@5m/match` | match clock: seconds or minutes for all own moves of a game |
+| `@5m+2s`, `@90s+0.5s` | match clock with an increment: seconds added after each own move |
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIMITS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "match_increment": ("one with an increment", "@5m+2s"),
     }
 )
-"""What may limit an agent's thinking, by the parameter of its bot: its name in messages, and an example."""
+"""Limits by the bot's parameter: name in messages, and an example."""
 
 _TIME = r"(?P<{name}>[0-9]{{1,18}}(?:\.[0-9]{{0,18}})?|\.[0-9]{{1,18}})"
 _LIMIT = re.compile(
@@ -41,13 +41,13 @@ _UNITS = {"s": 1.0, "m": 60.0}
 
 @dataclass(frozen=True)
 class Limit:
-    """How long an agent thinks, as its word says; at most one of these is given, and an increment beside match_seconds.
+    """Limit of an agent spec: at most one of these, and an increment with match_seconds.
 
     Attributes:
-        word: that it stands in, for messages.
-        seconds, iterations, evaluations: of a move.
-        match_seconds: of all moves of its own in a match.
-        match_increment: seconds that each of them brings once it is made.
+        word: the agent spec, for messages.
+        seconds, iterations, evaluations: limit per move.
+        match_seconds: time for all own moves of a game.
+        match_increment: seconds that each own move adds.
     """
 
     word: str
@@ -59,7 +59,7 @@ class Limit:
 
     @property
     def params(self) -> dict[str, object]:
-        """What is given, by the name of the bot's parameter; empty where nothing is."""
+        """The given limits by the bot's parameter; empty without one."""
         return {
             field.name: value
             for field in fields(self)
@@ -68,10 +68,10 @@ class Limit:
 
 
 def read_limit(word: str, text: str) -> Limit | None:
-    """The limit that `text`, the end of `word` after its `@`, says; None where it reads as none.
+    """Parses the limit after the `@` of `word`; returns None if it isn't one.
 
     Raises:
-        BudgetError: it is zero, or larger than any use of it.
+        BudgetError: it is zero, or too large.
     """
     match = _LIMIT.fullmatch(text)
     if match is None:
@@ -89,19 +89,19 @@ def read_limit(word: str, text: str) -> Limit | None:
 
 
 def names_limit(text: str) -> bool:
-    """Whether `text`, without an `@`, is written as a limit is."""
+    """Returns whether `text`, without an `@`, has the form of a limit."""
     return _LIMIT.fullmatch(text) is not None
 
 
 def split_limit(word: str, text: str, *, command: bool = False) -> tuple[str, Limit]:
-    """What stands before the last `@` of `text`, the word or its end, and the limit after it.
+    """Splits `text` at its last `@` into the rest and the limit.
 
     Args:
-        command: `text` is another program's command, to which an `@` belongs that no limit follows.
+        command: `text` is a program's command; an `@` without a limit belongs to it.
 
     Raises:
-        AgentError: what follows is no limit.
-        BudgetError: it is zero, or larger than any use of it.
+        AgentError: the text after the `@` is not a limit.
+        BudgetError: the limit is zero, or too large.
     """
     before, at, after = text.rpartition("@")
     limit = read_limit(word, after) if at else None
@@ -116,7 +116,7 @@ def split_limit(word: str, text: str, *, command: bool = False) -> tuple[str, Li
 
 
 def require_limit(kind: str, limit: Limit, taken: tuple[str, ...]) -> None:
-    """Raise `AgentError` unless a limit of `kind` is one of those that it has taken, or there is none."""
+    """Raises `AgentError` unless `kind` supports the limit."""
     for name in limit.params:
         if name not in taken:
             known = " or ".join(f"{LIMITS[x][0]} ({kind}{LIMITS[x][1]})" for x in taken)

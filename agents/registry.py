@@ -1,7 +1,7 @@
 """Bots by name, as in `pyspiel.load_bot`, for bots written in Python.
 
-OpenSpiel's own registry takes bots written in C++ alone. This one reads the table of kinds (`kinds`) and answers for
-those too, so a caller need not know which is which.
+OpenSpiel's registry supports C++ bots only. This one reads the registry of kinds (`kinds`) and falls back to
+OpenSpiel's.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from athenan_spiel.games.conditions import require_game
 
 
 def register_bot(name: str, factory: BotFactory) -> None:
-    """Let `load_bot` make bots called `name` with `factory`, and let `name` be an agent's word; `register_kind` lets
-    words say more of them.
+    """Registers `factory` for `load_bot(name)` and for the agent spec `name`; `register_kind` supports richer specs.
 
     Raises:
-        AgentError: the name is taken, or no name, or the factory is no function.
+        AgentError: the name is taken or invalid, or the factory is not callable.
     """
     require_kind("name", name, str, AgentError)
     require_callable("factory", factory, AgentError)
@@ -35,28 +34,28 @@ def register_bot(name: str, factory: BotFactory) -> None:
 
 
 def registered_bots() -> list[str]:
-    """All names that `load_bot` knows, sorted: the kinds of agents, and OpenSpiel's own bots."""
+    """Returns the sorted names that `load_bot` knows: agent kinds, and OpenSpiel's bots."""
     return sorted({*kind_names(), *pyspiel.registered_bots()})
 
 
 def load_bot(
     name: str, game: pyspiel.Game | str, player_id: int, params: Mapping[str, object] | None = None
 ) -> pyspiel.Bot:
-    """A new bot, as `pyspiel.load_bot` makes one.
+    """Returns a new bot, as `pyspiel.load_bot` does.
 
     Args:
         name: one of `registered_bots()`.
-        game: the game that it will play, or its string.
-        player_id: the player that it will be.
-        params: by name; each bot has its own (docs/using.md).
+        game: game or game string.
+        player_id: player of the bot.
+        params: parameters by name, documented in docs/using.md.
 
     Returns:
         A `pyspiel.Bot`.
 
     Raises:
-        AgentError: there is no bot, player or parameter of that name, or a parameter is of a wrong type.
-        UnsupportedGameError: the game is no game.
-        AthenanError: what the bot's own factory finds wrong.
+        AgentError: the bot, player or parameter is unknown, or a parameter has a wrong type.
+        UnsupportedGameError: the game is invalid.
+        AthenanError: the bot's factory fails.
     """
     require_kind("name", name, str, AgentError)
     require_kind("params", params, Mapping, AgentError, or_none=True)

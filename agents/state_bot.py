@@ -1,4 +1,4 @@
-"""What bots have in common that look at the state alone and tell nothing but their choice."""
+"""Base class of bots that depend on the state only and have no policy."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pyspiel
 
 OWN = ("step", "restart", "clone")
-"""What each of them says itself: OpenSpiel's own `restart` does nothing, its `step` and `clone` fail when called."""
+"""Methods that a subclass must define: OpenSpiel's `restart` does nothing, and its `step` and `clone` fail."""
 
 
 class StateBot(pyspiel.Bot):
-    """A bot that need not be told what others do, as the next state says so; it has no policy, and can be cloned.
+    """Bot that needs no `inform_action`, has no policy, and can be cloned.
 
     Raises:
-        TypeError: as a subclass is made that lacks one of `OWN`.
+        TypeError: a subclass lacks a method of `OWN`.
     """
 
     def __init_subclass__(cls) -> None:
@@ -23,19 +23,19 @@ class StateBot(pyspiel.Bot):
             raise TypeError(f"{cls.__name__} must define {', '.join(OWN)}, and lacks {', '.join(missing)}")
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`: as `restart`."""
+        """Starts a new game, as `restart` does."""
         self.restart()
 
     def provides_policy(self) -> bool:
-        """False: it tells its choice alone."""
+        """Returns False."""
         return False
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Another player chose `action` in `state`; the next state says so too."""
+        """Ignored: the next state contains the action."""
 
     def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
-        """All players chose at once, which does not happen in the games that are played here."""
+        """Called after simultaneous moves, which the supported games don't have."""
 
     def is_clonable(self) -> bool:
-        """True: `clone` answers."""
+        """Returns True: `clone` is implemented."""
         return True

@@ -1,4 +1,4 @@
-"""The `uci` bot: an engine that speaks UCI, a program of its own, as a `pyspiel.Bot`."""
+"""The `uci` bot: a UCI engine as a `pyspiel.Bot`."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ from athenan_spiel.search.drive import Budget
 
 @dataclass(frozen=True, kw_only=True)
 class UciParameters:
-    """What `load_bot("uci", ...)` takes; there is no seed, as UCI has none. One second a move if no limit is given."""
+    """Parameters of `load_bot("uci", ...)`. UCI has no seed. The default limit is one second per move."""
 
     command: str
-    """The engine's program and its words, as in a shell; then, each after a `;`, UCI options:
-    "fairy-stockfish;Skill Level=3;Threads=1"."""
+    """Program and arguments of the engine, as in a shell, then UCI options, each after a `;`:
+    "fairy-stockfish;Skill Level=3;Threads=1".
+    """
     seconds: float | None = None
-    """Thinking time a move."""
+    """Time per move."""
     evaluations: int | None = None
-    """States of its search a move, as it counts them: its nodes."""
+    """Nodes per move, as the engine counts them."""
     match_seconds: float | None = None
-    """Thinking time for all its moves of a match."""
+    """Time for all moves of a game."""
     match_increment: float = 0.0
-    """Thinking time that each of its moves adds to that once it is made."""
+    """Seconds that each own move adds to it."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """How an engine is started and told to think; goes along with a bot's pickle.
+    """Start-up settings and limit of an engine; part of a bot's pickle.
 
     Attributes:
-        command: the program and its words.
+        command: program and arguments.
         settings: UCI options and their values.
-        seconds, evaluations, match_seconds: as `UciParameters`; one of them.
-        match_increment: as `UciParameters`.
+        seconds, evaluations, match_seconds: as in `UciParameters`; exactly one.
+        match_increment: as in `UciParameters`.
     """
 
     command: tuple[str, ...]
@@ -58,11 +59,11 @@ class Setup:
     match_increment: float = 0.0
 
     def started(self, uci: UciGame, game: pyspiel.Game) -> UciEngine:
-        """The engine, ready to play `game`.
+        """Starts the engine, ready to play `game`.
 
         Raises:
-            ProgramError: it cannot be started, or does not speak UCI.
-            AgentError: it does not play the game, or has no such option.
+            ProgramError: it cannot be started, or doesn't speak UCI.
+            AgentError: it doesn't play the game, or has no such option.
         """
         engine = UciEngine(self.command, dict(self.settings))
         try:
@@ -74,27 +75,27 @@ class Setup:
 
 
 class UciBot(StateBot):
-    """An engine with the methods of `pyspiel.Bot`; it plays either colour.
+    """UCI engine as a `pyspiel.Bot`; plays either colour.
 
-    It looks at the state alone, and tells the engine all moves of the match each time. The engine is started for the
-    first match, or for the next one after it has failed. `pickle` keeps how it is started, and not the engine.
+    It depends on the state only, and sends the engine all moves of the game each time. The engine is started for the
+    first game, and again after a failure. `pickle` keeps how the engine is started.
 
     Args:
-        game: that it plays, as it prints.
-        setup: how the engine is started, and how long it thinks.
+        game: game string.
+        setup: start-up settings and limit.
 
     Attributes:
-        seconds: its time for a move; None where its limit is another.
-        match_seconds: its time for all its moves of a match; None where it has a limit for each move.
-        match_increment: the seconds that each of its moves brings to its match clock.
+        seconds: time per move; None with another limit.
+        match_seconds: time for all moves of a game; None with a limit per move.
+        match_increment: seconds that each own move adds to the match clock.
 
     Raises:
-        AgentError: UCI has no such game.
-        BudgetError: there is no such match clock.
+        AgentError: UCI doesn't support the game.
+        BudgetError: the match clock is invalid.
     """
 
     elsewhere = True
-    """It takes no time of this process; see `athenan_spiel.play.player`."""
+    """The engine runs in another process; see `athenan_spiel.play.player`."""
 
     def __init__(self, game: str, setup: Setup) -> None:
         super().__init__()
@@ -112,13 +113,13 @@ class UciBot(StateBot):
         return type(self), self._made_of
 
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`.
+        """Returns the action to play in `state`.
 
         Raises:
-            SearchError: it is no state of the bot's game, or no player is to choose in it.
-            ProgramError: the engine fails, takes too long or answers no legal move.
-            ResignedError: it gives the match up.
-            AgentError: the engine, started anew, does not play the game.
+            SearchError: `state` is of another game, or no player is to move.
+            ProgramError: the engine fails, takes too long or returns an illegal move.
+            ResignedError: it resigns.
+            AgentError: the restarted engine doesn't play the game.
         """
         require_open_state(self._made_of[0], state)
         history = tuple(state.history())
@@ -137,12 +138,12 @@ class UciBot(StateBot):
         return self._planned.pop(history)
 
     def _plan(self, state: pyspiel.State) -> None:
-        """Ask the engine, and keep the actions of its turn for the states in which they are to be played."""
+        """Asks the engine for a turn, and keeps its actions for the following states."""
         engine = self._running()
         moves, start = self._uci.written(state)
         done = tuple(state.history()[len(start.history()) :])
         only: Sequence[str] = ()
-        if done:  # the opening has begun this turn
+        if done:  # the opening ends within this turn
             only = [move for move, turn in self._uci.turns(start).items() if turn[: len(done)] == done]
         move = engine.best_move(moves, self._limit(), only)
         try:
@@ -157,22 +158,22 @@ class UciBot(StateBot):
     def _limit(self) -> UciLimit:
         setup = self._made_of[1]
         if self._clock is not None:
-            increment = self._clock.increment * self._uci.turn_length  # each action of a turn brings one
+            increment = self._clock.increment * self._uci.turn_length  # one for each action of a turn
             return UciLimit(clock=self._clock.left, increment=increment)
         return UciLimit(seconds=setup.seconds, nodes=setup.evaluations)
 
     def _running(self) -> UciEngine:
-        """The engine, which is started if there is none."""
+        """Returns the engine, started if necessary."""
         if self._engine is None:
             self._engine = self._made_of[1].started(self._uci, self._game)
         return self._engine
 
     def restart(self) -> None:
-        """A new match begins.
+        """Starts a new game.
 
         Raises:
             ProgramError: the engine fails.
-            AgentError: the engine, started anew, does not play the game.
+            AgentError: the restarted engine doesn't play the game.
         """
         self._planned = {}
         if self._clock is not None:
@@ -184,24 +185,24 @@ class UciBot(StateBot):
             raise
 
     def clone(self) -> UciBot:
-        """The same bot with an engine of its own."""
+        """Returns the same bot with its own engine."""
         return UciBot(*self._made_of)
 
     def close(self) -> None:
-        """End the engine; the next match begins with a new one."""
+        """Ends the engine; the next game starts a new one."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
 
 
 def load_uci(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> UciBot:
-    """An engine that speaks UCI; see `UciParameters`. It is started once, to see that it plays the game.
+    """Returns a UCI engine; see `UciParameters`. It is started once to check it.
 
     Raises:
-        AgentError: a parameter is unknown, missing or of a wrong type; UCI has no such game, or the engine does not
-            play it, or has no such option.
-        BudgetError: a limit is not above zero.
-        ProgramError: the engine cannot be started, or does not speak UCI.
+        AgentError: a parameter is unknown, missing or of a wrong type; UCI doesn't support the game, or the engine
+            doesn't play it or lacks an option.
+        BudgetError: a limit is not positive.
+        ProgramError: the engine cannot be started, or doesn't speak UCI.
     """
     given = read_parameters(UciParameters, "uci", params)
     limits = (given.seconds, given.evaluations, given.match_seconds)

@@ -1,8 +1,7 @@
-"""An agent: a search, an evaluator, a decision rule and a budget, with the memory of the match it is playing.
+"""Agent: a search, an evaluator, a decision rule and a budget, with the search tree of the current game.
 
-The tree of a match lives as long as the match (Remark 1 of the article): what was learned about a line of play while
-thinking about one move is there at the next. A position that does not continue the match begins another one,
-whether or not anyone said so, and the tree is then forgotten.
+The tree lives as long as the game (Remark 1 of the article), so each search starts with what earlier ones found. A
+position that does not continue the game starts a new one, and the tree is dropped.
 """
 
 from __future__ import annotations
@@ -41,40 +40,37 @@ if TYPE_CHECKING:
 
 
 class Agent:
-    """Plays `game` by thinking about each of its moves; a `player.Player`, for either colour or alone.
+    """Plays `game` by a search at each move; a `player.Player` for either colour or a single-player game.
 
-    `pickle` and `copy.deepcopy` keep its settings, the weights of its network and the state of its `rng`, and not the
-    memory of the match: what comes back begins a match as this one would. `clone` keeps the memory, too.
+    `pickle` and `copy.deepcopy` keep its settings, network weights and the state of `rng`, but not the tree. `clone`
+    keeps the tree, too.
 
     Args:
-        game: the game played, or its string.
+        game: game or game string.
         search: grows the tree, such as `UBFM(game)`.
-        evaluator: values states for player 0; called from the thread that calls the agent.
-        decision: chooses the action at the end of a search; by default `safest`, which over UBFM is the papers'
-            UBFM_s, and in a game for one player `safest_alone`.
-        budget: how long to think about a move; not needed with a match clock.
-        match_seconds, match_increment: a match clock: seconds for all moves of a match, and those that each own move
-            brings once it is made; `match_clock` says how many the next move gets, at most as many as the budget says.
-            A match in which they are exceeded is lost.
+        evaluator: evaluates states for player 0; called from the agent's thread.
+        decision: chooses the action after a search; by default `safest`, which with UBFM is the papers' UBFM_s, and
+            `safest_alone` in a single-player game.
+        budget: budget per move; optional with a match clock.
+        match_seconds, match_increment: match clock: seconds for all own moves of a game, and seconds that each own move
+            adds. `match_clock` divides them; `budget` still bounds each move. Exceeding the clock loses the game.
         rng: breaks ties; `random.Random(0)` by default.
-        ponder: think on in a thread beside once an action is chosen that another player has to answer, until anything
-            else is asked of the agent or a clone of it, or the other player's action is told (`pondering`). Meanwhile
-            the evaluator is that thread's: nobody else may ask it.
-        network, encoder: what the evaluator's values come from, where it is a network.
+        ponder: searches in a background thread during the opponent's turn, until the agent or a clone is used or the
+            opponent's action is reported (`pondering`). Meanwhile only that thread may call the evaluator.
+        network, encoder: source of the evaluator's values, if it is a network.
 
     Attributes:
-        network: the value network of an agent that `load_agent` gives, as a torch module in its evaluating mode:
-            `float32 [N, *encoder.shape]` to player 0's values, float32 [N]. It is a copy, which the agent's own
-            thinking does not ask. None where there is no network.
-        encoder: what the network is shown of states: `encoder.encode(states)` is its input, a numpy array. None where
-            there is no network.
-        result: what the last search of this match has found; None before the first.
-        ponders: as `ponder`; it may be changed.
+        network: value network of an agent from `load_agent`, a torch module in evaluation mode: `float32
+            [N, *encoder.shape]` to player 0's values, float32 [N]. It is a copy that the agent's search doesn't use.
+            None without a network.
+        encoder: `encoder.encode(states)` returns the network's input, a numpy array. None without a network.
+        result: result of the last search of this game; None before the first.
+        ponders: as `ponder`; may be changed.
 
     Raises:
-        UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        AgentError: the search is one of another game, or another argument is not of its kind.
-        BudgetError: `match_seconds` is not more than zero, or `match_increment` is less than zero or alone.
+        UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
+        AgentError: the search is for another game, or an argument has the wrong type.
+        BudgetError: `match_seconds` is not positive, or `match_increment` is negative or given alone.
     """
 
     def __init__(
@@ -116,7 +112,7 @@ class Agent:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the match: its tree, its last position, and what may have failed while pondering."""
+        """Starts a new game: drops the tree, the last position and errors of pondering."""
         self._ponderer.forget()
         self.tree: Tree = self.search.new_tree()
         self.result: SearchResult | None = None
@@ -126,46 +122,46 @@ class Agent:
             self._clock.restart()
 
     def bound_tree(self, states: int) -> None:
-        """Let the trees of its search have no more states from now on: where one is full, it moves sooner."""
+        """Sets the maximum number of states of its trees. The agent moves as soon as its tree is full."""
         self.stop_pondering()
         self.search.most_states = self.tree.most = states
 
     @property
     def match_seconds(self) -> float | None:
-        """The seconds of its match clock, which begins anew with each match; None without one."""
+        """Seconds of its match clock per game; None without one."""
         return None if self._clock is None else self._clock.seconds
 
     @property
     def match_increment(self) -> float:
-        """The seconds that each own move brings to its match clock."""
+        """Seconds that each own move adds to its match clock."""
         return 0.0 if self._clock is None else self._clock.increment
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`."""
+        """Starts a new game at `state`."""
         self.restart()
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Ponder no more, as `player_id` has chosen `action`; all else `step` sees from the state itself."""
+        """Ends pondering, since `player_id` has chosen `action`. `step` takes everything else from the state."""
         self._ponderer.leave()
 
     @property
     def is_pondering(self) -> bool:
-        """Whether its thread is at work beside."""
+        """Whether the background thread is running."""
         return self._ponderer.is_pondering
 
     def stop_pondering(self) -> None:
-        """Ponder no more for now: once it returns, nothing touches the tree or asks the evaluator."""
+        """Stops pondering. When it returns, nothing uses the tree or the evaluator."""
         self._ponderer.stop()
 
     def resume_pondering(self) -> None:
-        """Go on with what `stop_pondering`, or a clone's thinking, has broken off, unless the match has gone on."""
+        """Continues pondering after `stop_pondering` or a clone's search, unless the game has moved on."""
         if self.ponders:
             self._ponderer.resume()
 
     def for_match(self, number: int) -> Self:
-        """This agent for one match of a series, as `player.MatchPlayer` has it.
+        """Returns this agent for one game of a series; see `player.MatchPlayer`.
 
-        The first match is played with a copy of `rng`, each other one with a generator that is seeded from it.
+        The first game uses a copy of `rng`, every other one a generator seeded from it.
         """
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
@@ -178,19 +174,18 @@ class Agent:
         return twin
 
     def think(self, state: pyspiel.State, *, root_actions: Sequence[int] | None = None) -> SearchResult:
-        """Search from `state` until the budget is spent, on top of what this match's tree already holds.
+        """Searches from `state` until the budget is spent, with the tree of this game.
 
         Args:
-            root_actions: legal actions to which the search is restricted, as for `think` of this package.
+            root_actions: legal actions to which the search is restricted, as in `athenan_spiel.think`.
 
         Returns:
-            What was found. Its `action` is the one that the agent's decision selects, as `step` would play it.
+            Search result. Its `action` is the one that `step` would play.
 
         Raises:
-            SearchError: `state` is terminal, or none of the agent's game; `root_actions` is empty or has an action that
-                is not legal.
-            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; so it may
-                have done while pondering.
+            SearchError: `state` is terminal or of another game; `root_actions` is empty or contains an illegal action.
+            EvaluatorError: the evaluator returned the wrong number of values or a value that is not finite, possibly
+                while pondering.
         """
         with without_garbage_collection():
             return answered(self.thought(state, root_actions=root_actions), self.evaluator)
@@ -198,10 +193,10 @@ class Agent:
     def thought(
         self, state: pyspiel.State, clock: Clock | None = None, *, root_actions: Sequence[int] | None = None
     ) -> Questions[SearchResult]:
-        """`think` for a driver that answers the questions itself.
+        """`think` for a driver that answers the requests itself.
 
         Args:
-            clock: by which the budget's seconds count; the machine's by default.
+            clock: clock for the time limits; the machine's by default.
         """
         require_open_state(self.game, state)
         clock = clock or time.perf_counter
@@ -225,19 +220,19 @@ class Agent:
         return result
 
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`. Asked again about the same state, it answers the same without thinking.
+        """Returns the action to play in `state`. Repeated calls with the same state return the same action.
 
         Raises:
-            SearchError: `state` is terminal, or none of the agent's game.
-            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite; so it may
-                have done while pondering.
+            SearchError: `state` is terminal or of another game.
+            EvaluatorError: the evaluator returned the wrong number of values or a value that is not finite, possibly
+                while pondering.
             AgentError: the decision is not the index of an action.
         """
         with without_garbage_collection():
             return answered(self.thinks(state), self.evaluator)
 
     def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
-        """`step` for a driver that answers the questions itself; see `player.AskingPlayer`."""
+        """`step` for a driver that answers the requests itself; see `player.AskingPlayer`."""
         require_open_state(self.game, state)
         if self._action is None or not self._is_last(state):
             self._action = (yield from self.thought(state, clock)).action
@@ -246,7 +241,7 @@ class Agent:
         return self._action
 
     def _ponder_after(self, state: pyspiel.State, action: int) -> None:
-        """Ponder the state to which its action leads, if another player is to move there."""
+        """Ponders the state after `action` if another player is to move there."""
         after = state.clone()
         after.apply_action(action)
         if not after.is_terminal() and mover_of(after) != mover_of(state):
@@ -254,23 +249,23 @@ class Agent:
             self._ponderer.begin(Ponderable(self.search, self.tree, after, self.evaluator, rng))
 
     def think_again(self) -> None:
-        """Asked about the same state once more, think, on top of what the tree holds, and do not answer as before.
+        """Lets the next `step` search again in the same state, with the same tree.
 
-        In a proven state there is nothing to think about: the answer is the same.
+        In a proven state the answer stays the same.
         """
         self._action = None
 
     def policy(self, state: pyspiel.State, temperature: float | None = None) -> list[tuple[int, float]]:
-        """(action, probability) for each legal action.
+        """Returns (action, probability) for each legal action.
 
         Args:
-            temperature: of a softmax over the values that `think` finds, with what is proven first: `SoftPolicy` has
-                the formula. None: 1 for the action that `step` plays, 0 for the others.
+            temperature: temperature of a softmax over the values of `think`, proven results first; `SoftPolicy` has the
+                formula. None: probability 1 for the action that `step` plays.
 
         Raises:
-            SearchError: `state` is terminal, or none of the agent's game.
-            EvaluatorError: the evaluator answered with the wrong number of values, or one that is not finite.
-            AgentError: the temperature is not above zero.
+            SearchError: `state` is terminal or of another game.
+            EvaluatorError: the evaluator returned the wrong number of values or a value that is not finite.
+            AgentError: the temperature is not positive.
         """
         soft = None if temperature is None else self.soft_policy(temperature)
         played = self.step(state)
@@ -281,15 +276,15 @@ class Agent:
         return sorted(zip(node.actions, soft.probabilities(node), strict=True))
 
     def soft_policy(self, temperature: float) -> SoftPolicy:
-        """The softmax policy in the unit of this agent's outcome; as a `decision` it draws the action that is played.
+        """Returns the softmax policy on the scale of this agent's outcome; as a `decision` it draws the action to play.
 
         Raises:
-            AgentError: the temperature is not above zero.
+            AgentError: the temperature is not positive.
         """
         return SoftPolicy(temperature, float(getattr(self.search.outcome, "scale", 1.0)))
 
     def clone(self) -> Agent:
-        """An agent that goes on from here as this one would; they share only the search and what values states."""
+        """Returns an independent agent that continues from the same state; both share the search and the evaluator."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.rng = copy.deepcopy(self.rng)
@@ -300,7 +295,7 @@ class Agent:
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle`: all but the memory of the match, the game by its string."""
+        """Returns the state for `pickle`: everything but the tree, with the game as a string."""
         memory = {"tree", "result", "_last", "_action", "_ponderer"}
         kept = {name: value for name, value in vars(self).items() if name not in memory}
         return {**kept, "game": str(self.game)}
@@ -342,7 +337,7 @@ class Agent:
         return self._last is not None and state.history() == self._last.history() and str(state) == str(self._last)
 
     def _continues(self, state: pyspiel.State) -> bool:
-        """Whether `state` lies ahead of the last one thought about; equal histories alone may have begun apart."""
+        """Returns whether `state` continues the game of the last search; equal histories may have different starts."""
         if self._last is None:
             return False
         past, history = self._last.history(), state.history()
@@ -357,7 +352,6 @@ class Agent:
 
 
 def _within(budget: Budget | None, seconds: float | None) -> Budget:
-    """The budget, and no more seconds than these; one of the two is given."""
     if budget is None or seconds is None:
         assert budget is not None or seconds is not None
         return Budget(seconds=seconds) if budget is None else budget
