@@ -52,7 +52,7 @@ LUDII_DOORS = {
         "cli.ludii",
         "cli.ludii_games",
         "cli.ludii_sweep",
-        "cli.java",
+        "cli.options",
     )
 }
 """Who may import ludii_bridge: what reads the name of one of its games, its command, the list, Java's options, and who
@@ -171,7 +171,7 @@ def test_the_bridge_knows_nothing_of_this_project() -> None:
 
 def test_the_light_modules_load_nothing_heavy() -> None:
     files = modules("athenan_spiel")
-    light = ("athenan_spiel", *(f"athenan_spiel.{x}" for x in ("errors", "cli", "cli.main", "cli.durations")))
+    light = ("athenan_spiel", *(f"athenan_spiel.{x}" for x in ("errors", "cli", "cli.main")))
     for name in (*light, *(name for name in files if room(name) == "config")):
         assert imports_on_load(files[name]) & HEAVY == set()
 

@@ -11,14 +11,11 @@ import tyro
 
 from athenan_spiel.cli.bench_tables import heading, tables_of
 from athenan_spiel.cli.console import output, print_json
-from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode
+from athenan_spiel.cli.options import AllowCode, LudiiMemory, parse_duration, parse_workers
 from athenan_spiel.cli.parsing import option_value, parse, shows_default
 from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
 from athenan_spiel.cli.waiting import Waiting
-from athenan_spiel.cli.workers import parse_workers
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.measuring.report import PARTS, SECONDS, Part

@@ -11,13 +11,11 @@ import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from athenan_spiel.cli.console import output, print_json, progress, say
-from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.eval_tables import comparison_table, conditions, details_table, scores_table, sides_table
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
-from athenan_spiel.cli.own_code import AllowProgram, allowed
+from athenan_spiel.cli.options import AllowProgram, Cluster, allowed, parse_duration, with_address
 from athenan_spiel.cli.parsing import parse, shows_default
 from athenan_spiel.cli.series import SeriesOptions
-from athenan_spiel.cli.workers import Cluster, with_address
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.system.stopping import StopRequests
 

@@ -12,11 +12,9 @@ import tyro
 
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
+from athenan_spiel.cli.options import AllowCode, AllowProgram, Cluster, LudiiMemory, allowed, with_address
 from athenan_spiel.cli.parsing import parse, shows_default
 from athenan_spiel.cli.series import ProgressView
-from athenan_spiel.cli.workers import Cluster, with_address
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.new_folder import RUNS

@@ -11,7 +11,7 @@ import tyro
 
 from athenan_spiel.cli.console import progress, quoted, say
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.options import LudiiMemory
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError, printable, shown
 

@@ -16,8 +16,7 @@ import tyro
 from athenan_spiel import __version__
 from athenan_spiel.cli.console import progress
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.options import AllowCode, LudiiMemory, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
 

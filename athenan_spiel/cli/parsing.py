@@ -17,7 +17,7 @@ import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from athenan_spiel.cli.help import HELP, HELP_ALL, help_text, options_of
-from athenan_spiel.cli.java import use_memory
+from athenan_spiel.cli.options import use_memory
 from athenan_spiel.config.settings import NONE, read_hint
 from athenan_spiel.errors import ConfigError, nearest, shown
 

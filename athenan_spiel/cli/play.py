@@ -11,9 +11,7 @@ import tyro
 
 from athenan_spiel.cli.console import output, progress
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.memory import Memory, parse_memory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.options import AllowCode, LudiiMemory, Memory, allowed, parse_memory
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.web import serve_pages
 from athenan_spiel.errors import ConfigError, shown

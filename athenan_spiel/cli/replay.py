@@ -12,7 +12,7 @@ from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, say
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.options import LudiiMemory
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ArenaError, ConfigError, printable, shown
 

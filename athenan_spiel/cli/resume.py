@@ -10,14 +10,22 @@ from typing import Annotated
 import tyro
 
 from athenan_spiel.cli.console import in_words
-from athenan_spiel.cli.durations import parse_duration
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.memory import Memory, parse_memory
-from athenan_spiel.cli.own_code import AllowCode, AllowProgram, allowed
+from athenan_spiel.cli.options import (
+    AllowCode,
+    AllowProgram,
+    Cluster,
+    LudiiMemory,
+    Memory,
+    Workers,
+    allowed,
+    parse_duration,
+    parse_memory,
+    parse_workers,
+    with_address,
+)
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.restarts import watched, without
 from athenan_spiel.cli.train import follow, said, starting
-from athenan_spiel.cli.workers import Cluster, Workers, parse_workers, with_address
 
 
 @dataclass(frozen=True, kw_only=True)

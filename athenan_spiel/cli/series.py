@@ -9,8 +9,7 @@ import tyro
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from athenan_spiel.cli.console import progress, say
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode
+from athenan_spiel.cli.options import AllowCode, LudiiMemory
 from athenan_spiel.cli.parsing import shows_default
 
 

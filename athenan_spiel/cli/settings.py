@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from athenan_spiel.cli.own_code import allowed
+from athenan_spiel.cli.options import allowed
 from athenan_spiel.cli.parsing import option_value
 from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from athenan_spiel.cli.console import print_json, progress, say
-from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.options import AllowCode, LudiiMemory, allowed, parse_duration
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.config.search import ProverName

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
-from athenan_spiel.cli.durations import parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
-from athenan_spiel.cli.own_code import AllowProgram, allowed
+from athenan_spiel.cli.options import AllowProgram, allowed, parse_duration
 from athenan_spiel.cli.parsing import parse, shows_default
 from athenan_spiel.cli.series import ProgressView, SeriesOptions
 from athenan_spiel.errors import ConfigError, shown

@@ -12,15 +12,23 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 import tyro
 
 from athenan_spiel.cli.console import as_word, in_words, progress, say
-from athenan_spiel.cli.durations import duration_text, parse_duration
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.memory import Memory, parse_memory
-from athenan_spiel.cli.own_code import AllowCode, AllowProgram
+from athenan_spiel.cli.options import (
+    AllowCode,
+    AllowProgram,
+    Cluster,
+    LudiiMemory,
+    Memory,
+    Workers,
+    duration_text,
+    parse_duration,
+    parse_memory,
+    parse_workers,
+    with_address,
+)
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.cli.restarts import watched, without
 from athenan_spiel.cli.settings import is_fitted, lists_presets, require_allowed, settings_to_start_from, to_fit
-from athenan_spiel.cli.workers import Cluster, Workers, parse_workers, with_address
 from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.training.new_folder import new_folder

@@ -12,7 +12,7 @@ import tyro
 
 from athenan_spiel.cli.console import progress
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.own_code import AllowCode, allowed
+from athenan_spiel.cli.options import AllowCode, allowed
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import AgentError, shown
 

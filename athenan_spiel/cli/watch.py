@@ -10,7 +10,7 @@ from typing import Annotated
 import tyro
 
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.java import LudiiMemory
+from athenan_spiel.cli.options import LudiiMemory
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.web import Address, serve_pages
 

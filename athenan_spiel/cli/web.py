@@ -12,8 +12,7 @@ import tyro
 
 from athenan_spiel.cli.console import say
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.java import LudiiMemory
-from athenan_spiel.cli.memory import Memory, parse_memory
+from athenan_spiel.cli.options import LudiiMemory, Memory, parse_memory
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, shown

@@ -18,7 +18,7 @@ from pages import DOCS, commands
 from test_readme import in_short
 
 from athenan_spiel.cli.main import main
-from athenan_spiel.cli.workers import parse_workers, with_address
+from athenan_spiel.cli.options import parse_workers, with_address
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.games import load_game

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import pytest
 import tyro
 
-from athenan_spiel.cli.durations import duration_text, parse_duration
+from athenan_spiel.cli.options import duration_text, parse_duration
 from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown

@@ -20,7 +20,7 @@ from contents import signed
 from training_runs import TINY
 
 from agents import parse_word
-from athenan_spiel.cli.durations import parse_duration
+from athenan_spiel.cli.options import parse_duration
 from athenan_spiel.encoding.stored_arrays import read_arrays
 from athenan_spiel.errors import AgentError, AthenanError, CheckpointError, ConfigError, UnsupportedGameError
 from athenan_spiel.experiments import ExperimentFile

@@ -18,7 +18,7 @@ from command_line import ATHENAN, Out, complaint
 from training_runs import TINY, edit_settings, of_type, state_of
 
 from athenan_spiel.cli.main import main
-from athenan_spiel.cli.memory import parse_memory
+from athenan_spiel.cli.options import parse_memory
 from athenan_spiel.config import (
     EncodingConfig,
     MemoryConfig,
