@@ -1,4 +1,4 @@
-"""The `athenan` command: chooses the subcommand, and turns what went wrong into a line and an exit code."""
+"""The `athenan` command: runs a subcommand, and reports errors as a line and an exit code."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from athenan_spiel.errors import AthenanError, nearest, printable
 from athenan_spiel.system.stopping import StopRequests, StopSignal
 
 COMMANDS = {
-    "train": "train an agent on a game, into a run folder",
-    "resume": "go on with a run exactly where it stopped",
-    "export": "write a run's agent to one file that can be shared, or its network as ONNX",
-    "eval": "let an agent play matches against others, and count",
-    "tournament": "let many agents meet, and rate them",
-    "replay": "show a match that was saved",
+    "train": "train an agent on a game and store it in a run folder",
+    "resume": "continue a run exactly where it stopped",
+    "export": "write the agent of a run to one file, or its network as ONNX",
+    "eval": "play games between an agent and others, and report scores",
+    "tournament": "play a tournament of agents, and rate them",
+    "replay": "show a saved game",
     "play": "play against an agent, in the terminal or in a browser",
-    "watch": "look at a run as it trains, in a browser",
-    "web": "look at all runs of a folder, and play against them, in a browser",
-    "gtp": "let an agent be spoken to by GTP, as front ends do",
-    "experiment": "compare variants of the algorithms, from a file to tables and plots",
-    "bench": "measure what this machine does with a game",
-    "solve": "prove who wins a position, and by which moves",
-    "uci": "let an agent play as a UCI engine, for front ends and other programs",
-    "ludii": "say whether Java and Ludii are found, and how to get them",
-    "games": "list the games that can be trained, and why not where they cannot",
-    "doctor": "say what of this machine and its packages is found, and what to do about the rest",
+    "watch": "show a run in a browser, while it trains or afterwards",
+    "web": "show all runs of a folder in a browser, and play against them",
+    "gtp": "run an agent as a GTP engine, for front ends",
+    "experiment": "compare variants of the algorithms as a file defines, with tables and plots",
+    "bench": "measure the speed of search, network and learner on this machine",
+    "solve": "prove the result of a position, with the best moves",
+    "uci": "run an agent as a UCI engine, for front ends and other programs",
+    "ludii": "check Java and Ludii, and install Ludii's jar",
+    "games": "list the games that can be trained, and why others cannot",
+    "doctor": "check the installation, and suggest fixes",
     "completion": "print a script that completes these commands in a shell",
 }
-"""The subcommands, each the module of that name beside this one, and what it does."""
+"""Subcommands, each with its summary; the module of a subcommand has its name."""
 LONGEST_LINE = 1000
-"""Characters of a line that says what went wrong: whatever a file holds, it does not fill the terminal."""
+"""Maximum length of a line of an error message, in characters."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `athenan` with these words (those of the command line if none are given); return the exit code."""
+    """Run `athenan` with `arguments`, by default those of the command line, and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
     stops = StopRequests()
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _dispatch(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = STOPPED  # once more, while the command said that it was stopped
+        code = STOPPED  # a second signal, while the command reported the first
     except BrokenPipeError:
         _drop_output()
         return BROKEN_PIPE
@@ -64,8 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Let no stream fail for its own sake: one that the shell has closed (`>&-`) leads nowhere, and what its encoding
-    lacks becomes a question mark, what comes in and is no text a mark that no move has in its name."""
+    """Replace streams that the shell has closed (`>&-`) by the null device, and characters that cannot be encoded or
+    decoded by a question mark or U+FFFD."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -75,7 +75,7 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Forget what is left in the buffers if it cannot be written; the interpreter would try again at its end."""
+    """Discard buffered output that cannot be written; the interpreter would try again at its end."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -108,7 +108,7 @@ def _run(name: str, arguments: list[str]) -> int:
         return _fail(command, str(error))
     except MemoryError as error:
         reason = f" ({error})" if str(error) else ""
-        return _fail(command, f"memory ran out{reason}: take a smaller board or network, or fewer matches at once")
+        return _fail(command, f"memory ran out{reason}: use a smaller board or network, or fewer games at once")
     except KeyboardInterrupt:
         return _stopped(command)
     except Exception as error:
@@ -125,15 +125,14 @@ def _stopped(command: str) -> int:
 
 
 def _is_of_stop(error: BaseException | None) -> bool:
-    """Whether it was raised because a signal had come: native code and class bodies that are being imported turn what a
-    handler raises into errors of their own."""
+    """Return whether a signal caused `error`: native code and imports convert the exception of a handler."""
     while error is not None and not isinstance(error, StopSignal):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def _is_ludiis(error: Exception) -> bool:
-    """The bridge to Ludii raised it, which is no part of this package and seldom loaded."""
+    """Return whether the bridge to Ludii, a separate package, raised `error`."""
     bridge = sys.modules.get("ludii_bridge.errors")
     return bridge is not None and isinstance(error, bridge.LudiiError)
 
@@ -145,13 +144,13 @@ def _fail(command: str, message: str) -> int:
 
 
 def _tell(text: str) -> None:
-    """Write to standard error, if anybody is there."""
+    """Write to standard error, unless it is closed."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
 
 
 def _harmless(line: str) -> str:
-    """`line` without what would steer a terminal, as the name of a file may, and of bounded length."""
+    """Return `line` without control characters, and of bounded length."""
     return printable(line) if len(line) <= LONGEST_LINE else f"{printable(line[:LONGEST_LINE])}..."
 
 

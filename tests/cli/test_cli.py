@@ -154,9 +154,9 @@ def test_a_full_disk_is_said_in_one_line(capsys: Out, monkeypatch: pytest.Monkey
 def test_memory_that_runs_out_is_said_in_one_line(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.cli.games.run", raising(MemoryError("Unable to allocate 48.8 GiB")))
     said = complaint(capsys, "games")
-    assert said.startswith("athenan games: memory ran out (Unable to allocate 48.8 GiB): take a smaller board")
+    assert said.startswith("athenan games: memory ran out (Unable to allocate 48.8 GiB): use a smaller board")
     monkeypatch.setattr("athenan_spiel.cli.games.run", raising(MemoryError()))
-    assert complaint(capsys, "games").startswith("athenan games: memory ran out: take a smaller board")
+    assert complaint(capsys, "games").startswith("athenan games: memory ran out: use a smaller board")
 
 
 def test_a_bug_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
