@@ -16,7 +16,7 @@ import athenan_spiel as ath
 from athenan_spiel.arena.tournament import run_tournament
 from athenan_spiel.arena.tournament_file import read_tournament
 from athenan_spiel.cli.main import main
-from athenan_spiel.cli.train import _go_on_with
+from athenan_spiel.cli.train import _continue_with
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError
 from athenan_spiel.experiments import check, read_experiment
 from athenan_spiel.training.settings_file import settings_to_toml
@@ -139,7 +139,7 @@ def test_a_tournament(trap: Trap, tmp_path: Path, capsys: Out) -> None:
 
 
 def test_stopped_runs_say_how_to_go_on(trap: Trap) -> None:
-    told = _go_on_with("runs/x", evaluated(trap))
+    told = _continue_with("runs/x", evaluated(trap))
     assert told == f"continue with: athenan resume runs/x --allow-program {trap.command}"
 
 
