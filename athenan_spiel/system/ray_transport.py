@@ -1,8 +1,8 @@
 """Workers on a Ray cluster: each is a thread of a Ray actor.
 
-1. One call is under way at each worker. It brings messages and returns those of the worker, `TURN_SECONDS` after it has
-   begun or as soon as one is urgent. The worker's thread never waits for it. A worker that waits for a message is
-   called when there is one, else `TURN_SECONDS` after its last call.
+1. One call per worker is in flight. It delivers messages and returns those of the worker, after `TURN_SECONDS` or as
+   soon as one is urgent. The worker's thread never waits for it. A worker that waits for a message is called when there
+   is one, and otherwise `TURN_SECONDS` after its last call.
 2. A message for several workers is one object in Ray's store.
 3. A worker for which the cluster has no room yet is `Ready` when it has; the others work meanwhile.
 """
@@ -126,7 +126,7 @@ class RayWorkers:
         """Ends a worker at once.
 
         Args:
-            hangs: it may not hear Ray; its node ends its process, so that its place is free.
+            hangs: it may not respond to Ray, so its node ends its process.
         """
         if worker in self._workers:
             self._workers.remove(worker)
@@ -197,7 +197,7 @@ class RayMailbox(Mailbox):
         super().put(message)
 
     def tell(self, state: Any) -> None:
-        """Lets this be the newest state of the worker."""
+        """Reports the newest state of the worker."""
         self._told = state, time.monotonic()
 
     def taken(self) -> bytes:

@@ -8,8 +8,8 @@
 4. What goes wrong in one, such as a full disk, is reported by the error that is raised, and by nothing else.
 5. On this machine a process that ends by itself, or with `Losses` reports nothing for too long, ends all tasks; with
    `Losses` another process takes its place, and the caller decides what becomes of its task.
-6. On a cluster a process that is lost with its node, or is killed, is replaced. Its task is begun again, if nothing was
-   reported of it or it keeps what it did, `MAX_ATTEMPTS` times in all.
+6. On a cluster a process that is lost with its node, or is killed, is replaced. Its task is started again, if it has
+   reported nothing or it keeps its results, `MAX_ATTEMPTS` times in all.
 7. On Linux processes of tasks that keep nothing are killed with this one, however it ends.
 """
 
@@ -30,13 +30,13 @@ from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready, Transport
 
 POLL_SECONDS = 0.2
-"""Time between two looks at whether Ctrl-C has come, in seconds."""
+"""Time between two checks for Ctrl-C, in seconds."""
 MAX_SILENCE_PER_POLL_SECONDS = 1.0
 """Silence that one poll can add; more means that this process was stopped itself, by Ctrl-Z for example."""
 MAX_LOSSES_IN_A_ROW = 10
-"""Number of processes that may be lost without a report between them; then something is wrong with all tasks."""
+"""Maximum number of processes lost without a report between them."""
 MAX_ATTEMPTS = 3
-"""Number of times that a task is begun on a cluster which loses its workers."""
+"""Maximum number of attempts at a task on a cluster which loses its workers."""
 _STOP = "stop"
 
 
@@ -83,12 +83,12 @@ def do_tasks(
     site: Site | None = None,
     losses: Losses[T] | None = None,
 ) -> None:
-    """Does all `tasks`, begun in their order.
+    """Does all `tasks`, started in their order.
 
     Args:
         on_report: called with a task and what it reports.
         on_finished: called with each task that is finished.
-        wanted: called before a task is begun; if it returns False the task is left out.
+        wanted: called before a task is started; if it returns False, the task is skipped.
         site: the cluster whose processes do them; None: this machine's.
         losses: what to do if a process of this machine is lost; all tasks are done in processes then. None: a loss ends
             all.

@@ -31,7 +31,7 @@ JAVA_BYTES = 2_000_000_000
 
 WORTHWHILE_SECONDS = 60.0
 """Duration of a run, in seconds, below which workers would begin when it is nearly over."""
-PLACES = 2
+SLOTS = 2
 """Questions that a worker has under way at the process that values states for all: one of each group of its matches."""
 ROWS = 1024
 """States of such a question; a longer one is asked in parts."""
@@ -98,14 +98,14 @@ def is_shared_on_nodes(config: TrainingConfig) -> bool:
     return how == "shared" or (how == "auto" and config.engine.name == "cuda")
 
 
-def desk_bytes(workers: int, shape: Sequence[int], width: int) -> int:
+def slot_bytes(workers: int, shape: Sequence[int], width: int) -> int:
     """The shared memory in which so many workers ask that process.
 
     Args:
         shape: of an encoded state.
         width: numbers in the answer to one.
     """
-    return workers * PLACES * (4 * ROWS * (math.prod(shape) + width) + 16)
+    return workers * SLOTS * (4 * ROWS * (math.prod(shape) + width) + 16)
 
 
 def learning_device(config: EngineConfig) -> str:

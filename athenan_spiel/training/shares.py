@@ -38,7 +38,7 @@ from athenan_spiel.search.proven_states import DIGEST_BYTES, MOST_STATES, Resolv
 from athenan_spiel.search.sizes import OVERHEAD, bytes_of, node_bytes, sample_trees
 from athenan_spiel.search.tree import ROWS, Tree
 from athenan_spiel.system.machine import megabytes
-from athenan_spiel.training.means import WORKER_BYTES, desk_bytes, is_shared
+from athenan_spiel.training.means import WORKER_BYTES, is_shared, slot_bytes
 
 REPLAY = 0.4
 PROVEN = 0.2
@@ -198,10 +198,10 @@ def _measured(
 def _processes(config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, policy: PolicyShape | None) -> int:
     """Processes, and the networks in them; those of the warm-up have ended when others begin."""
     workers, others = config.workers.count, int(config.evaluation.asked)
-    desk = 0
+    slots = 0
     if workers and is_shared(config):
         others += 1
-        desk = desk_bytes(workers, encoder.shape, 1 if policy is None else 1 + policy.actions)
+        slots = slot_bytes(workers, encoder.shape, 1 if policy is None else 1 + policy.actions)
     boards = int(workers > 0)
     networks = GOING_BACK + max(1, workers) + others + boards
     java = java_bytes(game)
@@ -213,7 +213,7 @@ def _processes(config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, pol
         + beside
         + learning_bytes(encoder.shape, config.network, config.learner.batch_size, policy)
         + networks * playing_bytes(encoder.shape, config.network, policy)
-        + desk
+        + slots
     )
 
 

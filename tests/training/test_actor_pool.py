@@ -131,13 +131,13 @@ def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 here = pytest.mark.parametrize("where", ["processes"], indirect=True)
-"""What only needs one transport."""
+"""Tests of one transport only."""
 without_ray = pytest.mark.parametrize("where", ["processes", "fake"], indirect=True)
-"""Events that are fast here, and would take long on a real cluster."""
+"""Tests that would take long on a real cluster."""
 
 
 class OnMatch:
-    """Does something once, after so many games."""
+    """Calls a function once, after a number of games."""
 
     def __init__(self, matches: int, do: Callable[[], None]) -> None:
         self.matches = matches

@@ -1,6 +1,6 @@
-"""Actors on a cluster: what the learner asks of them, and what becomes of a run whose actors are lost.
+"""Actors on a Ray cluster.
 
-Most of it is tested with a stand-in for Ray, the rest with a small cluster of this machine where Ray is installed.
+Most tests use a stand-in for Ray, the others a local cluster if Ray is installed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def lines(folder: Path, event: str) -> list[dict[str, Any]]:
 
 
 class OnMatch:
-    """Does something once, after so many matches."""
+    """Calls a function once, after a number of games."""
 
     def __init__(self, matches: int, do: Callable[[], None]) -> None:
         self.matches = matches
@@ -71,7 +71,7 @@ class OnMatch:
 
 
 def require_whole(folder: Path, matches: int) -> None:
-    """Each match was learned once, within the bound."""
+    """Each game was learned once, within the staleness limit."""
     found = lines(folder, "match_finished")
     assert [line["matches"] for line in found] == list(range(1, matches + 1))
     assert all(0 <= line["staleness"] <= 12 for line in found)
@@ -83,7 +83,7 @@ def require_whole(folder: Path, matches: int) -> None:
 fake = pytest.fixture(installed)
 
 
-def test_just_the_matches_are_played_that_are_asked_for(tmp_path: Path, fake: FakeRay) -> None:
+def test_only_the_games_of_the_run_are_played_on_a_cluster(tmp_path: Path, fake: FakeRay) -> None:
     before = signal.getsignal(signal.SIGTERM)
     run = train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
     assert (run.matches, run.reason) == (30, "matches")
@@ -96,7 +96,7 @@ def test_just_the_matches_are_played_that_are_asked_for(tmp_path: Path, fake: Fa
     assert fake.puts < 31, "weights go to all at once, and not after each match"
 
 
-def test_it_says_nothing_and_starts_nothing_but_itself(fake: FakeRay) -> None:
+def test_joining_is_quiet_and_starts_no_dashboard(fake: FakeRay) -> None:
     with site.joined("local") as own:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         assert fake.joined == {"address": "local", "include_dashboard": False, **quiet}
@@ -136,7 +136,7 @@ def test_a_node_with_another_version_is_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_game_that_a_node_cannot_load_is_told() -> None:
+def test_a_game_that_a_node_cannot_load_is_reported() -> None:
     assert placement.loading_problem(["tic_tac_toe()"]) is None
     assert "did you mean" in (placement.loading_problem(["hex", "tic_tac_to"]) or "")
 
@@ -144,7 +144,9 @@ def test_a_game_that_a_node_cannot_load_is_told() -> None:
 SHARED = changed(workers=dataclasses.replace(ON_CLUSTER.workers, inference="shared"))
 
 
-def test_what_that_process_lacks_is_told(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_inference_server_reports_a_missing_package(
+    tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*arguments: Any) -> None:
         raise ConfigError("engine.name needs what is not there")
 
@@ -163,7 +165,7 @@ def test_an_inference_server_that_is_lost_before_it_has_started_is_replaced(tmp_
     assert len(fake.actors) >= 5
 
 
-def test_who_values_states_by_itself_on_a_cluster() -> None:
+def test_which_runs_share_inference_servers_on_a_cluster() -> None:
     def on_nodes(inference: Any, engine: Any) -> bool:
         return is_shared_on_nodes(
             changed(workers=WorkersConfig(count=2, inference=inference), engine=EngineConfig(name=engine))
@@ -175,7 +177,7 @@ def test_who_values_states_by_itself_on_a_cluster() -> None:
     assert not on_nodes("own", "cuda")
 
 
-def test_an_actor_without_room_holds_nobody_up(
+def test_an_actor_without_room_does_not_block_others(
     tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def place(actor: FakeActor) -> None:
@@ -187,7 +189,7 @@ def test_an_actor_without_room_holds_nobody_up(
     require_whole(run.folder, 30)
     assert {line["worker"] for line in lines(run.folder, "match_finished")} == {1}
     assert [r.message for r in caplog.records if "room" in r.message] == [
-        "1 of 2 workers have not begun: is there room for them on the cluster?"
+        "1 of 2 workers have not started: is there room for them on the cluster?"
     ]
 
 
@@ -307,13 +309,13 @@ def test_a_core_is_left_to_evaluations(tmp_path: Path, fake: FakeRay) -> None:
 
 
 @pytest.mark.parametrize("address", ["nonsense", "10.0.0.1", "host:port", "ray://host:10001", "", 3, ["local"]])
-def test_what_is_no_address_is_a_line(tmp_path: Path, address: Any) -> None:
+def test_an_invalid_address_is_an_error(tmp_path: Path, address: Any) -> None:
     with pytest.raises(ConfigError, match=r"^a cluster must be local, auto or HOST:PORT, got "):
         train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster=address)
     assert not (tmp_path / "run").exists()
 
 
-def test_where_nobody_answers_is_a_line(tmp_path: Path, fake: FakeRay) -> None:
+def test_an_address_without_a_cluster_is_an_error(tmp_path: Path, fake: FakeRay) -> None:
     with pytest.raises(
         ConfigError, match=r"^--cluster: no Ray cluster joined at '127\.0\.0\.1:1': Connection refused$"
     ):
@@ -321,7 +323,7 @@ def test_where_nobody_answers_is_a_line(tmp_path: Path, fake: FakeRay) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_what_ray_refuses_is_a_line(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_ray_is_one_line(tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**options: Any) -> None:
         raise RuntimeError("Version mismatch:\n  3.12 there,\n  3.11 here")
 
@@ -332,7 +334,7 @@ def test_what_ray_refuses_is_a_line(tmp_path: Path, fake: FakeRay, monkeypatch: 
     assert str(raised.value) == expected
 
 
-def test_without_ray_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     with pytest.raises(ConfigError) as raised:
         train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
@@ -354,8 +356,8 @@ def real(signals_kept: None) -> Iterator[Any]:
 
 
 @pytest.fixture
-def clusters(monkeypatch: pytest.MonkeyPatch) -> list[ActorPool]:
-    """Those that runs make from here on."""
+def pools(monkeypatch: pytest.MonkeyPatch) -> list[ActorPool]:
+    """Pools of all later runs."""
     made: list[ActorPool] = []
 
     class Noted(ActorPool):
@@ -368,10 +370,10 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> list[ActorPool]:
 
 
 @pytest.mark.ray
-def test_on_ray_one_process_of_a_node_values_states_and_is_replaced_with_its_actors(
-    tmp_path: Path, real: Any, clusters: list[ActorPool]
+def test_on_ray_a_lost_inference_server_is_replaced_with_its_actors(
+    tmp_path: Path, real: Any, pools: list[ActorPool]
 ) -> None:
-    """Whether the process itself is lost or who holds it; of what it shared nothing is left."""
+    """Either the server or its Ray worker is killed; no shared memory is left."""
     ended: list[int] = []
     shared: set[Path] = set()
 
@@ -388,7 +390,7 @@ def test_on_ray_one_process_of_a_node_values_states_and_is_replaced_with_its_act
         return [n for n in hosts if any(b"spawn_main" in words_of(child) for child in descendants(n))]
 
     def all_play() -> bool:
-        return clusters[0].losses == 2 * len(ended) and len(clusters[0].states()) == 2
+        return pools[0].losses == 2 * len(ended) and len(pools[0].states()) == 2
 
     def came_back() -> bool:
         return len(ended) == 2 and all_play()
@@ -398,7 +400,7 @@ def test_on_ray_one_process_of_a_node_values_states_and_is_replaced_with_its_act
     run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", listeners=[lose], stop=came_back)
     assert run.reason == "stopped"
     require_whole(run.folder, run.matches)
-    assert clusters[0].losses == 4
+    assert pools[0].losses == 4
     assert len(shared) == 4
     until = time.monotonic() + 60.0
     while (holders() or any(path.exists() for path in shared)) and time.monotonic() < until:
@@ -408,7 +410,7 @@ def test_on_ray_one_process_of_a_node_values_states_and_is_replaced_with_its_act
 
 
 @pytest.mark.ray
-def test_on_ray_an_actor_without_room_holds_nobody_up(tmp_path: Path, real: Any) -> None:
+def test_on_ray_an_actor_without_room_does_not_block_others(tmp_path: Path, real: Any) -> None:
     workers = WorkersConfig(count=3, max_staleness=18)
     run = train(TIC_TAC_TOE, changed(workers=workers), tmp_path / "run", cluster="auto")
     assert run.matches == 30

@@ -198,7 +198,7 @@ time.time_ns = lambda: int(time.time() * 1e9)
 """
 
 
-def test_a_clock_that_is_set_back_under_a_fleet_changes_nothing(tmp_path: Path) -> None:
+def test_a_clock_set_back_does_not_affect_workers(tmp_path: Path) -> None:
     """Also in each worker: Python imports such a module as it begins."""
     (tmp_path / "clock").mkdir()
     (tmp_path / "clock" / "sitecustomize.py").write_text(SET_BACK)

@@ -38,7 +38,7 @@ WITH_POLICY = dataclasses.replace(
 
 
 class Served:
-    """A server at a desk for two actors, and the network that it answers by."""
+    """A server for two actors, and its network."""
 
     def __init__(self, config: TrainingConfig) -> None:
         outcome = make_outcome(config.outcome, TIC_TAC_TOE, random.Random(0))

@@ -289,7 +289,7 @@ def test_a_real_divergence(tmp_path: Path) -> None:
 # With workers
 
 
-def test_a_fleet_is_set_back_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rollback_with_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Spoiling(monkeypatch, "weights", {20}, 0.6 * RATE)
     events: list[Event] = []
     config: TrainingConfig = dataclasses.replace(

@@ -83,7 +83,7 @@ def test_what_is_dropped_already_is_nothing_to_speak_of(
     assert capfd.readouterr().err == ""
 
 
-def test_a_second_ctrl_c_as_a_fleet_closes_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_ctrl_c_frees_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The board, the memory of the process that values states and its folder go, whatever is broken off."""
     config = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="shared"))
     outcome = make_outcome("gain", TIC_TAC_TOE, random.Random(0))

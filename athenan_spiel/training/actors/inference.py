@@ -1,10 +1,10 @@
-"""One process that evaluates states for all actors: it merges their requests into batches for one device.
+"""Inference server: a process that merges the requests of all actors into batches for one device.
 
-1. An actor has slots in shared memory, one for each request that it may have under way. It writes the rows of a request
+1. An actor has slots in shared memory, one for each request in flight. It writes the rows of a request
    to a slot and sends the slot's number through a socket; the reply comes the same way.
 2. All requests that have arrived are answered together, the oldest first, up to `MAX_BATCH_ROWS` rows.
 3. Before each batch the newest shared weights are loaded; a reply has their version.
-4. An actor that ends leaves its slots to the one that replaces it. When this process ends, the actors end.
+4. An actor that replaces another one uses the slots of that one. When this process ends, the actors end.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import outcome_from_parameters
 from athenan_spiel.training.actors.messages import ActorState, ActorTask
-from athenan_spiel.training.actors.shared_memory import attached, let_go, shared_memory
+from athenan_spiel.training.actors.shared_memory import attached, release, shared_memory
 from athenan_spiel.training.actors.shared_weights import SharedWeights, WeightsPlan
-from athenan_spiel.training.means import PLACES, ROWS, desk_bytes
+from athenan_spiel.training.means import ROWS, SLOTS, slot_bytes
 from athenan_spiel.training.model import load_weights, make_model
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MAX_BATCH_ROWS = 8192
 POLL_SECONDS = 0.05
-"""Time between two looks at whether an actor has connected, in seconds."""
+"""Time between two checks for new connections, in seconds."""
 FAMILY = "AF_UNIX"
 
 
@@ -66,20 +66,20 @@ class Slots:
     """The slots of all actors.
 
     Attributes:
-        rows: float32 [actors, PLACES, ROWS, *shape].
-        answers: float32 [actors, PLACES, ROWS, width].
-        marks: int64 [actors, PLACES, 2], the number of rows and the version of the answer's weights.
+        rows: float32 [actors, SLOTS, ROWS, *shape].
+        answers: float32 [actors, SLOTS, ROWS, width].
+        marks: int64 [actors, SLOTS, 2], the number of rows and the version of the answer's weights.
     """
 
     def __init__(self, plan: SlotsPlan, memory: SharedMemory | None = None) -> None:
         self._is_own = memory is not None
         self._memory = attached(plan.name) if memory is None else memory
-        size, count = int(np.prod(plan.shape)), plan.actors * PLACES
+        size, count = int(np.prod(plan.shape)), plan.actors * SLOTS
         buffer, end = self._memory.buf, 4 * count * ROWS * size
-        self.rows = np.ndarray((plan.actors, PLACES, ROWS, *plan.shape), np.float32, buffer, 0)
-        self.answers = np.ndarray((plan.actors, PLACES, ROWS, plan.width), np.float32, buffer, end)
+        self.rows = np.ndarray((plan.actors, SLOTS, ROWS, *plan.shape), np.float32, buffer, 0)
+        self.answers = np.ndarray((plan.actors, SLOTS, ROWS, plan.width), np.float32, buffer, end)
         marks = end + 4 * count * ROWS * plan.width
-        self.marks = np.ndarray((plan.actors, PLACES, 2), np.int64, buffer, marks)
+        self.marks = np.ndarray((plan.actors, SLOTS, 2), np.int64, buffer, marks)
 
     @staticmethod
     def memory(actors: int, shape: Sequence[int], width: int) -> SharedMemory:
@@ -88,7 +88,7 @@ class Slots:
         Raises:
             LearningError: there is not enough memory.
         """
-        return shared_memory(desk_bytes(actors, shape, width))
+        return shared_memory(slot_bytes(actors, shape, width))
 
     def close(self) -> None:
         """Closes the memory; the process that made it frees it for all.
@@ -97,11 +97,11 @@ class Slots:
         """
         for view in ("rows", "answers", "marks"):
             self.__dict__.pop(view, None)
-        let_go(self._memory, drop=self._is_own)
+        release(self._memory, drop=self._is_own)
 
 
 class ServerGoneError(EvaluatorError):
-    """The process that evaluates states is gone."""
+    """The inference server is lost."""
 
     def __init__(self) -> None:
         super().__init__("the process that evaluates states for the workers is gone")
@@ -116,10 +116,10 @@ class _Request:
 
 
 class RemoteEngine:
-    """An engine whose network is in another process; `Engine` numbers what it promises.
+    """Engine that sends its requests to the inference server; see `Engine` for its guarantees.
 
-    Its weights are the shared ones, so `load` changes nothing. Of promise 1 this remains: at most `ROWS` rows are
-    answered with weights of one version, which is `version` then.
+    Its weights are the shared ones, so `load` has no effect. Guarantee 1 is weaker: up to `ROWS` rows are answered with
+    weights of one version, which is `version` then.
 
     Args:
         actor: number of the actor whose slots it uses.
@@ -141,7 +141,7 @@ class RemoteEngine:
         except OSError as error:
             raise ServerGoneError from error
         self._actor = actor
-        self._free = deque(range(PLACES))
+        self._free = deque(range(SLOTS))
         self._asked: list[_Request] = []  # the oldest first
         self._answered: set[int] = set()
         try:

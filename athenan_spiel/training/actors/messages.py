@@ -35,28 +35,28 @@ class ActorTask:
 
 @dataclass(frozen=True)
 class Seeds:
-    """Games to begin, each as soon as another one has ended."""
+    """Seeds of games, each to be started when another game has ended."""
 
     seeds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Proofs:
-    """States proven in games that have been learned, to be known from now on; None: forget all that are known."""
+    """States proven in learned games, to be added to those of the actor; None: forget all."""
 
     arrays: Mapping[str, NDArray[Any]] | None
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Search settings and number of games at once, to play with from now on."""
+    """New search settings and number of games at once."""
 
     config: TrainingConfig
 
 
 @dataclass(frozen=True)
 class NewWeights:
-    """Weights to play with from now on, where they are not in shared memory.
+    """New weights, for actors without shared memory.
 
     Attributes:
         arrays: the weights; None: another process evaluates states.
@@ -76,7 +76,7 @@ Order = Seeds | Proofs | Settings
 
 @dataclass(frozen=True)
 class Loaded:
-    """The actor has reported the version of its first weights, and waits for seeds."""
+    """The actor has loaded its first weights and waits for seeds."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Played:
 
 @dataclass(frozen=True)
 class ServerLost:
-    """The process that evaluates states for the actor is gone, so the actor has ended."""
+    """The actor has ended because its inference server is lost."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,11 @@ class ActorState:
     """Counters of an actor, or of the process that evaluates states for all of them.
 
     Attributes:
-        beat: time by `time.monotonic` at which it was last at work; 0: never.
+        beat: time by `time.monotonic` of the last report; 0: none.
         version: of its weights.
         alive, plies_in_play: games in play, and actions in them.
         plies, evaluations, calls: actions, evaluations and network calls so far.
-        busy, waited: seconds of processor time, and seconds in which it had nothing to do.
+        busy, waited: processor time, and time without games, in seconds.
     """
 
     beat: float = 0.0

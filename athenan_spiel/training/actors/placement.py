@@ -1,4 +1,4 @@
-"""Which cluster plays the matches of a run, and how many actors there are on it."""
+"""Choice of the cluster and the number of actors of a run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from athenan_spiel.training.means import require_room_for_workers, worker_count
 
 @contextlib.contextmanager
 def placed(config: TrainingConfig, address: str | None, game: str) -> Iterator[tuple[TrainingConfig, Site | None]]:
-    """A run's settings with the number of its actors, and the cluster that they are to be on; it is joined within.
+    """Joins the cluster of a run; yields its settings with the number of actors, and the cluster.
 
     Args:
-        address: of the cluster, as for `joined`; None: the run needs none.
+        address: of the cluster, as for `joined`; None: none is joined.
         game: its string.
 
     Raises:
@@ -54,7 +54,7 @@ def on_cluster(address: str | None, games: Sequence[str]) -> Iterator[Site | Non
 
 
 def loading_problem(games: Sequence[str]) -> str | None:
-    """Why one of these games, given by their strings, cannot be loaded on this machine; None if all can."""
+    """Why one of these game strings cannot be loaded on this machine; None if all can."""
     try:
         for game in games:
             load_game(game)
@@ -64,8 +64,10 @@ def loading_problem(games: Sequence[str]) -> str | None:
 
 
 def _fitting(config: TrainingConfig, site: Site, game: str) -> int:
-    """As many actors as there are cores for; of another's cluster one is left to this process, which is on it, and one
-    to evaluations, if there are any."""
+    """Number of actors that fit the cores of the cluster.
+
+    On a cluster that was running already, one core is left to this process, and one to evaluations, if there are any.
+    """
     if site.is_own:
         return worker_count("auto", game)
     left = site.processors - 1 - config.evaluation.asked

@@ -1,9 +1,9 @@
-"""What an actor does: it plays game after game, side by side; there are no rounds.
+"""Loop of an actor, which plays several games at once.
 
-1. As soon as a game has ended, its record is sent and the next seed begun.
+1. When a game has ended, its record is sent and the next one starts.
 2. Between two batches of states it loads the newest weights, at most every `LOAD_SECONDS` while games are in play: an
-   engine takes some milliseconds for them, and many actors make new ones all the time.
-3. It plays while it has seeds, which bound how many records wait to be learned (`pool`).
+   engine needs some milliseconds to load them, and the learner publishes new ones after each game.
+3. It plays while it has seeds, which limit the number of records that wait to be learned (`pool`).
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from athenan_spiel.training.actors.messages import (
 from athenan_spiel.training.means import learning_device
 
 COLLECT_SECONDS = 60.0
-"""Time between two collections of cyclic garbage: there is little, and looking for it visits all trees."""
+"""Time between two garbage collections, in seconds: there is little cyclic garbage, and each one visits all trees."""
 LOAD_SECONDS = 0.05
 WAIT_SECONDS = 0.05
-"""Time between two looks at the weights by an actor without seeds."""
+"""Time between two checks for new weights by an actor without seeds, in seconds."""
 
 
 class Link(Protocol):
@@ -54,7 +54,7 @@ class Link(Protocol):
         """Fraction of the run completed, in [0, 1]."""
 
     def get(self, seconds: float) -> Order | None:
-        """Returns the next order; None if there is none within so many seconds."""
+        """Returns the next order; None if there is none within `seconds`."""
 
     def newest(self, version: int) -> PublishedWeights | None:
         """Returns the newest weights; None if they are of this version, or there are none."""
@@ -70,9 +70,9 @@ def play_on(link: Link, task: ActorTask, slot: tuple[SlotsPlan, int] | None) -> 
     """Plays until the worker is ended.
 
     Args:
-        slot: where states are evaluated by another process; None: the actor evaluates its own.
+        slot: position among the clients of an inference server; None: the actor evaluates states itself.
     """
-    yield_to_others()  # the learner, for whom all wait in the end, gets a core whenever it needs one
+    yield_to_others()  # the learner needs a core whenever it is ready
     try:
         with without_garbage_collection():
             _Player(link, task, None if slot is None else RemoteEngine(*slot, task.config.engine)).play()
@@ -83,8 +83,6 @@ def play_on(link: Link, task: ActorTask, slot: tuple[SlotsPlan, int] | None) -> 
 
 
 class _Player:
-    """An actor at work."""
-
     def __init__(self, link: Link, task: ActorTask, remote: RemoteEngine | None) -> None:
         self._link = link
         self._remote = remote
@@ -94,7 +92,7 @@ class _Player:
         self._waited = 0.0
 
     def play(self) -> None:
-        """Plays on for ever."""
+        """Plays until the worker is ended."""
         games = self._games
         while not self._version:
             self._obey(WAIT_SECONDS)
@@ -114,7 +112,7 @@ class _Player:
             self._tell()
 
     def _used_version(self) -> int:
-        """Version of the weights by which states are evaluated; 0: none was, by another process."""
+        """Version of the weights in use; 0 if the inference server has not answered yet."""
         return self._version if self._remote is None else self._remote.version
 
     def _obey(self, seconds: float) -> None:
@@ -175,7 +173,7 @@ class Games:
         return 0 if self._playing is None else self._playing.alive
 
     def load(self, published: PublishedWeights, progress: float) -> None:
-        """Lets these weights be used from now on.
+        """Uses these weights for all further evaluations.
 
         Args:
             progress: fraction of the run completed, in [0, 1].
@@ -186,7 +184,7 @@ class Games:
             self._actor.load(published)
 
     def plan(self, seeds: Sequence[int]) -> None:
-        """Adds games, each to be begun as soon as another one has ended."""
+        """Adds seeds of games, each to be started when another game has ended."""
         self._seeds.extend(seeds)
 
     def know(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
@@ -197,9 +195,9 @@ class Games:
             self._proven.add_arrays(arrays)
 
     def adapt(self, config: TrainingConfig, progress: float) -> None:
-        """Lets other search settings and another number of games at once hold from now on.
+        """Changes the search settings and the number of games at once.
 
-        Games in excess of that number are dropped, and begun anew when there is room for them.
+        Games beyond that number are dropped and started again later.
         """
         self._at_once = config.matches_at_once
         self._actor.adapt(config)
@@ -207,7 +205,7 @@ class Games:
             self._seeds.extendleft(reversed(self._playing.adapt(progress, self._at_once)))
 
     def begin(self, progress: float) -> None:
-        """Begins as many games as may be played at once; see `load`."""
+        """Starts games until the number of games at once is reached; see `load`."""
         while self._playing is not None and self._seeds and self._playing.alive < self._at_once:
             self._playing.begin(self._seeds.popleft(), progress)
 
@@ -230,7 +228,7 @@ class Games:
 
         Args:
             version: of its weights.
-            waited: seconds in which it had nothing to do.
+            waited: time without games, in seconds.
         """
         playing = self._playing
         return ActorState(

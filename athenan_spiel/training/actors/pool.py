@@ -1,14 +1,13 @@
-"""The actors of a run as the learner sees them: started, fed with seeds and weights, and replaced if they are lost.
+"""Pool of actors: starts them, sends them seeds and weights, and replaces those that are lost.
 
-1. An actor that ends by itself, is killed, or whose node is gone is replaced. Its games are lost, and nothing else. One
-   that has not been at work for `workers.patience_seconds` is killed and replaced, as is the process that evaluates its
-   states, if there is one: it may wait for that.
-2. An actor that reports an error ends the run with it. So do too many losses within a short time.
+1. An actor that ends, is killed, or loses its node is replaced. Only its games in play are lost. An actor that reports
+   nothing for `workers.patience_seconds` is killed and replaced, and so is its inference server: it may be the cause.
+2. An error reported by an actor ends the run. So do too many losses within a short time.
 3. The games for which an actor has seeds and its records that wait to be learned are at most its share of half of
    `workers.max_staleness`. The learner waits while an actor that plays has weights older than the other half
    (`lagging`), and an actor that would play with such weights gets no seeds. So no game is learned more than
    `max_staleness` phases after the weights of its last move.
-4. On a cluster without room for all actors those that have started play.
+4. On a cluster without room for all actors, those that have started play.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ from athenan_spiel.training.actors.messages import (
 from athenan_spiel.training.model import Weights
 
 START_SECONDS = 120.0
-"""Time that an actor may take to load, in seconds: torch is imported, and Java may have to be started."""
+"""Minimum patience with an actor that loads, in seconds: it imports torch and may start Java."""
 NAP_SECONDS = 1.0
-"""After the learner has not listened for this long, messages may have waited for it since."""
+"""Gap between two calls of `listen` that does not count as silence of the actors, in seconds."""
 ROOM_SECONDS = 30.0
 """Time after which a warning reports actors that have not started, in seconds."""
 MAX_LOSSES = 5
@@ -109,7 +108,7 @@ class PooledActor:
     """An actor.
 
     Attributes:
-        number: its place in the pool, from 0.
+        number: its position in the pool, from 0.
         worker: the transport's object.
         owed: number of seeds that it has and whose games have not come back.
         ready: where it runs; None: it has not started.
@@ -160,7 +159,7 @@ class ActorPool:
         """Starts the actors.
 
         Args:
-            seeds: called with a number of seeds; may return fewer, if no more games are to be begun.
+            seeds: called with a number of seeds; returns fewer if the run needs no more games.
             proven: states that an actor knows when it starts; None: none are kept.
 
         Raises:
@@ -172,7 +171,7 @@ class ActorPool:
             self._actors.append(self._started(number))
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
-        """Lets all actors play with these weights from now on.
+        """Makes these the weights that all actors play with.
 
         Args:
             version: number of learning phases behind them.
@@ -183,12 +182,12 @@ class ActorPool:
         self._transport.publish(version, weights, progress)
 
     def adapt(self, config: TrainingConfig) -> None:
-        """Lets all actors play with other search settings and another number of games at once from now on."""
+        """Changes the search settings and the number of games at once of all actors."""
         self._config, self._is_adapted = config, True
         self._send(Settings(config), self._ready())
 
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
-        """Sends proven states to all actors; None: they forget all that they know."""
+        """Sends proven states to all actors; None makes them forget all proven states."""
         self._send(Proofs(arrays), self._ready())
 
     def next(self, seconds: float) -> Arrival | None:
@@ -201,13 +200,13 @@ class ActorPool:
         return self._arrived.popleft() if self._arrived else None
 
     def count_learned(self, arrival: Arrival) -> None:
-        """Reports that a game from `next` has been learned, or is of no use."""
+        """Records that a game from `next` has been learned or dropped."""
         number = arrival.actor.number
         self._unlearned[number] -= 1
         self._feed(self._actors[number])
 
     def lagging(self, version: int) -> bool:
-        """Whether learning would take the learner too far from weights that an actor plays with.
+        """Whether the weights of an actor that plays are too old for the learner to continue.
 
         Args:
             version: of the learner's weights.
@@ -217,17 +216,17 @@ class ActorPool:
         return any(version - used >= self._slack for used in versions)
 
     def listen(self, seconds: float) -> None:
-        """Receives messages, waiting for one if need be, and replaces actors that are lost.
+        """Receives messages, waits up to `seconds` for the first, and replaces lost actors.
 
         Raises:
             AthenanError: as `next`.
         """
         moment = time.monotonic()
-        if moment - self._listened_at > NAP_SECONDS:  # nothing can have been received in that time
+        if moment - self._listened_at > NAP_SECONDS:  # nothing was received in that time
             self._awake_at = moment
         for worker, message in self._transport.poll(seconds):
             actor = next((actor for actor in self._actors if actor.worker is worker), None)
-            if actor is not None:  # else it is replaced, and so are its games
+            if actor is not None:  # else it was replaced
                 self._receive(actor, message)
         for actor in self._actors:
             self._feed(actor)
@@ -238,12 +237,12 @@ class ActorPool:
         self._warn_of_room()
 
     def states(self) -> list[ActorState]:
-        """Counters of the actors that have been at work."""
+        """Counters of the actors that have reported any."""
         found = [self._transport.state(actor.worker) for actor in self._actors]
         return [state for state in found if state.beat]
 
     def each(self) -> list[ActorState]:
-        """For each place in the pool the sums of the counters of all its actors."""
+        """Counters of each position in the pool, summed over its actors so far."""
         pairs = zip(self._gone, self._actors, strict=True)
         return [total([gone, self._transport.state(actor.worker)]) for gone, actor in pairs]
 
@@ -252,7 +251,7 @@ class ActorPool:
         return self._transport.inference()
 
     def processes(self) -> list[Ready]:
-        """Where the actors run that have started."""
+        """Host and process number of each actor that has started."""
         return [actor.ready for actor in self._actors if actor.ready is not None]
 
     @property
@@ -325,7 +324,7 @@ class ActorPool:
             raise message.error
         elif isinstance(message, ServerLost):
             self._transport.end_server(actor.worker)
-            self._replace(actor, "has lost the process that evaluates its states")
+            self._replace(actor, "has lost its inference server")
         else:
             assert isinstance(message, Lost)
             self._replace(actor, message.reason)
@@ -340,7 +339,7 @@ class ActorPool:
                 self._replace(actor, f"has done nothing for {silent:.0f} s", hangs=True)
 
     def _replace(self, actor: PooledActor, what: str, *, hangs: bool = False) -> None:
-        """Starts another actor in the place of one that is lost, with seeds of its own."""
+        """Replaces a lost actor by a new one with other seeds."""
         number, host = actor.number, "" if actor.ready is None else actor.ready.host
         state = replace(self._transport.state(actor.worker), alive=0.0, plies_in_play=0.0)
         self._transport.kill(actor.worker, hangs=hangs)
@@ -360,12 +359,12 @@ class ActorPool:
                 f"worker {number} {what}, and {len(self._loss_times) - 1} before it within {LOSSES_SECONDS:.0f} s "
                 "(out of memory?): take fewer --workers"
             )
-        _log.warning("worker %d %s: another one takes its place, %d matches are lost", number, what, games)
+        _log.warning("worker %d %s: it is replaced, %d games are lost", number, what, games)
 
     def _warn_of_room(self) -> None:
         waiting = sum(actor.ready is None for actor in self._actors)
         if waiting and not self._has_warned and self._listened_at - self._started_at > ROOM_SECONDS:
             self._has_warned = True
             _log.warning(
-                "%d of %d workers have not begun: is there room for them on the cluster?", waiting, len(self._actors)
+                "%d of %d workers have not started: is there room for them on the cluster?", waiting, len(self._actors)
             )

@@ -32,9 +32,9 @@ from athenan_spiel.training.results import cut_off_share, decisive_share
 
 ROUND_SECONDS = 1.0
 POLL_SECONDS = 0.05
-"""Time between two looks for a stop request while waiting for a game, in seconds."""
+"""Time between two checks for a stop request while waiting for a game, in seconds."""
 LAG_SECONDS = 0.002
-"""Time between two looks at whether an actor has newer weights, in seconds."""
+"""Time between two checks of the actors' versions while the learner waits, in seconds."""
 
 
 class Rounds:
@@ -62,14 +62,14 @@ class Rounds:
 
         Raises:
             BrokenOffError: it was interrupted and nothing of it counts; `LearnerSide.drop_round` undoes it.
-            KeyboardInterrupt: likewise.
+            KeyboardInterrupt: it was interrupted in the same way.
             DivergedError: the loss, the weights or the values are not finite.
             AthenanError: an actor reports an error, or too many are lost.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Ends what was started for the rounds; the next one starts it anew."""
+        """Ends the actors, if there are any; the next round starts others."""
 
     def _report_end(
         self, before: Counters, games: Sequence[MatchFinished], learning_seconds: float, **of_play: Any
@@ -357,7 +357,7 @@ class PoolRounds(Rounds):
 
 @contextlib.contextmanager
 def explaining_divergence(learner: LearnerSide) -> Iterator[None]:
-    """Values that are not finite are the result of diverged weights, whose loss before was fine.
+    """Reports values that are not finite as diverged weights.
 
     Raises:
         DivergedError: in place of `NotFiniteError`, once anything is learned.

@@ -1,4 +1,4 @@
-"""Starts the process that evaluates states for all actors when it is needed, and again if it is lost."""
+"""Starts the inference server when it is needed, and again if it is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from athenan_spiel.training.actors.messages import ActorState, ActorTask, total
 from athenan_spiel.training.actors.shared_weights import SharedWeights
 
 ATTEMPTS = 3
-"""Number of times that it is started if it ends as it starts: what has ended one may be gone for the next."""
+"""Maximum number of starts in a row that fail."""
 
 
 class InferenceServer:

@@ -89,7 +89,7 @@ def _untracked() -> Iterator[None]:
         resource_tracker.register = register
 
 
-def let_go(memory: SharedMemory, *, drop: bool) -> None:
+def release(memory: SharedMemory, *, drop: bool) -> None:
     """Closes a block of shared memory, and with `drop` frees it for all processes. It may be called again."""
     memory.close()
     if drop:

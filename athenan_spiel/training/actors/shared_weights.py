@@ -2,7 +2,7 @@
 
 1. It has no lock, as a process may be killed at any moment. Each number in it has one writer, and a reader sees its old
    or its new value.
-2. Weights are written to two places in turn, with their version and a checksum. A reader whose copy does not match its
+2. Weights are written to two buffers in turn, with their version and a checksum. A reader whose copy does not match its
    checksum was overtaken, and reads again.
 3. `close` by the process that made it frees the memory; if that is killed, Python's resource tracker does.
 """
@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from athenan_spiel.training.actors.messages import ActorState
-from athenan_spiel.training.actors.shared_memory import attached, let_go, shared_memory
+from athenan_spiel.training.actors.shared_memory import attached, release, shared_memory
 from athenan_spiel.training.model import Weights
 
 _ALIGNED = 64
@@ -56,12 +56,12 @@ class SharedWeights:
         self.plan = plan
         self._is_own = memory is not None
         self._memory = attached(plan.name) if memory is None else memory
-        learner, actors, *places, _ = _offsets(plan)
+        learner, actors, *buffers, _ = _offsets(plan)
         buffer, size = self._memory.buf, _bytes_of(plan)
         self._learner = np.ndarray((2,), np.float64, buffer, learner)
         self._actors = np.ndarray((plan.actors, len(fields(ActorState))), np.float64, buffer, actors)
-        self._marks = [np.ndarray((2,), np.int64, buffer, place) for place in places]
-        self._weights = [np.ndarray((size,), np.uint8, buffer, place + _MARKS) for place in places]
+        self._marks = [np.ndarray((2,), np.int64, buffer, start) for start in buffers]
+        self._weights = [np.ndarray((size,), np.uint8, buffer, start + _MARKS) for start in buffers]
         self._turn = 0
 
     @classmethod
@@ -78,7 +78,7 @@ class SharedWeights:
     # Written by the learner
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
-        """Lets these be the newest weights.
+        """Makes these the newest weights.
 
         Args:
             version: more than the one before.
@@ -94,13 +94,13 @@ class SharedWeights:
         self._turn = 1 - self._turn
 
     def forget(self, actor: int) -> None:
-        """Sets the counters of an actor to zero, as another process takes its place."""
+        """Sets the counters of an actor to zero, before another process replaces it."""
         self._actors[actor] = 0
 
     # Written by an actor
 
     def tell(self, actor: int, state: ActorState) -> None:
-        """Lets these be the counters of an actor."""
+        """Reports the counters of an actor."""
         self._actors[actor] = [getattr(state, field.name) for field in fields(state)]
 
     # Read by both
@@ -136,7 +136,7 @@ class SharedWeights:
         """
         for view in ("_learner", "_actors", "_marks", "_weights"):
             self.__dict__.pop(view, None)
-        let_go(self._memory, drop=self._is_own)
+        release(self._memory, drop=self._is_own)
 
     def _tensors(self, copy: NDArray[np.uint8]) -> dict[str, torch.Tensor]:
         found, start = {}, 0
@@ -162,7 +162,7 @@ def _bytes_of(plan: WeightsPlan) -> int:
 
 
 def _offsets(plan: WeightsPlan) -> list[int]:
-    """Offsets of the learner's numbers, the actors' counters and two places of weights, and the size of all."""
+    """Offsets of the learner's numbers, the actors' counters and two buffers of weights, and the size of all."""
     sizes = (16, 8 * len(fields(ActorState)) * plan.actors, *[_MARKS + _bytes_of(plan)] * 2)
     offsets = [0]
     for size in sizes:

@@ -1,4 +1,4 @@
-"""A real run with workers, of which any process is killed at any moment: nothing learned is lost."""
+"""Kills of the processes of a real run with workers lose nothing learned."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import pytest
 from real_runs import GAME, SMALL, Command, count, of, saved, until
 
 SAVED_SECONDS = 5.0
-"""Of processor time, in which a run that is asked to stop has saved and ended."""
+"""Maximum processor time of a stop, in seconds."""
 WORDS = ("train", GAME, "--matches", "1000000", "--folder", "run", "--workers", "2", *SMALL)
 SHARED = ("--workers.inference", "shared")
 HELPERS = 3
-"""Two workers, and the process that values their states."""
+"""Two workers and an inference server."""
 
 
 @pytest.fixture
 def begun(tmp_path: Path) -> Iterator[list[Command]]:
-    """Commands that were begun; none outlives its test."""
+    """Commands started by a test, which end with it."""
     commands: list[Command] = []
     yield commands
     for command in commands:
@@ -33,31 +33,31 @@ def begun(tmp_path: Path) -> Iterator[list[Command]]:
 
 
 def begin(place: Path, begun: list[Command], words: tuple[str, ...] = (*WORDS, *SHARED)) -> Command:
-    """Train, or go on where there is a run."""
+    """Starts a run, or resumes it."""
     goes_on = (place / "run" / "config.toml").exists()
     begun.append(Command(("resume", "run") if goes_on else words, place))
     return begun[-1]
 
 
 def until_it_learns(command: Command, folder: Path, more: int = 5) -> None:
-    """Wait until so many more matches are learned."""
+    """Waits until `more` games are learned."""
     before = count("match_finished", folder)
     until(lambda: not command.running or count("match_finished", folder) >= before + more)
     assert command.running, command.said
 
 
 def until_it_has_begun(command: Command, folder: Path, sessions: int) -> None:
-    """Wait until this session, of so many, learns."""
+    """Waits until session number `sessions` learns."""
     until(lambda: not command.running or count("run_started", folder) >= sessions)
     assert command.running, command.said
     until_it_learns(command, folder)
 
 
-def test_whoever_is_killed_the_run_goes_on_or_is_gone_on_with(tmp_path: Path, begun: list[Command]) -> None:
+def test_a_run_continues_after_any_kill(tmp_path: Path, begun: list[Command]) -> None:
     run = tmp_path / "run"
     command = begin(tmp_path, begun)
     until_it_has_begun(command, run, 1)
-    for victim in (0, -1):  # that which values was begun first
+    for victim in (0, -1):  # the inference server started first
         os.kill(command.helpers()[victim], signal.SIGKILL)
         until(lambda: len(command.helpers()) == HELPERS)
         until_it_learns(command, run)
@@ -76,7 +76,7 @@ def test_whoever_is_killed_the_run_goes_on_or_is_gone_on_with(tmp_path: Path, be
     assert saved(run) == len(of("match_finished", run)) > before, "what was told is saved, and nothing else"
 
 
-def test_a_process_that_values_and_hangs_is_replaced(tmp_path: Path, begun: list[Command]) -> None:
+def test_an_inference_server_that_hangs_is_replaced(tmp_path: Path, begun: list[Command]) -> None:
     command = begin(tmp_path, begun, (*WORDS, *SHARED, "--workers.patience-seconds", "5"))
     until_it_has_begun(command, tmp_path / "run", 1)
     hangs = command.helpers()[0]
