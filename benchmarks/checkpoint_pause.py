@@ -1,7 +1,7 @@
 """How long actors stand still while a checkpoint is written whose replay holds a million states of Hex 11 x 11.
 
 Trains with two workers, twice: with checkpoints, and without any while they play. The replay is filled with random
-states before, and each phase learns few of them, so that the learner has time. A thread looks at the board, where each
+states before, and each phase learns few of them, so that the learner has time. A thread reads shared memory, where each
 actor tells how long it has waited for the learner in all. What an actor waited without valuing a state in between is
 one pause, and that is the same whenever it is looked at. Printed is the longest pause that falls into the writing of a
 checkpoint, and the longest of all others; and likewise the longest time in which no match was learned. An actor none of
@@ -48,7 +48,7 @@ from athenan_spiel.training.session import Session
 PIECE = 50_000
 """Random states that are made; a larger replay holds them again and again, which makes no difference in a file."""
 LOOK_SECONDS = 0.003
-"""Between two looks at the board."""
+"""Time between two reads of the shared memory, in seconds."""
 SLACK_SECONDS = 1.5
 """A pause so long before or after may still be the writing's doing: it is told between two rounds, which last a second,
 and an actor tells of its pause when it plays on."""
@@ -129,7 +129,7 @@ class Watch:
         return any(pause.start < end + slack and pause.end > start - slack for start, end in self.writings)
 
     def _look(self, actors: ActorPool) -> None:
-        with contextlib.suppress(AttributeError):  # the board is gone, where a signal has ended the training
+        with contextlib.suppress(AttributeError):  # the memory is freed if a signal has ended the training
             self._follow(actors)
 
     def _follow(self, actors: ActorPool) -> None:

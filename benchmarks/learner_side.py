@@ -1,10 +1,10 @@
 """How many actors one learner keeps up with.
 
 A training with one worker is recorded: its match records, and how many an actor sends a second. Then another process
-sends them, again and again, to the learner of a training, as so many actors would: each has its pipe and its place on
-the board, and records arrive at random moments, at their rate. The learner takes each in, goes through its learning
-phase, publishes the weights and writes its metrics, as in any training with workers (`Session`); of a checkpoint there
-is only that at the beginning. Its replay is full from the start. Printed are
+sends them, again and again, to the learner of a training, as so many actors would: each has its pipe, and counters
+in shared memory, and records arrive at random moments, at their rate. The learner receives each, goes through its
+learning phase, publishes the weights and writes its metrics, as in any training with workers (`Session`). It
+writes one checkpoint, at the start. Its replay is full from the start. Printed are
 
 - the length of the queue over time for each number of actors: it grows where the learner does not keep up. In a
   training actors would wait then, as `workers.max_staleness` bounds the queue;
@@ -246,7 +246,7 @@ class Simulated(ActorPool):
         self._feeder = feeder
         self.actors = actors
         self._pipes = {reports: PooledActor(number, None) for number, reports in enumerate(feeder.reports[:actors])}
-        self._board = SharedWeights.new(actors + 1, weights)
+        self._shared = SharedWeights.new(actors + 1, weights)
         count = 99 + math.ceil(2 * actors * rate * seconds)  # far more than there is time for
         self._times = np.cumsum(np.random.default_rng(actors).exponential(1 / (actors * rate), count))
         self._seconds = seconds
@@ -272,9 +272,9 @@ class Simulated(ActorPool):
         return self._start is not None and time.monotonic() - self._start > self._seconds
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
-        """Lay them onto the board; and serialise them as often as they would be put into a cluster's store."""
+        """Publishes them in shared memory, and serialises them as often as they would be put into a cluster's store."""
         start = time.perf_counter()
-        self._board.publish(version, weights, progress)
+        self._shared.publish(version, weights, progress)
         end = time.perf_counter()
         self.publishing.append(end - start)
         self._is_learned = True
@@ -322,7 +322,7 @@ class Simulated(ActorPool):
         for pipe in ready:
             assert isinstance(pipe, Connection)
             played: Played = pipe.recv()
-            self._arrived.append(Arrival(self._pipes[pipe], dataclasses.replace(played, version=self._board.version)))
+            self._arrived.append(Arrival(self._pipes[pipe], dataclasses.replace(played, version=self._shared.version)))
         self.received += len(ready)
         self.receiving += time.perf_counter() - began
 
@@ -335,7 +335,7 @@ class Simulated(ActorPool):
 
     def states(self) -> list[ActorState]:
         """They tell nothing."""
-        return [self._board.state(number) for number in range(self.actors)]
+        return [self._shared.state(number) for number in range(self.actors)]
 
     def each(self) -> list[ActorState]:
         """Likewise."""
@@ -362,7 +362,7 @@ class Simulated(ActorPool):
     def close(self) -> None:
         """Send no more."""
         self._feeder.stop()
-        self._board.close()
+        self._shared.close()
 
     def queue_after(self, seconds: float) -> int:
         """The matches that had been sent, or were due, and that the learner had not taken."""
@@ -378,7 +378,7 @@ class Cost:
         receive: taken from the pipe.
         store: into the replay, with the copies by which a phase can be taken back, and the draw of the phase.
         steps: minibatches unpacked and learned.
-        publish: weights laid onto the board.
+        publish: writing weights to shared memory.
         tell: events, files among them.
     """
 
