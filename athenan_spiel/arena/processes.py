@@ -269,7 +269,7 @@ class PlayTask:
         shows_life: whether it reports progress.
     """
 
-    keeps: ClassVar[bool] = False  # what was reported is with who asked
+    keeps: ClassVar[bool] = False  # the caller keeps what was reported
     processes_option: ClassVar[str] = "--matches-at-once"
     index: int
     game: str

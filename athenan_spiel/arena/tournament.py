@@ -160,7 +160,7 @@ def run_tournament(
         _openings(entrants, contestants, known)
         return None
     with folder.locked():
-        known = folder.openings()  # another process may have begun it since
+        known = folder.openings()  # another process may have started it since
         openings = _openings(entrants, contestants, known)
         if known is None:
             folder.begin(openings)

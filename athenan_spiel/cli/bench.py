@@ -13,7 +13,7 @@ from athenan_spiel.cli.bench_tables import heading, tables_of
 from athenan_spiel.cli.console import output, print_json
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.options import AllowCode, LudiiMemory, parse_duration, parse_workers
-from athenan_spiel.cli.parsing import option_value, parse, shows_default
+from athenan_spiel.cli.parsing import option_value, parse
 from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.config import TrainingConfig
@@ -41,14 +41,13 @@ class BenchArguments:
     """Preset of the settings; `athenan bench --preset` lists all. Options below change single settings."""
     config: str | None = None
     """TOML file of settings in place of a preset, such as a run's config.toml."""
-    time: Annotated[str | None, tyro.conf.arg(metavar="TIME"), shows_default("40s")] = None
-    """Total time of the measurements, such as 20s or 5m. Start-up and compilation take additional time."""
+    time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
+    """Total time of the measurements, such as 20s or 5m. Start-up and compilation take extra time; default: 40s."""
     only: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="PART [PART ...]")] = PARTS
     """Parts to measure: network, search, learner, training, memory."""
-    workers: Annotated[
-        tuple[str, ...], tyro.conf.arg(metavar="N [N ...]"), shows_default("0, 1, half of auto, auto")
-    ] = ()
-    """Numbers of worker processes to measure a training with, or auto; 0: the learning process plays."""
+    workers: Annotated[tuple[str, ...], tyro.conf.arg(metavar="N [N ...]")] = ()
+    """Numbers of worker processes to measure a training with, or auto; 0: the learning process plays;
+    default: 0, 1, half of auto, auto."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
     allow_code: AllowCode = ()

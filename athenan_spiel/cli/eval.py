@@ -14,7 +14,7 @@ from athenan_spiel.cli.console import output, print_json, progress, say
 from athenan_spiel.cli.eval_tables import comparison_table, conditions, details_table, scores_table, sides_table
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.options import AllowProgram, Cluster, allowed, parse_duration, with_address
-from athenan_spiel.cli.parsing import parse, shows_default
+from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.series import SeriesOptions
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.system.stopping import StopRequests
@@ -40,7 +40,7 @@ class EvalArguments(SeriesOptions):
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
     """Agent to evaluate."""
-    against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]"), shows_default("none")] = ()
+    against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
     """Opponents, one series of matches each; optional in a game for one player."""
     matches: int = 100
     """Matches against each opponent, half with each colour."""

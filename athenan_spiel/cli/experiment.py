@@ -13,7 +13,7 @@ import tyro
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.options import AllowCode, AllowProgram, Cluster, LudiiMemory, allowed, with_address
-from athenan_spiel.cli.parsing import parse, shows_default
+from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.series import ProgressView
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
@@ -36,31 +36,31 @@ class ExperimentArguments:
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
     """TOML file of games, variants and settings (docs/experiments.md)."""
-    folder: Annotated[str | None, shows_default("runs/NAME")] = None
-    """Folder of the results."""
-    processes: Annotated[int | None, shows_default("one per core")] = None
+    folder: str | None = None
+    """Folder of the results; default: runs/NAME."""
+    processes: int | None = None
     """Number of concurrent trainings, and later matches. It changes how much a training does per second, so keep it for
-    the whole experiment."""
+    the whole experiment; default: one per core."""
     cluster: Cluster = None
     """Address of a Ray cluster that runs the experiment: auto for the one of this machine, HOST:PORT for one that this
     machine is a node of; without ADDRESS a local one. All its machines must see the folder. --processes is then by
     default the number of its cores."""
-    games: Annotated[tuple[str, ...] | None, shows_default("the file's")] = None
-    """Subset of the games."""
-    repetitions: Annotated[int | None, shows_default("the file's")] = None
-    """Trainings of each variant at each game."""
-    seed: Annotated[int | None, shows_default("the file's")] = None
-    """Random seed."""
-    seconds: Annotated[float | None, shows_default("the file's")] = None
-    """Length of each training in seconds, also of variants with their own."""
-    matches: Annotated[int | None, shows_default("the file's")] = None
-    """Length of each training in matches, also of variants with their own."""
-    stages: Annotated[int | None, shows_default("the file's")] = None
-    """Saved networks per training: stages in [protocol]."""
-    pairing_matches: Annotated[int | None, shows_default("the file's")] = None
-    """Matches between two networks: matches in [protocol]."""
-    fixed_matches: Annotated[int | None, shows_default("the file's")] = None
-    """Matches of a network against each fixed opponent: matches in [fixed]."""
+    games: tuple[str, ...] | None = None
+    """Subset of the games; default: the file's."""
+    repetitions: int | None = None
+    """Trainings of each variant at each game; default: the file's."""
+    seed: int | None = None
+    """Random seed; default: the file's."""
+    seconds: float | None = None
+    """Length of each training in seconds, also of variants with their own; default: the file's."""
+    matches: int | None = None
+    """Length of each training in matches, also of variants with their own; default: the file's."""
+    stages: int | None = None
+    """Saved networks per training: stages in [protocol]; default: the file's."""
+    pairing_matches: int | None = None
+    """Matches between two networks: matches in [protocol]; default: the file's."""
+    fixed_matches: int | None = None
+    """Matches of a network against each fixed opponent: matches in [fixed]; default: the file's."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only check the file, by setting up every variant for every game."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False

@@ -84,11 +84,6 @@ def _refusal(error: BaseException | None) -> ConfigError | None:
     return error
 
 
-def shows_default(text: str) -> Any:
-    """Returns the annotation of an option whose help shows `text` as its default, in place of "none"."""
-    return tyro.conf.arg(help_behavior_hint=f"(default: {text})")
-
-
 def option_value(arguments: Sequence[str], option: str) -> str | None:
     """Return the last value given to `option` (as `--option value` or `--option=value`), before anything is parsed."""
     value = None

@@ -10,29 +10,29 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from athenan_spiel.cli.console import progress, say
 from athenan_spiel.cli.options import AllowCode, LudiiMemory
-from athenan_spiel.cli.parsing import shows_default
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesOptions:
     """Options of `athenan eval` and `athenan tournament`."""
 
-    game: Annotated[str | None, shows_default("that of a run")] = None
-    """OpenSpiel game string."""
-    opening_plies: Annotated[int | None, shows_default("2; in a game for one player 0")] = None
-    """Random actions at the start of a match."""
-    openings: Annotated[str | None, shows_default("random")] = None
-    """File with one opening per line, or `balanced`: random openings with nearly equal values."""
-    judge: Annotated[str | None, shows_default("UBFM over random playouts")] = None
-    """Agent that values balanced openings: a run, or alphabeta@200i."""
-    limit: Annotated[str | None, shows_default("their own")] = None
-    """Limit per move of all agents that accept it: 0.1s, 200i (iterations) or 5000e (evaluations)."""
-    sprt: Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="ELO0 ELO1"), shows_default("none")] = None
+    game: str | None = None
+    """OpenSpiel game string; default: that of a run."""
+    opening_plies: int | None = None
+    """Random actions at the start of a match; default: 2, or 0 in a game for one player."""
+    openings: str | None = None
+    """File with one opening per line, or `balanced`: random openings with nearly equal values; default: random."""
+    judge: str | None = None
+    """Agent that values balanced openings: a run, or alphabeta@200i; default: UBFM over random playouts."""
+    limit: str | None = None
+    """Limit per move of all agents that accept it: 0.1s, 200i (iterations) or 5000e (evaluations);
+    default: their own."""
+    sprt: Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="ELO0 ELO1")] = None
     """Elo differences of a sequential test, with error probabilities of 5 %: a series ends as soon as the test accepts
     one of them for its first agent. --matches is then the maximum."""
-    matches_at_once: Annotated[int | None, shows_default("automatic")] = None
+    matches_at_once: int | None = None
     """Number of concurrent matches. Automatic: with time limits one process per core, or one for Ludii's games; with
-    iterations as many as make the networks fast."""
+    iterations as many as make the networks fast; default: automatic."""
     stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
     """Time without a move or a batch of evaluations after which the process of a match is killed. The match counts as
     failed, the others continue. Time limits of agents that think alone, such as mcts, are added."""

@@ -12,7 +12,7 @@ import tyro
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
 from athenan_spiel.cli.options import AllowProgram, allowed, parse_duration
-from athenan_spiel.cli.parsing import parse, shows_default
+from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.series import ProgressView, SeriesOptions
 from athenan_spiel.errors import ConfigError, shown
 
@@ -36,22 +36,20 @@ class TournamentArguments(SeriesOptions):
     Example: athenan tournament runs/c4@200i mcts:100 mcts:1000 random --matches 20
     """
 
-    agents: Annotated[
-        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|AGENT [AGENT ...]", help_behavior_hint="")
-    ]
+    agents: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|AGENT [AGENT ...]")]
     """TOML file, or agents as for `athenan eval`."""
-    pool: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]"), shows_default("none")] = ()
+    pool: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
     """Fixed opponents; if given, the agents meet only these."""
-    name: Annotated[str | None, shows_default("the game's")] = None
-    """Name of the tournament."""
-    matches: Annotated[int | None, shows_default("100")] = None
-    """Matches of each pair, half with each colour."""
-    anchor: Annotated[str | None, shows_default("none, the mean rating is 0")] = None
-    """Agent with rating 0."""
-    seed: Annotated[int | None, shows_default("0")] = None
-    """Random seed of the openings and the agents."""
-    folder: Annotated[str | None, shows_default("runs/tournaments/NAME")] = None
-    """Folder of the results."""
+    name: str | None = None
+    """Name of the tournament; default: the game's."""
+    matches: int | None = None
+    """Matches of each pair, half with each colour; default: 100."""
+    anchor: str | None = None
+    """Agent with rating 0; default: none, the mean rating is 0."""
+    seed: int | None = None
+    """Random seed of the openings and the agents; default: 0."""
+    folder: str | None = None
+    """Folder of the results; default: runs/tournaments/NAME."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only write the report of the folder's matches again, finished or not."""
     allow_program: AllowProgram = ()

@@ -61,7 +61,7 @@ class Overrides:
             part = result
             for step in tables:
                 part = part.setdefault(step, {})
-            if isinstance(part, dict):  # what is no table is refused by whoever reads it
+            if isinstance(part, dict):  # the parser refuses anything else
                 part[key] = value
         return result
 

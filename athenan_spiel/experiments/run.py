@@ -192,7 +192,7 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
 
     def on_report(task: GamesTask, match: SavedMatch) -> None:
         key = folder.key_of(match)
-        if key not in played:  # else a task was begun again on a cluster
+        if key not in played:  # else a cluster has run the task again
             played.add(key)
             folder.append(match)
             progress.matches(len(played), total)

@@ -211,7 +211,7 @@ class Experiment:
         """Returns the experiment as JSON values; they are equal if and only if the experiments are."""
         table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
         if self.fixed is None:
-            del table["fixed"]  # as when there was no such thing
+            del table["fixed"]  # as written by versions without it
         return table
 
 

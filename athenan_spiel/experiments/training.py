@@ -211,7 +211,7 @@ class _StageKeeper:
             require_folder(final.parent)
             require_folder(final)
             if not final.exists():
-                read_weights(checkpoint)  # what is damaged is refused before it is copied
+                read_weights(checkpoint)  # raises if they are damaged
                 unfinished = final.with_name(f"{UNFINISHED}{stage}")
                 remove(unfinished)
                 unfinished.mkdir(parents=True)

@@ -44,7 +44,7 @@ def learner_speeds(subject: Subject, seconds: float, say: Callable[[str], object
         operations = _operations(network)
         learner = Learner(network, dataclasses.replace(config.learner, precision=precision), device)
         batches = _without_end(replay, config.learner.batch_size)
-        learner.learn(_some(batches, 0.0))  # memory is taken, and kernels are compiled
+        learner.learn(_some(batches, 0.0))  # allocates memory and compiles kernels
         learned = learner.learn(_some(batches, (1 - MATRIX_SHARE) * each))
         rate = learned.states / learned.seconds
         say(f"products of matrices in {precision}")

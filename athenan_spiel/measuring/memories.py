@@ -46,7 +46,7 @@ def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Me
             if state.is_terminal():
                 state = subject.game.new_initial_state()
 
-    grow(search.new_tree(), 1)  # buffers are made that stay
+    grow(search.new_tree(), 1)  # creates buffers that stay
     tree = search.new_tree()
     gc.collect()
     tracemalloc.start()

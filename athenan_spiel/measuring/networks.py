@@ -49,7 +49,7 @@ def engines_here(config: EngineConfig, shape: tuple[int, ...]) -> list[Engine]:
         for precision in PRECISIONS:
             try:
                 engines.append(make_engine(dataclasses.replace(config, name=name, precision=precision), shape))
-            except ConfigError:  # its device, its package or its arithmetic is not there
+            except ConfigError:  # the device, the package or the precision is missing
                 continue
     return engines
 

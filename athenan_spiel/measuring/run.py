@@ -77,7 +77,7 @@ def bench(
     if not counts:
         raise ConfigError(f"workers must hold one number at least, got {shown(counts)}")
     for count in counts:
-        with_workers(config, count)  # what it refuses is told before anything is measured
+        with_workers(config, count)  # raises before anything is measured
     choice = None
     if names:
         game, config, choice = fit_to(game, config, measure(game), names)
