@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
-from clocks import HANG_SECONDS
 
 from ludii_bridge import LudiiError, installation
 
@@ -52,8 +49,10 @@ SMALLEST = {
 
 LONG = {
     "benchmarks/checkpoint_pause.py": "two runs with workers, fifteen seconds",
+    "benchmarks/eval_matches.py": "series of two library versions, each in a process of its own",
     "benchmarks/learners_ddp.py": "three groups of processes, thirteen seconds",
     "benchmarks/soak.py": "each game's least time, fifteen seconds",
+    "benchmarks/workers.py": "measures trainings of eight seconds, too few on a busy machine",
 }
 """Why these take so long even so."""
 
@@ -66,9 +65,7 @@ def _scripts() -> list[Any]:
 def test_runs(script: str, tmp_path: Path) -> None:
     if "ludii" in script:
         _require_ludii()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(ROOT / script), *SMALLEST[script]]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
+    done = forking.script(ROOT / script, *SMALLEST[script], folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert not list(tmp_path.iterdir()), "nothing is left behind"
@@ -87,9 +84,7 @@ def test_runs(script: str, tmp_path: Path) -> None:
     ],
 )
 def test_an_example_refuses_as_the_command_does(script: str, words: str, message: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(ROOT / "examples" / f"{script}.py"), *words.split()]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
+    done = forking.script(ROOT / "examples" / f"{script}.py", *words.split(), folder=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert message in done.stderr

@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import forking
 import pytest
-from clocks import HANG_SECONDS
 from training_runs import TINY
 
 import agents
@@ -36,9 +35,7 @@ def hex_run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "benchmarks" / "perfect_play.py"), *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
+    return forking.script(ROOT / "benchmarks" / "perfect_play.py", *words, folder=ROOT)
 
 
 def printed(script: ModuleType, capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import random
 import re
 import subprocess
@@ -11,8 +10,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import forking
 import pytest
-from clocks import HANG_SECONDS
 from solved_games import GAMES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,9 +29,7 @@ def positions() -> ModuleType:
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "benchmarks" / "solved_positions.py"), *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
+    return forking.script(ROOT / "benchmarks" / "solved_positions.py", *words, folder=ROOT)
 
 
 def test_these_are_the_games(games: ModuleType, positions: ModuleType) -> None:

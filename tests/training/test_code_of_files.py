@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from clocks import HANG_SECONDS
 from experiment_runs import TINY as TINY_EXPERIMENT
+from forking import athenan
 from training_runs import TINY
 
 import athenan_spiel as ath
@@ -23,6 +24,7 @@ pathlib.Path(__file__).with_name("sprung").touch()
 from athenan_spiel.outcomes import gain as worth
 """
 SPRUNG = "sprung"
+TWO_MATCHES = ["--matches", "2", "--matches-at-once", "1"]
 WARNED = "is custom code named in a file, which is not imported by itself"
 
 
@@ -51,15 +53,13 @@ def folder(downloaded: Path) -> Path:
     return downloaded
 
 
-def athenan(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command, in `folder`."""
+def real_athenan(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the script `athenan` in `folder`, which its interpreter must not import from."""
     start = "import sys; from athenan_spiel.cli.main import main; sys.exit(main())"
-    environment = {**os.environ, "PYTHONPATH": str(Path(ath.__file__).parent.parent)}
     return subprocess.run(
-        [sys.executable, "-P", "-c", start, *words],  # as the script `athenan`: its folder is not this one
+        [sys.executable, "-P", "-c", start, *words],
         cwd=folder,
-        env=environment,
-        input="quit\n",
+        env={**os.environ, "PYTHONPATH": str(Path(ath.__file__).parent.parent)},
         capture_output=True,
         text=True,
         timeout=HANG_SECONDS,
@@ -79,7 +79,7 @@ def athenan(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 )
 def test_what_needs_the_code_is_refused_and_imports_nothing(folder: Path, words: list[str]) -> None:
     before = sorted(folder.rglob("*"))
-    done = athenan(folder, *words)
+    done = athenan(*words, folder=folder, stdin="quit\n")
     assert done.returncode == 2
     assert WARNED in done.stderr
     assert "--allow-code trap:worth" in done.stderr
@@ -90,8 +90,8 @@ def test_what_needs_the_code_is_refused_and_imports_nothing(folder: Path, words:
 @pytest.mark.parametrize(
     "words",
     [
-        ["eval", "run@1i", "--against", "random", "--matches", "2"],
-        ["eval", "agent@1i", "--against", "random", "--matches", "2"],
+        ["eval", "run@1i", "--against", "random", *TWO_MATCHES],
+        ["eval", "agent@1i", "--against", "random", *TWO_MATCHES],
         ["export", "run", "--file", "again", "--overwrite"],
         ["play", "run", "--seconds", "0.01"],
         ["solve", "tic_tac_toe", "--run", "run", "--iterations", "10"],
@@ -100,7 +100,7 @@ def test_what_needs_the_code_is_refused_and_imports_nothing(folder: Path, words:
     ids=lambda words: words[0],
 )
 def test_what_can_do_without_the_code_does(folder: Path, words: list[str]) -> None:
-    done = athenan(folder, *words)
+    done = athenan(*words, folder=folder, stdin="quit\n")
     assert done.returncode in (0, 3), done.stderr
     assert not (folder / SPRUNG).exists()
 
@@ -109,8 +109,8 @@ def test_what_can_do_without_the_code_does(folder: Path, words: list[str]) -> No
     "words",
     [
         ["resume", "run", "--matches", "1", "--allow-code", "trap:worth"],
-        ["eval", "run@1i", "--against", "random", "--matches", "2", "--allow-code", "trap:worth"],
-        ["eval", "agent@1i", "--against", "random", "--matches", "2", "--allow-code", "trap:worth"],
+        ["eval", "run@1i", "--against", "random", *TWO_MATCHES, "--allow-code", "trap:worth"],
+        ["eval", "agent@1i", "--against", "random", *TWO_MATCHES, "--allow-code", "trap:worth"],
         ["play", "run", "--seconds", "0.01", "--allow-code", "trap:worth"],
         ["solve", "tic_tac_toe", "--run", "run", "--iterations", "10", "--allow-code", "trap:worth"],
         ["train", "tic_tac_toe", "--folder", "another", "--matches", "1", "--outcome", "trap:worth"],
@@ -119,14 +119,14 @@ def test_what_can_do_without_the_code_does(folder: Path, words: list[str]) -> No
     ids=lambda words: words[0],
 )
 def test_what_the_user_names_is_imported_from_the_current_folder(folder: Path, words: list[str]) -> None:
-    done = athenan(folder, *words)
+    done = athenan(*words, folder=folder, stdin="quit\n")
     assert done.returncode in (0, 3), done.stderr
     assert (folder / SPRUNG).exists()
 
 
 @pytest.mark.parametrize("name", ["trap", "trap:", ":worth", "../trap:worth", "trap:worth:x", ""])
 def test_only_a_module_and_a_name_can_be_allowed(folder: Path, name: str) -> None:
-    done = athenan(folder, "resume", "run", "--allow-code", name)
+    done = athenan("resume", "run", "--allow-code", name, folder=folder)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "expected code as module:name" in done.stderr
 
@@ -136,6 +136,14 @@ def test_settings_from_a_file_name_no_code_that_the_caller_does_not() -> None:
     with pytest.raises(ConfigError, match=WARNED):
         settings_from_toml(text)
     assert settings_from_toml(text, allow_code=("trap:worth",))[1].outcome == "trap:worth"
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_the_script_imports_only_what_the_user_names_from_the_current_folder(folder: Path, allowed: bool) -> None:
+    words = ["--allow-code", "trap:worth"] if allowed else []
+    done = real_athenan(folder, "eval", "agent@1i", "--against", "random", *TWO_MATCHES, *words)
+    assert done.returncode == 0, done.stderr
+    assert (folder / SPRUNG).exists() == allowed
 
 
 def test_running_the_package_imports_nothing_from_the_current_folder(folder: Path) -> None:

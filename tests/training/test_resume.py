@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -18,6 +17,7 @@ from typing import Any
 import pyspiel
 import pytest
 from clocks import HANG_SECONDS
+from forking import forkserver
 from training_runs import TINY, state_of
 
 from athenan_spiel.config import EncodingConfig, ReplayConfig, SearchConfig, TrainingConfig
@@ -97,51 +97,38 @@ def die_in_a_write(folder: Path, write: int) -> None:
     train_or_resume(folder)
 
 
-@pytest.fixture(scope="module")
-def processes() -> Any:
-    """Makes processes that have torch loaded already, without having run it."""
-    context = multiprocessing.get_context("forkserver")
-    # Optimisers load torch._dynamo when first used, and the listeners load TensorBoard.
-    context.set_forkserver_preload(["athenan_spiel.training.loop", "torch._dynamo", "athenan_spiel.training.listeners"])
-    return context
-
-
-def killed(processes: Any, target: Callable[..., None], *arguments: Any) -> None:
-    process = processes.Process(target=target, args=arguments)
+def killed(target: Callable[..., None], *arguments: Any) -> None:
+    process = forkserver().Process(target=target, args=arguments)
     process.start()
     process.join(HANG_SECONDS)
     assert process.exitcode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("question", [1, 50, 130])
-def test_a_kill_in_the_middle_of_a_match(
-    tmp_path: Path, processes: Any, uninterrupted: dict[str, Any], question: int
-) -> None:
-    killed(processes, die_in_a_match, tmp_path / "run", question)
+def test_a_kill_in_the_middle_of_a_match(tmp_path: Path, uninterrupted: dict[str, Any], question: int) -> None:
+    killed(die_in_a_match, tmp_path / "run", question)
     assert go_on(tmp_path / "run") == uninterrupted
 
 
 @pytest.mark.parametrize("write", [1, 2, 3, 5, 8, 9, 12, 15])
-def test_a_kill_in_the_middle_of_a_write(
-    tmp_path: Path, processes: Any, uninterrupted: dict[str, Any], write: int
-) -> None:
-    killed(processes, die_in_a_write, tmp_path / "run", write)
+def test_a_kill_in_the_middle_of_a_write(tmp_path: Path, uninterrupted: dict[str, Any], write: int) -> None:
+    killed(die_in_a_write, tmp_path / "run", write)
     if (tmp_path / "run" / "config.toml").exists():
         assert go_on(tmp_path / "run") == uninterrupted
     else:
         assert state_of(train(GAME, TINY, tmp_path / "run").checkpoint) == uninterrupted
 
 
-def test_kills_again_and_again(tmp_path: Path, processes: Any, uninterrupted: dict[str, Any]) -> None:
+def test_kills_again_and_again(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
     for target, moment in [(die_in_a_match, 60), (die_in_a_write, 12), (die_in_a_match, 70), (die_in_a_write, 3)]:
-        killed(processes, target, tmp_path / "run", moment)
+        killed(target, tmp_path / "run", moment)
     assert go_on(tmp_path / "run") == uninterrupted
 
 
-def test_kills_at_random_moments(tmp_path: Path, processes: Any, uninterrupted: dict[str, Any]) -> None:
+def test_kills_at_random_moments(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
     rng = random.Random(5)
     for _ in range(4):
-        process = processes.Process(target=train_or_resume, args=(tmp_path / "run",))
+        process = forkserver().Process(target=train_or_resume, args=(tmp_path / "run",))
         process.start()
         process.join(rng.uniform(0.05, 1.5))
         process.kill()
