@@ -179,7 +179,7 @@ def test_a_game_without_a_picture_is_text_and_typed(visit: Any) -> None:
         visitor.page.get_by_label("Type a move").fill(text)
         visitor.page.get_by_label("Type a move").press("Enter")
         if text != name:
-            visitor.page.get_by_text("is not a legal move here").first.wait_for()
+            visitor.page.get_by_text("is not a legal move").first.wait_for()
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 2')")
 
 
