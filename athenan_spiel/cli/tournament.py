@@ -45,7 +45,7 @@ class TournamentArguments(SeriesOptions):
     matches: int | None = None
     """Matches of each pair, half with each colour; default: 100."""
     anchor: str | None = None
-    """Agent with rating 0; default: none, the mean rating is 0."""
+    """Agent with rating 0; default: the mean rating is 0."""
     seed: int | None = None
     """Random seed of the openings and the agents; default: 0."""
     folder: str | None = None
