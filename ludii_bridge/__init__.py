@@ -1,11 +1,11 @@
 """Ludii's games as OpenSpiel games: `import ludii_bridge`, then `pyspiel.load_game("ludii(game=Surakarta)")`.
 
-Importing it registers `ludii` with OpenSpiel and needs neither Java nor Ludii; loading a game does.
+Importing the package registers `ludii` with OpenSpiel. Only loading a game needs Java and Ludii.
 
-- `installation`: where Java and Ludii's jar are; `jvm` starts Java; `connection` does both when a game is loaded.
-- `catalogue`: the names of games, rulesets and options.
-- `transport`: the interface to Ludii; `java` is it, with `programs` and `operations` for speed and `picture` for show.
-- `game`, `state`, `observer`: OpenSpiel's side.
+- `installation` finds Java and Ludii's jar, `jvm` starts Java, and `connection` does both when a game is loaded.
+- `catalogue` contains the names of games, rulesets and options.
+- `transport` is the interface to Ludii. `java` implements it, with `programs` and `operations` for speed.
+- `game` and `state` are OpenSpiel's side.
 """
 
 import pyspiel

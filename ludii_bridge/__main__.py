@@ -1,4 +1,4 @@
-"""`python -m ludii_bridge`: what is found of Java and Ludii; `install` puts the jar in place."""
+"""`python -m ludii_bridge`: checks Java and Ludii, or installs the jar."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ludii_bridge.report import is_ready, lines, report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run with these words (those of the command line if none are given); return the exit code."""
+    """Runs the command with these arguments, by default those of the process, and returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m ludii_bridge", description="Java and Ludii on this machine.")
     commands = parser.add_subparsers(dest="command", metavar="install")
-    installing = commands.add_parser("install", help="put Ludii's jar where the bridge looks for it")
-    installing.add_argument("--file", metavar="JAR", help="a jar that was downloaded already")
-    installing.add_argument("--sha256", metavar="HASH", help="the SHA-256 that the jar must have")
+    installing = commands.add_parser("install", help="install Ludii's jar")
+    installing.add_argument("--file", metavar="JAR", help="downloaded jar to install")
+    installing.add_argument("--sha256", metavar="HASH", help="required SHA-256 of the jar")
     given = parser.parse_args(arguments)
     try:
         if given.command == "install":

@@ -1,7 +1,7 @@
-"""Ludii's own AIs, which think about a state of a Ludii game and choose one of its actions.
+"""Ludii's own AIs, which choose an action in a state of a Ludii game.
 
-They are named as in Ludii's menu of agents. All that is random in them comes from a generator of Java's that cannot be
-seeded, so no two of their matches need be equal. They see Ludii's state itself, with its past and the limit of moves.
+They have the names of Ludii's menu of agents. They use a Java generator that can't be seeded, so their games are not
+reproducible. They search Ludii's own state, with its history and the move limit.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ NAMES = (
     "UCT",
     "UCT (Uncapped)",
 )
-"""Those of Ludii 1.3.12. "Ludii AI" is the one that a game's description recommends."""
+"""The AIs of Ludii 1.3.12. "Ludii AI" is the one that a game's description recommends."""
 
 
 def find_ai(name: str) -> str:
-    """Ludii's name of an AI, from that name in any case.
+    """Returns Ludii's name of an AI, given in any case.
 
     Raises:
-        LudiiError: no AI is called so.
+        LudiiError: the name is unknown.
     """
     found = {known.lower(): known for known in NAMES}.get(name.lower())
     if found is None:
@@ -62,20 +62,19 @@ def find_ai(name: str) -> str:
 
 
 class LudiiAI:
-    """One of Ludii's AIs, for either player of one game at a time; one match after the other.
+    """One of Ludii's AIs, for either player.
 
-    What it remembers of a match (a search tree) it forgets when a state comes that does not follow from the last one,
-    or after `restart`. Several threads may share it: they wait for each other. While it thinks, Python goes on.
+    It forgets its search tree when a state doesn't follow from the last one, or after `restart`. Threads may share it,
+    and wait for each other. Other Python threads run while it thinks.
 
     Args:
-        game: what it is to play.
+        game: the game to play.
         name: one of `NAMES`.
-        seconds: thinking time of a move, or None for none but `iterations`.
-        iterations: of a move, for the AIs that count them (those of Monte Carlo search).
+        seconds: time per move, or None.
+        iterations: iterations per move, for Monte Carlo searches.
 
     Raises:
-        LudiiError: no AI is called so, it does not play this game or does not count iterations, or no limit is given
-            or one is not above zero.
+        LudiiError: the AI is unknown or doesn't support the game or iterations, or no limit above zero is given.
     """
 
     def __init__(
@@ -99,13 +98,13 @@ class LudiiAI:
         self._history: list[int] = []
 
     def choose(self, state: LudiiState, seconds: float | None = None) -> int:
-        """The action that it plays in `state`, in which a player is to move.
+        """Returns the action that it plays in `state`.
 
         Args:
-            seconds: thinking time of this move, in place of the AI's own.
+            seconds: time for this move instead of the AI's own.
 
         Raises:
-            LudiiError: the match is over, the state is not Ludii's, or the AI fails or gives no legal move.
+            LudiiError: the game is over, the state is not Ludii's, or the AI fails or chooses no legal move.
         """
         if not isinstance(state, LudiiState) or state.is_terminal():
             raise LudiiError(f"{self.name} needs a state of a Ludii game that is not over, got {str(state)!r}")
@@ -121,23 +120,23 @@ class LudiiAI:
                 limit = self.seconds if seconds is None else seconds
                 return self._match_ai.choose(state.position, limit, self._iterations)
             except LudiiError:
-                with contextlib.suppress(LudiiError):  # the next match has an AI of its own
+                with contextlib.suppress(LudiiError):  # the next game has its own AI
                     self._end()
                 raise
 
     def restart(self) -> None:
-        """A new match begins: forget the last."""
+        """Forgets the last game."""
         with self._lock:
             self._end()
 
     def clone(self) -> LudiiAI:
-        """The same AI without its memory of the match."""
+        """Returns the same AI without its memory of the game."""
         new = LudiiAI.__new__(LudiiAI)
         new.__setstate__(self.__getstate__())
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle`: its name and its limits, and no memory of the match."""
+        """Pickles the name and the limits, without the memory of the game."""
         return {"name": self.name, "seconds": self.seconds, "_iterations": self._iterations}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

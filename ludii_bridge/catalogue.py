@@ -1,10 +1,10 @@
-"""The names of Ludii's games, and finding one of them without guessing.
+"""The names of Ludii's games, options and rulesets.
 
-Inside Ludii a name matches by its end ("ex.lud" loads Hex) and an unknown option or ruleset silently means the
-default. Here a name is one of the jar's own or it is an error that suggests the nearest.
+Inside Ludii a name matches by its end ("ex.lud" loads Hex), and an unknown option or ruleset silently becomes the
+default. Here an unknown name is an error that suggests the nearest.
 
-OpenSpiel's game strings keep round brackets, commas and equals signs for themselves, so in a name or an option write
-square brackets, and leave commas and equals signs out: `ludii(game=Kharebga [5x5])`. Upper and lower case are alike.
+OpenSpiel's game strings reserve round brackets, commas and equals signs: write square brackets in a name or an option,
+and omit commas and equals signs: `ludii(game=Kharebga [5x5])`. Case is ignored.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LEFT_OUT = (
     "lud/reconstruction/pending/",
     "lud/reconstruction/validation/",
 )
-"""Folders of Ludii's unfinished games, of its tests and of parts of games, which Ludii leaves out of its own lists."""
+"""Folders of unfinished games, tests and parts of games, which Ludii's own lists omit."""
 _BRACKETS = str.maketrans("[]", "()")
 _WRITTEN = str.maketrans("()", "[]", ",=")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the description of a game is: a path inside the jar, or a file."""
+    """Location of a game's description: a path inside the jar, or a file."""
 
     name: str
     path: str
@@ -43,12 +43,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Menu:
-    """What can be chosen in a game, by Ludii's own names.
+    """Options and rulesets of a game, with Ludii's names.
 
     Attributes:
-        options: for each category ("Board Size") its choices ("9x9"), in Ludii's order.
-        rulesets: for each ruleset's name its options ("Board Size/9x9").
-        defaults: for each category the choice that is taken where nothing is said.
+        options: choices ("9x9") of each category ("Board Size"), in Ludii's order.
+        rulesets: options ("Board Size/9x9") of each ruleset.
+        defaults: default choice of each category.
     """
 
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Catalogue:
     """Ludii's games by name.
 
     Args:
-        paths: the paths of the .lud files in the jar.
+        paths: paths of the .lud files in the jar.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -74,18 +74,18 @@ class Catalogue:
         return len(self._paths)
 
     def names(self, folder: str = "") -> list[str]:
-        """The names in order, all of them or those below a folder of the jar, such as "lud/board/"."""
+        """Returns the sorted names, all or those below a folder of the jar, such as "lud/board/"."""
         return sorted(name for name, path in self._paths.items() if path.startswith(folder))
 
     def folder(self, name: str) -> str:
-        """Where the jar has a game, such as "board/space/line", by Ludii's own name of it."""
+        """Returns the folder of a game in the jar, such as "board/space/line", by Ludii's name."""
         return str(PurePosixPath(self._paths[name]).parent.relative_to("lud"))
 
     def find(self, name: str) -> Source:
-        """The game called `name`.
+        """Returns the game called `name`.
 
         Raises:
-            LudiiError: Ludii has none of that name; the message suggests the nearest.
+            LudiiError: the name is unknown; the message suggests the nearest.
         """
         wanted = name.strip().translate(_BRACKETS)
         known = self._names.get(plain(wanted))
@@ -98,7 +98,7 @@ class Catalogue:
 
 
 def find_file(path: str) -> Source:
-    """A game described in a file of the user's.
+    """Returns the game of a .lud file.
 
     Raises:
         LudiiError: there is no such file, or its name does not end in `.lud`.
@@ -110,18 +110,18 @@ def find_file(path: str) -> Source:
 
 
 def written(name: str) -> str:
-    """A name of Ludii's, or an option, as it is written in a game string."""
+    """Returns a name or an option as written in a game string."""
     return name.translate(_WRITTEN)
 
 
 def choose(name: str, menu: Menu, ruleset: str, options: str) -> tuple[str, ...]:
-    """The options of a game that a ruleset's name and a list of options mean, as Ludii writes them.
+    """Returns the options of a ruleset and a list of options, as Ludii writes them.
 
     Args:
-        name: the game's, for messages.
-        menu: what there is to choose.
-        ruleset: the name of a ruleset, with or without "Ruleset/" before it; empty for the default.
-        options: "Category/Choice", several with a semicolon between; they come after those of the ruleset.
+        name: name of the game, for messages.
+        menu: options and rulesets of the game.
+        ruleset: name of a ruleset, with or without "Ruleset/"; empty for the default.
+        options: "Category/Choice", separated by semicolons; they override those of the ruleset.
 
     Raises:
         LudiiError: no such ruleset, category or choice, or two choices of one category.
@@ -166,7 +166,7 @@ def _option(name: str, menu: Menu, wanted: str) -> tuple[str, str]:
 
 
 def plain(text: str) -> str:
-    """What of a name can be written in a game string: no commas and equals signs, in lower case."""
+    """Returns a name as compared: in lower case, without commas and equals signs."""
     return " ".join(text.translate(_BRACKETS).replace(",", " ").replace("=", " ").split()).casefold()
 
 

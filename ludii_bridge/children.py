@@ -1,7 +1,7 @@
-"""The children of a Ludii state, all made at once, as a sequence of states.
+"""The children of a Ludii state, created in one call, as a sequence of states.
 
-A search asks of most children no more than whether they have ended and what a network sees of them. Both come
-without an object for each; that of a child is made each time it is asked for.
+For most children a search needs only whether they have ended, and their observation. Both are available without a
+Python object per child; that object is created on access.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from ludii_bridge.transport import Position, Siblings
 
 S = TypeVar("S")
-"""A state; `state.LudiiState` in all that is not a test."""
+"""Type of a state: `state.LudiiState`, except in tests."""
 
 
 class LudiiChildren(Sequence[S], Generic[S]):
-    """The states after some legal actions of a state, in their order.
+    """The states after some legal actions of a state, in order.
 
     Args:
-        state: makes the state after an action of the position there.
-        siblings: the positions after all legal actions.
-        actions: which of them are meant.
+        state: creates a child from its action and its position.
+        siblings: positions after all legal actions.
+        actions: the selected actions.
     """
 
     __slots__ = ("_actions", "_siblings", "_state")
@@ -48,15 +48,15 @@ class LudiiChildren(Sequence[S], Generic[S]):
         return self._state(action, self._siblings[action])
 
     def some(self, indices: Iterable[int]) -> LudiiChildren[S]:
-        """Those with these indices, as a sequence of the same kind."""
+        """Returns the children with these indices."""
         return LudiiChildren(self._state, self._siblings, [self._actions[i] for i in indices])
 
     @property
     def players(self) -> list[int]:
-        """The `current_player` of each."""
+        """`current_player` of each child."""
         players = self._siblings.players
         return players if isinstance(self._actions, range) else [players[action] for action in self._actions]
 
     def observe(self, out: NDArray[np.float32]) -> None:
-        """Write the observation of each into a row of `out`, float32 [n, size]."""
+        """Writes the observation of each child into a row of `out`, float32 [n, size]."""
         self._siblings.observe(self._actions, out)

@@ -1,4 +1,4 @@
-"""The transport that `pyspiel.load_game` uses: one for the process, made when the first game is loaded."""
+"""The transport of this process, created when the first game is loaded."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _transport: Transport | None = None
 def connect(
     jar: str | os.PathLike[str] | None = None, *, java: str | None = None, memory: str | None = None
 ) -> Transport:
-    """Start Java with Ludii now, and in a way of your own; otherwise the first game that is loaded does.
+    """Starts Java with Ludii. Without a call, the first game that is loaded does.
 
-    Java starts once in a process: where it runs already, this changes nothing.
+    Java starts once per process: if it is running, the call has no effect.
 
     Args:
-        jar: the path of Ludii's jar; by default see `installation.find_jar`.
-        java: "bundled", "system", or the folder of a Java runtime; see `installation.find_java`.
-        memory: the most that Java's objects may take, such as "4g"; by default see `installation.java_memory`.
+        jar: path of Ludii's jar; default: `installation.find_jar`.
+        java: "bundled", "system", or the folder of a Java runtime; default: `installation.find_java`.
+        memory: maximum heap size of Java, such as "4g"; default: `installation.java_memory`.
 
     Returns:
-        What loads games; `pyspiel.load_game` asks it.
+        The transport that loads games.
 
     Raises:
-        LudiiError: Java, the jar or jpype is missing, Java does not start, or the memory is no size that it can have.
+        LudiiError: Java, the jar or jpype is missing, Java does not start, or the memory size is invalid.
     """
     global _transport
     with _connecting:
@@ -40,7 +40,7 @@ def connect(
 
 
 def use(transport: Transport | None) -> Transport | None:
-    """Take another transport from now on, such as a fake one in a test; returns the one before."""
+    """Replaces the transport, for example by a fake one in a test, and returns the previous one."""
     global _transport
     with _connecting:
         before, _transport = _transport, transport

@@ -1,7 +1,6 @@
-"""What there is to know of one game before it is played: its menu, its tensor, and a short measurement.
+"""Details of one game: its menu, its tensor, and a short measurement of random games with default options.
 
-The measurement is of random matches with the default options, drawn with a seed. A few long games are slow to play, so
-it ends after some seconds, within a match if need be, and says how many matches came to their end.
+The measurement ends after some seconds, if necessary within a game, and reports the number of finished games.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.transport import Rules, Traits, unfit
 
 MATCHES = 20
-"""Random matches, at most."""
+"""Maximum number of random games."""
 SECONDS = 3.0
-"""Of the measurement, at most; a move that was begun is ended."""
+"""Maximum duration of the measurement, plus one move."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Random matches of a game.
+    """Measurement of random games.
 
     Attributes:
-        matches: that came to their end.
-        longest: moves of the longest of them, or of the one that was broken off.
-        mean_length: moves of those that came to their end; None where none did.
-        most_moves: legal in one state.
-        mean_moves: legal in a state.
-        moves_per_second: played, with the legal moves of each state counted.
+        matches: number of finished games.
+        longest: maximum length, including an unfinished game.
+        mean_length: mean length of finished games, or None.
+        most_moves: maximum number of legal moves.
+        mean_moves: mean number of legal moves.
+        moves_per_second: speed, including the count of legal moves.
     """
 
     matches: int
@@ -45,15 +44,15 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """One game.
+    """Details of one game.
 
     Attributes:
-        source: its name, and where Ludii has it.
-        version: Ludii's.
-        reasons: why it cannot be trained; empty where it can.
-        traits: what it is; None where it cannot be compiled.
-        menu: what can be chosen in it; None likewise.
-        measured: None where it cannot be trained.
+        source: its name and location.
+        version: Ludii's version.
+        reasons: reasons why it is not supported.
+        traits: its properties, or None if it doesn't compile.
+        menu: its options, or None if it doesn't compile.
+        measured: its measurement, or None if it is not supported.
     """
 
     source: Source
@@ -65,12 +64,12 @@ class Details:
 
 
 def details(name: str, *, seed: int = 0, clock: Callable[[], float] = time.perf_counter) -> Details:
-    """What there is to know of the game called `name`, with its default options.
+    """Returns the details of a game with default options.
 
     Args:
-        name: in any case.
-        seed: of the random matches.
-        clock: says the seconds that have gone by.
+        name: Ludii's name, in any case.
+        seed: random seed.
+        clock: returns seconds.
 
     Raises:
         LudiiError: Java or Ludii is missing, or Ludii has no such game.
@@ -90,14 +89,7 @@ def details(name: str, *, seed: int = 0, clock: Callable[[], float] = time.perf_
 
 
 def measure(rules: Rules, rng: random.Random, clock: Callable[[], float], most_moves: int = 1000) -> Measured:
-    """Play `MATCHES` random matches, or for `SECONDS`.
-
-    Args:
-        rules: a game that can be played; its matches are limited to `most_moves` from now on.
-        rng: chooses the moves.
-        clock: says the seconds that have gone by.
-        most_moves: as `max_length` of a game string.
-    """
+    """Plays `MATCHES` random games, or for `SECONDS`, and limits the game to `most_moves` from now on."""
     rules.limit(min(most_moves, rules.traits.longest))
     start = clock()
     lengths: list[int] = []

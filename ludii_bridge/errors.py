@@ -1,4 +1,7 @@
-"""The one error of the bridge."""
+"""The error of the bridge, and the reasons why a game is not supported.
+
+A reason begins with "it" or "its". The constants are kinds of games that the bridge does not support.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,34 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-_CLOSE = 0.6
-"""The likeness, from 0 to 1, from which on a name may have been meant."""
-_CLOSE_WORD = 0.88
-"""And that of a word of it."""
-_MOST_WITH_THE_WORD = 12
-_LONGEST_NAME = 200
+_SIMILAR_NAME = 0.6
+"""Minimum similarity of a suggested name, in [0, 1]."""
+_SIMILAR_WORD = 0.88
+"""Minimum similarity of a word of a suggested name."""
+_MAX_SUGGESTIONS = 12
+_MAX_NAME_LENGTH = 200
 """Maximum length of a name for which similar names are searched, in characters. Ludii's longest has 65."""
+CHANCE = "it has chance"
+HIDDEN = "it hides information"
+SIMULTANEOUS = "its players move at the same time"
+SIMULATION = "it is a simulation"
+DEDUCTION = "it is a puzzle of deduction"
+SEVERAL = "it is a match of several games"
+_KINDS = frozenset({CHANCE, HIDDEN, SIMULTANEOUS, SIMULATION, DEDUCTION, SEVERAL})
+_PLAYERS = "it is for {} players, not one or two"
+_OF_PLAYERS = re.compile(_PLAYERS.format(r"\d+"))
+_BETWEEN = "; "
 
 
 class LudiiError(RuntimeError):
-    """Java, Ludii or a game of it is missing, broken, or unfit; the message is one line and says what to do.
+    """Java, Ludii or a game is missing, damaged, or not supported.
 
-    Where Java threw, the Java exception is its `__cause__`.
+    A Java exception is the `__cause__` of the error.
 
     Attributes:
-        game: the game whose name the message begins with; empty where it does not.
+        game: name of the game at the beginning of the message, or empty.
         problem: the message without that name.
-        reasons: why the game cannot be played here, each by itself (`reasons`); empty where that is not the error.
+        reasons: the reasons why the game is not supported, or empty.
     """
 
     def __init__(
@@ -37,13 +50,13 @@ class LudiiError(RuntimeError):
 
     @classmethod
     def of(cls, game: str, problem: str, reasons: Sequence[str] = ()) -> Self:
-        """The error whose message is the name of a game and what is wrong with it."""
+        """Returns the error with the message "GAME PROBLEM"."""
         return cls(f"{game} {problem}", game=game, problem=problem, reasons=reasons)
 
 
 def nearest(got: str, known: Iterable[str]) -> str:
-    """The words ": did you mean 'x'?" if one of the `known` names is near to what came, else nothing."""
-    if len(got) > _LONGEST_NAME:
+    """Returns ": did you mean 'x'?" if a `known` name is similar to `got`, otherwise an empty string."""
+    if len(got) > _MAX_NAME_LENGTH:
         return ""
     names = {name.lower(): name for name in known}
     near = difflib.get_close_matches(got.lower(), list(names), n=1)
@@ -51,23 +64,23 @@ def nearest(got: str, known: Iterable[str]) -> str:
 
 
 def alike(got: str, known: Iterable[str]) -> str:
-    """The words ": did you mean 'x', 'y' or 'z'?" for names of several words, of which one may be all that came.
+    """Returns ": did you mean 'x', 'y' or 'z'?" for names of several words, of which `got` may be one.
 
-    Names with what came among their words come first (Draughts: English Draughts, ...), else the three nearest.
+    The suggestions are names that contain the word (Draughts: English Draughts, ...), otherwise the three nearest.
     """
-    if len(got) > _LONGEST_NAME:
+    if len(got) > _MAX_NAME_LENGTH:
         return ""
     wanted = got.casefold()
     with_word, near = [], []
     for name in known:
         words = re.findall(r"\w+", name.casefold())
-        if any(_likeness(wanted, word) >= _CLOSE_WORD for word in words):
+        if any(_similarity(wanted, word) >= _SIMILAR_WORD for word in words):
             with_word.append(name)
-        near.append((-_likeness(wanted, name.casefold()), name))
-    nearest_ones = [name for likeness, name in sorted(near)[:3] if -likeness >= _CLOSE]
-    if len(nearest_ones) and -min(near)[0] >= _CLOSE_WORD:
+        near.append((-_similarity(wanted, name.casefold()), name))
+    nearest_ones = [name for similarity, name in sorted(near)[:3] if -similarity >= _SIMILAR_NAME]
+    if len(nearest_ones) and -min(near)[0] >= _SIMILAR_WORD:
         with_word = []
-    found = sorted(with_word)[:_MOST_WITH_THE_WORD] or nearest_ones
+    found = sorted(with_word)[:_MAX_SUGGESTIONS] or nearest_ones
     if not found:
         return ""
     *others, last = map(repr, found)
@@ -75,7 +88,28 @@ def alike(got: str, known: Iterable[str]) -> str:
     return f": did you mean {', '.join(others)} or {last}?{rest}" if others else f": did you mean {last}?"
 
 
-def _likeness(one: str, other: str) -> float:
+def _similarity(one: str, other: str) -> float:
     matcher = difflib.SequenceMatcher(None, other, one)
     quick = matcher.real_quick_ratio()
-    return matcher.ratio() if quick >= _CLOSE and matcher.quick_ratio() >= _CLOSE else 0.0
+    return matcher.ratio() if quick >= _SIMILAR_NAME and matcher.quick_ratio() >= _SIMILAR_NAME else 0.0
+
+
+def for_players(count: int) -> str:
+    """Returns the reason against a game with this number of players."""
+    return _PLAYERS.format(count)
+
+
+def is_of_a_kind(reason: str) -> bool:
+    """Returns whether the bridge does not support this kind of game; otherwise something failed."""
+    return reason in _KINDS or _OF_PLAYERS.fullmatch(reason) is not None
+
+
+def joined(reasons: Iterable[str]) -> str:
+    """Returns several reasons as one text."""
+    return _BETWEEN.join(reasons)
+
+
+def separated(text: str) -> list[str]:
+    """Splits a text of `joined`. Any other text, such as an error message, is one reason."""
+    parts = text.split(_BETWEEN)
+    return parts if is_of_a_kind(parts[0]) else [text]

@@ -1,8 +1,7 @@
-"""`ludii(...)`: a game of Ludii's as an OpenSpiel game.
+"""`ludii(...)`: a Ludii game as an OpenSpiel game.
 
-The actions of a state are the numbers 0 to n - 1 of its n legal moves. Their order depends on the moves alone, so
-states that are equal number them alike, and no two moves share a number. The same number means another move in
-another state: ask `action_to_string`.
+The actions of a state are the indices 0 to n - 1 of its n legal moves. Their order depends on the moves alone, so equal
+states have equal indices. In another state the same index is another move: use `action_to_string`.
 """
 
 from __future__ import annotations
@@ -19,18 +18,16 @@ from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from ludii_bridge.catalogue import choose, find_file
 from ludii_bridge.connection import connect
-from ludii_bridge.errors import LudiiError
-from ludii_bridge.observer import LudiiObserver
+from ludii_bridge.errors import LudiiError, joined
 from ludii_bridge.picture import letters_of
-from ludii_bridge.reasons import joined
 from ludii_bridge.state import LudiiState
 from ludii_bridge.transport import Rules, Traits, unfit
 
 _DEFAULTS: dict[str, Any] = {"game": "", "file": "", "ruleset": "", "options": "", "max_length": 1000, "max_actions": 0}
-"""The parameters of a game string; `docs/ludii.md` explains them."""
+"""Parameters of a game string; see `docs/ludii.md`."""
 
 _compiled: WeakValueDictionary[tuple[Any, ...], Rules] = WeakValueDictionary()
-"""Games in use: OpenSpiel loads a game anew for each state that it reads from a file."""
+"""Games in use. OpenSpiel loads a game again for each state that it deserialises."""
 
 
 def _game_type(least: int, most: int, utility: pyspiel.GameType.Utility) -> pyspiel.GameType:
@@ -54,27 +51,27 @@ def _game_type(least: int, most: int, utility: pyspiel.GameType.Utility) -> pysp
 
 
 GAME_TYPE = _game_type(1, 2, pyspiel.GameType.Utility.GENERAL_SUM)
-"""What OpenSpiel knows before it loads a game; a loaded one has one of the types below."""
+"""The registered type; a loaded game has one of the types below."""
 _TYPES = {
     1: _game_type(1, 1, pyspiel.GameType.Utility.GENERAL_SUM),
     2: _game_type(2, 2, pyspiel.GameType.Utility.ZERO_SUM),
 }
-"""By the number of players."""
+"""Types by number of players."""
 
 
 class LudiiGame(pyspiel.Game):
-    """One game of Ludii's for two players or for one, without chance, with perfect information.
+    """A Ludii game for one or two players, without chance and with perfect information.
 
     Args:
-        params: those of the game string.
+        params: parameters of the game string.
 
     Attributes:
         rules: the compiled game.
-        channels: what each channel of the observation means, in words.
+        channels: description of each channel of the observation.
 
     Raises:
-        LudiiError: no Java, no jar, an unknown game, ruleset or option, a game that does not compile, or one that
-            OpenSpiel cannot play this way.
+        LudiiError: Java or the jar is missing, the game, ruleset or option is unknown, the game does not compile, or it
+            is not supported.
     """
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
@@ -82,13 +79,13 @@ class LudiiGame(pyspiel.Game):
         self.rules, length = _rules(given)
         traits = self.rules.traits
         alone = traits.players == 1
-        worth = math.inf if alone and traits.scored else 1.0  # Ludii tells no bound of a score
+        bound = math.inf if alone and traits.scored else 1.0  # Ludii has no bound for scores
         info = pyspiel.GameInfo(
             num_distinct_actions=_actions(given["max_actions"], traits.distinct_moves),
             max_chance_outcomes=0,
             num_players=traits.players,
-            min_utility=-worth,
-            max_utility=worth,
+            min_utility=-bound,
+            max_utility=bound,
             utility_sum=None if alone else 0.0,
             max_game_length=length,
         )
@@ -99,41 +96,34 @@ class LudiiGame(pyspiel.Game):
         self._start.shared = True
 
     def new_initial_state(self, state: Any = None) -> LudiiState:
-        """The state in which matches begin.
+        """Returns the initial state.
 
         Raises:
-            LudiiError: a state is given, from which OpenSpiel lets some games begin.
+            LudiiError: a state is given.
         """
         if state is not None:
             raise LudiiError(f"a state of Ludii's is made from its history, got {state!r}")
         return LudiiState(self, self._start)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Any:
-        """What `make_observation` gives: Ludii's tensor, or the history where perfect recall is asked for.
-
-        Args:
-            iig_obs_type, params: as OpenSpiel gives them.
-
-        Returns:
-            An observer: its `tensor` is float32 [channels * x * y], its `dict["observation"]` the same in that shape.
-        """
-        if isinstance(iig_obs_type, dict):  # OpenSpiel leaves out the type where there is none
+        """Returns the observer of `make_observation`: Ludii's tensor, or the history for perfect recall."""
+        if isinstance(iig_obs_type, dict):  # OpenSpiel omits a missing type
             iig_obs_type, params = None, iig_obs_type
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return LudiiObserver(self.rules.traits.shape, params)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
     def transposition_text(self, state: LudiiState) -> Hashable | None:
-        """What states have in common that nothing later can tell apart, or None where only the history says.
+        """Returns a key that is equal only for states with the same future, or None if there is none.
 
         It is `LudiiState.key` and the number of moves, and None for games whose rules remember more than that.
         """
         return (state.key(), state.move_number()) if self.rules.traits.hashed else None
 
     def measure(self, name: str) -> Callable[[LudiiState], tuple[float, ...]] | None:
-        """What counts something of a state for either player: "score" (None where the game keeps none) or "pieces".
+        """Returns a function that counts "score" or "pieces" of both players, or None.
 
-        Nothing does so for one player, whose score is what `returns()` say.
+        A single-player game has no such function; its score is in `returns()`.
         """
         if self.num_players() == 1:
             return None
@@ -142,38 +132,34 @@ class LudiiGame(pyspiel.Game):
         return LudiiState.pieces if name == "pieces" else None
 
     def marks(self) -> tuple[str, str] | None:
-        """How the text of a state draws the pieces of either player; None where one of them has none."""
+        """Describes the pieces of each player in the text of a state; None if one of them has none."""
         owners = {owner for _, owner in self.rules.components}
         return ("the capital letters", "the small letters") if {1, 2} <= owners else None
 
     def has_fixed_actions(self) -> bool:
-        """Whether an action is the same move in every state: it is the number of one of the legal moves."""
+        """Returns False: an action is an index of the legal moves of its state."""
         return False
 
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
-        """Where the sites of the board are, and the hands beside it.
+        """Returns the positions of the sites of the board and of the hands beside it.
 
         Returns:
-            Arrays of float64, by name.
+            Arrays of float64, by name:
 
-            - "centres", [n, 2]: Ludii's coordinates of each of the board's main sites' centre, in the unit square, y
-              upwards;
-            - "planes", [n, 2]: its x and y in the observation;
-            - "sites", [m, 2]: the centre of every site that a piece may stand on: the n above, those of hands, to the
-              right of the board, and those of the board's further kinds;
-            - "corners", [k, 3]: the number of a site, x and y of a corner of its outline, around each site in turn; an
-              edge has its two ends, a vertex none;
-            - "lines", [k, 4]: of a board of vertices x and y of both ends of each line.
+            - "centres", [n, 2]: centres of the main sites, in Ludii's unit square with y upwards;
+            - "planes", [n, 2]: their x and y in the observation;
+            - "sites", [m, 2]: centres of all sites: the n above, those of hands, and those of other types;
+            - "corners", [k, 3]: site, x and y of each corner of its outline, in order; an edge has two, a vertex none;
+            - "lines", [k, 4]: x and y of both ends of each line of a board of vertices.
         """
         return self.rules.geometry
 
     def site_names(self) -> Sequence[str]:
-        """What each row of "sites" is called, as moves write it; no two names are equal."""
+        """Returns the unique name of each row of "sites", as in moves."""
         return self.rules.site_names
 
-    def kinds(self) -> Sequence[tuple[str, str, int]]:
-        """Each kind of piece: its name, its letter in the text of a state, and its player in the initial state, or -1
-        where it is nobody's or everybody's."""
+    def piece_types(self) -> Sequence[tuple[str, str, int]]:
+        """Returns name, letter in texts, and player of each piece type; -1 for a shared or neutral type."""
         components = self.rules.components
         letters = letters_of(components)
         owners = [owner - 1 if owner in (1, 2) else -1 for _, owner in components]
@@ -183,14 +169,37 @@ class LudiiGame(pyspiel.Game):
         return load, (str(self),)
 
 
+class LudiiObserver:
+    """OpenSpiel observer of Ludii's tensor. Both players have the same observation.
+
+    Attributes:
+        tensor: float32 [channels * x * y], written by `set_from`.
+        dict: the same memory with the shape (channels, x, y), under "observation".
+    """
+
+    def __init__(self, shape: tuple[int, int, int], params: Mapping[str, Any] | None = None) -> None:
+        if params:
+            raise LudiiError(f"an observation of Ludii's takes no parameters, got {dict(params)!r}")
+        self.tensor = np.zeros(math.prod(shape), np.float32)
+        self.dict: dict[str, NDArray[np.float32]] = {"observation": self.tensor.reshape(shape)}
+
+    def set_from(self, state: LudiiState, player: int) -> None:
+        """Writes the observation of `state` into `tensor`."""
+        state.position.observe(self.tensor)
+
+    def string_from(self, state: LudiiState, player: int) -> str:
+        """Returns `str(state)`."""
+        return str(state)
+
+
 def load(text: str) -> LudiiGame:
-    """The game of a game string; importing this function registers `ludii` with OpenSpiel first."""
+    """Loads a game. Importing this function registers `ludii` with OpenSpiel, which `pickle` needs."""
     game: LudiiGame = pyspiel.load_game(text)
     return game
 
 
 def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
-    """The compiled game that the parameters mean, and the most moves of a match."""
+    """Returns the compiled game of these parameters, and the maximum length of a play."""
     if bool(given["game"]) == bool(given["file"]):
         got = f"both, {given['game']!r} and {given['file']!r}: leave one out" if given["game"] else "neither"
         raise LudiiError(
@@ -214,7 +223,7 @@ def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
 
 
 def _require_fit(traits: Traits) -> None:
-    """Raise `LudiiError` with all reasons why a game cannot be played here."""
+    """Raises `LudiiError` with all reasons if the game is not supported."""
     if reasons := unfit(traits):
         raise LudiiError.of(traits.name, f"is not supported: {joined(reasons)}", reasons)
 

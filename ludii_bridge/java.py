@@ -1,7 +1,7 @@
-"""The real transport: Ludii in this process's Java, called through jpype.
+"""The transport through jpype to Ludii in this process's Java.
 
-Only Ludii's public classes are used, those that other frameworks use too: `GameLoader`, `LudiiGameWrapper`,
-`LudiiStateWrapper`, and the game, context and move objects behind them.
+It uses Ludii's public classes for other frameworks: `GameLoader`, `LudiiGameWrapper`, `LudiiStateWrapper`, and their
+game, context and move objects.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludii_bridge import jvm, reasons
+from ludii_bridge import errors, jvm
 from ludii_bridge.catalogue import Catalogue, Menu, Source
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.installation import Jar, Java
 from ludii_bridge.java_ai import JavaMatchAI
 from ludii_bridge.keys import Keys
-from ludii_bridge.move_sites import MoveSites
 from ludii_bridge.operations import Operations
-from ludii_bridge.outlines import Outlines
+from ludii_bridge.outlines import MoveSites, Outlines
 from ludii_bridge.picture import printable
 from ludii_bridge.position import JavaPosition
 from ludii_bridge.programs import Programs, Types
@@ -31,9 +30,9 @@ from ludii_bridge.tensors import LudiiTensor, SiteTensor, Tensor, suits_ludiis_t
 from ludii_bridge.transport import Traits
 
 _FULL = 0.99
-"""The share of Java's memory for what lasts that is as good as all."""
+"""Fraction of Java's old generation that counts as full."""
 _LEAST_ACTIONS = 2048
-"""Declared for any game; the most legal moves that the sweep met on a board of few sites were 864."""
+"""Minimum number of declared actions; the sweep found at most 864 legal moves on a board of few sites."""
 
 
 class JavaTransport:
@@ -42,10 +41,10 @@ class JavaTransport:
     Args:
         jar: Ludii's.
         java: the runtime.
-        memory: the most that Java's objects may take, such as "2g".
+        memory: maximum heap size, such as "2g".
 
     Raises:
-        LudiiError: Java cannot start, or runs in this process already without Ludii.
+        LudiiError: Java cannot start, or already runs in this process without Ludii.
     """
 
     def __init__(self, jar: Jar, java: Java, memory: str) -> None:
@@ -60,11 +59,11 @@ class JavaTransport:
             ) from error
 
     def menu(self, source: Source) -> Menu:
-        """The options and rulesets of a game."""
+        """Returns the options and rulesets of a game."""
         return menu_of(self._jpype, self._compile(source, ()))
 
     def load(self, source: Source, options: Sequence[str]) -> JavaRules:
-        """Compile a game with these options."""
+        """Compiles a game with these options."""
         return JavaRules(self._jpype, self._compile(source, options))
 
     def _compile(self, source: Source, options: Sequence[str]) -> Any:
@@ -73,7 +72,7 @@ class JavaTransport:
 
     def _load(self, source: Source, options: Sequence[str]) -> Any:
         chosen = self._jpype.java.util.ArrayList(list(options))
-        memory = jvm.lasting_memory(self._jpype)
+        memory = jvm.old_generation(self._jpype)
         memory.resetPeakUsage()
         with jvm.overheard(self._jpype) as said:
             try:
@@ -95,7 +94,7 @@ class JavaTransport:
 
 
 def menu_of(jpype: Any, game: Any) -> Menu:
-    """What can be chosen in a compiled game."""
+    """Returns the options and rulesets of a compiled game."""
     description = game.description()
     options: dict[str, list[str]] = {}
     for category in description.gameOptions().categories():
@@ -106,7 +105,7 @@ def menu_of(jpype: Any, game: Any) -> Menu:
     rulesets = {
         str(ruleset.heading()): [str(option) for option in ruleset.optionSettings()]
         for ruleset in description.rulesets()
-        if not ruleset.optionSettings().isEmpty()  # those are planned, not written
+        if not ruleset.optionSettings().isEmpty()  # an empty one is only planned
     }
     defaults = dict(
         str(option).split("/", 1) for option in description.gameOptions().allOptionStrings(jpype.java.util.ArrayList())
@@ -115,21 +114,21 @@ def menu_of(jpype: Any, game: Any) -> Menu:
 
 
 class JavaRules:
-    """One compiled game of Ludii's."""
+    """One compiled Ludii game."""
 
     def __init__(self, jpype: Any, game: Any) -> None:
         self.jpype = jpype
         self.game = game
         self.wrapper: Any = None
-        """Ludii's `LudiiGameWrapper`, where its tensor suits the game."""
+        """Ludii's `LudiiGameWrapper`, if its tensor suits the game."""
         self.operations: Any = None
         self.utilities = jpype.JClass("other.RankUtils").agentUtilities
-        """context -> the utility of each agent, after a 0."""
+        """context -> 0 and the utility of each agent."""
         self._reading = threading.Lock()
         self.moves_wear_out = False
-        """The meta-rules of a few games change a move as they apply it: it can be applied only once."""
+        """The meta-rules of a few games change a move when it is applied, so it can be applied only once."""
         self.components: tuple[tuple[str, int], ...] = ()
-        """Name and owner of each kind of piece, from number 1."""
+        """Name and owner of each piece type, from number 1."""
         self.traits = jvm.translated(self._look, "Ludii cannot describe this game")()
 
     def _look(self) -> Traits:
@@ -182,7 +181,7 @@ class JavaRules:
 
     @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
-        """Where the sites of the board are; see `LudiiGame.geometry`."""
+        """See `LudiiGame.geometry`."""
         count = len(self.layout.centres)
         places = [self.layout.places[site] for site in range(count)]
         if self.wrapper is not None:
@@ -193,41 +192,41 @@ class JavaRules:
 
     @property
     def site_names(self) -> Sequence[str]:
-        """What each site is called; see `LudiiGame.site_names`."""
+        """See `LudiiGame.site_names`."""
         return self.outlines.names
 
     @functools.cached_property
     def outlines(self) -> Outlines:
-        """Where all sites are; made when a picture asks for it."""
+        """Outlines of all sites, created on the first request."""
         return jvm.translated(Outlines, "cannot be drawn", game=self.traits.name)(self.game, self.layout)
 
     @functools.cached_property
     def move_sites(self) -> MoveSites:
-        """What reads the sites that moves name; made when a picture asks for it."""
+        """Reader of the sites of moves, created on the first request."""
         return MoveSites(self.jpype, self.game, self.outlines)
 
     def sites(self, context: Any) -> dict[str, NDArray[np.int32]]:
-        """What stands on each site of a state, by its number; see `SiteReader` for the fields."""
+        """Returns the fields of `SiteReader` for each site of a state."""
         with self._reading:
             self._read(context)
             return {field: rows[0].copy() for field, rows in self._reader.found.items()}
 
     def key(self, context: Any) -> tuple[int, ...]:
-        """What `JavaPosition.key` says."""
+        """See `JavaPosition.key`."""
         with self._reading:
             return self._keys.key(context)
 
     def limit(self, moves: int) -> None:
-        """End every match after that many moves as a draw."""
+        """Ends every game after that number of moves as a draw."""
         self.game.setMaxMoveLimit(moves)
 
     def start(self) -> JavaPosition:
-        """The position in which matches begin."""
+        """Returns the initial position."""
         jvm.check_process()
         return jvm.translated(self._start, "cannot be started", game=self.traits.name)()
 
     def match_ai(self, name: str) -> JavaMatchAI:
-        """One of Ludii's AIs for one match."""
+        """Returns one of Ludii's AIs for one game."""
         jvm.check_process()
         return JavaMatchAI(self.jpype, self.game, name)
 
@@ -239,21 +238,21 @@ class JavaRules:
 
 
 def _faults(game: Any) -> tuple[str, ...]:
-    """Why OpenSpiel cannot play `game` as a game of turns and perfect information."""
+    """Returns the reasons why `game` is not supported, without the number of players."""
     if game.hasSubgames():
-        return (reasons.SEVERAL,)
+        return (errors.SEVERAL,)
     found = {
-        reasons.CHANCE: game.isStochasticGame(),
-        reasons.HIDDEN: game.hiddenInformation(),
-        reasons.SIMULTANEOUS: game.isSimultaneousMoveGame(),
-        reasons.SIMULATION: game.isSimulationMoveGame(),
-        reasons.DEDUCTION: game.isDeductionPuzzle(),
+        errors.CHANCE: game.isStochasticGame(),
+        errors.HIDDEN: game.hiddenInformation(),
+        errors.SIMULTANEOUS: game.isSimultaneousMoveGame(),
+        errors.SIMULATION: game.isSimulationMoveGame(),
+        errors.DEDUCTION: game.isDeductionPuzzle(),
     }
     return (*(reason for reason, holds in found.items() if holds), *_strangers(game))
 
 
 def _strangers(game: Any) -> list[str]:
-    """What is wrong with a piece of a player whom the game does not have; it would fail where the piece is placed."""
+    """Returns an error if a piece belongs to a player whom the game doesn't have, as placing it would fail."""
     players = int(game.players().count())
     of_all = players + 1  # Ludii's number for what players share
     pieces = [(str(piece.name()), int(piece.owner())) for piece in list(game.equipment().components())[1:]]

@@ -1,7 +1,7 @@
 """Java in this process: started once, with its output silenced.
 
-A Java machine cannot be restarted in a process, and a process that was forked off has none: its threads stay behind.
-Use `multiprocessing` with "spawn" (or "forkserver"); each process then starts its own.
+Java can't be restarted in a process, and doesn't survive a fork. Use `multiprocessing` with "spawn" or "forkserver", so
+that each process starts its own.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from ludii_bridge.installation import Java
 OLDEST_JAVA = 17
 OUT_OF_MEMORY = "Java ran out of memory: give it more by the environment variable LUDII_MEMORY=4g, or keep fewer states"
 _WRAPPED = re.compile("InvocationTargetException|UndeclaredThrowableException")
-"""Java's exceptions that say no more than that another one was thrown."""
+"""Java exceptions that only wrap another one."""
 _starting = threading.Lock()
 _started_by: int | None = None
-"""The process that started Java."""
+"""Id of the process that started Java."""
 has_reserve = False
-"""Java keeps some memory back, for telling that it has run out; it gives it away in telling so. See `programs`."""
+"""Whether Java holds reserve memory, which it frees to report that memory has run out. See `programs`."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
 def start(java: Java, jar: Path, memory: str) -> Any:
-    """Start Java with Ludii on its class path, unless it runs already; returns the module jpype.
+    """Starts Java with Ludii on its class path, unless it is running, and returns the module jpype.
 
     Args:
         java: the runtime.
-        jar: Ludii's.
-        memory: the most that Java's objects may take, as `installation.java_memory` gives it.
+        jar: Ludii's jar.
+        memory: maximum heap size, as from `installation.java_memory`.
 
     Raises:
-        LudiiError: jpype is missing, Java cannot start or is too old, or this process was forked off one with Java.
+        LudiiError: jpype is missing, Java can't start or is too old, or this process is a fork of one with Java.
     """
     global _started_by
     try:
@@ -68,11 +68,11 @@ def start(java: Java, jar: Path, memory: str) -> Any:
 
 def _start(jpype: Any, java: Java, jar: Path, memory: str) -> None:
     arguments = (
-        "--enable-native-access=ALL-UNNAMED",  # jpype loads a library of its own, and Java 24 warns of that
+        "--enable-native-access=ALL-UNNAMED",  # Java 24 warns of the native library of jpype
         f"-Xmx{memory}",
-        f"-Xms{memory}",  # what a search makes and drops shall not be copied while it lives: that takes room at once
-        "-Xss8m",  # for threads of Java's own, as much as Python's first thread has
-        "-Xrs",  # Ctrl-C stays Python's
+        f"-Xms{memory}",  # a large young generation, so that short-lived objects of a search are not copied
+        "-Xss8m",  # stack of Java's threads, as large as that of Python's main thread
+        "-Xrs",  # Python handles Ctrl-C
         "-Djava.awt.headless=true",
         "-XX:+UseSerialGC",
         "-XX:-UsePerfData",
@@ -84,7 +84,7 @@ def _start(jpype: Any, java: Java, jar: Path, memory: str) -> None:
 
 
 def _silence(jpype: Any) -> None:
-    """Drop what Ludii writes to the standard streams; what matters comes as an exception."""
+    """Discards Ludii's output on the standard streams; errors arrive as exceptions."""
     nothing = jpype.java.io.PrintStream(jpype.java.io.OutputStream.nullOutputStream())
     jpype.java.lang.System.setOut(nothing)
     jpype.java.lang.System.setErr(nothing)
@@ -92,7 +92,7 @@ def _silence(jpype: Any) -> None:
 
 @contextlib.contextmanager
 def overheard(jpype: Any) -> Iterator[Callable[[], str]]:
-    """What Ludii writes to its standard error meanwhile, where its compiler tells causes that its exceptions do not."""
+    """Captures Ludii's standard error, where its compiler prints causes that its exceptions lack."""
     heard = jpype.java.io.ByteArrayOutputStream()
     jpype.java.lang.System.setErr(jpype.java.io.PrintStream(heard))
     try:
@@ -102,13 +102,13 @@ def overheard(jpype: Any) -> Iterator[Callable[[], str]]:
 
 
 def first_cause(trace: str) -> str:
-    """What the exception said that led to all others of a Java trace, in a line; empty where there is no other."""
+    """Returns the message of the root cause of a Java trace in one line, or an empty string."""
     *_, last = ["", *re.findall(r"^\s*Caused by: (.*)$", trace, re.MULTILINE)]
     return _plain(last)
 
 
 def check_process() -> None:
-    """Raise `LudiiError` in a process that was forked off after Java had started."""
+    """Raises `LudiiError` in a process that was forked after the start of Java."""
     if _started_by is not None and _started_by != os.getpid():
         raise LudiiError(
             'this process was forked off one that runs Java, which does not survive: start processes by "spawn"'
@@ -116,11 +116,11 @@ def check_process() -> None:
 
 
 def translated(function: Callable[_P, _R], what: str = "Ludii failed", *, game: str = "") -> Callable[_P, _R]:
-    """`function`, with what Java throws in it turned into a `LudiiError` of one line.
+    """Returns `function` with Java exceptions converted to a `LudiiError` of one line.
 
     Args:
-        what: the line begins with this, unless it is about memory.
-        game: and before that with the name of this game, if there is one.
+        what: beginning of the message, except for lack of memory.
+        game: name of the game before the message, or empty.
     """
 
     @functools.wraps(function)
@@ -140,13 +140,13 @@ def translated(function: Callable[_P, _R], what: str = "Ludii failed", *, game: 
 
 
 def explain(error: BaseException, what: str) -> str:
-    """What a Java exception says, in one line that begins with `what` unless it is about memory.
+    """Returns the message of a Java exception in one line that begins with `what`, except for lack of memory.
 
-    Ludii wraps what goes wrong in its compiler more than once, so the whole trace is looked at for errors of Java's.
+    Ludii's compiler wraps errors repeatedly, so the whole trace is searched.
     """
     try:
         trace = str(getattr(error, "stacktrace", str)())
-    except Exception:  # writing the trace takes memory, too
+    except Exception:  # the trace needs memory, too
         trace = str(error)
     if "OutOfMemoryError" in trace or _is_lost(error):
         global has_reserve
@@ -158,21 +158,21 @@ def explain(error: BaseException, what: str) -> str:
     return f"{what}: {cause or _one_line(error)}"
 
 
-def lasting_memory(jpype: Any) -> Any:
-    """Java's account of its memory for what lasts, a `MemoryPoolMXBean`."""
+def old_generation(jpype: Any) -> Any:
+    """Returns the `MemoryPoolMXBean` of Java's old generation."""
     pools = jpype.JClass("java.lang.management.ManagementFactory").getMemoryPoolMXBeans()
     heap = jpype.JClass("java.lang.management.MemoryType").HEAP
-    (lasting,) = (pool for pool in pools if pool.getType() == heap and pool.isUsageThresholdSupported())
-    return lasting
+    (old,) = (pool for pool in pools if pool.getType() == heap and pool.isUsageThresholdSupported())
+    return old
 
 
 def _is_lost(error: BaseException) -> bool:
-    """What jpype raises where Java has no memory left for the error itself."""
+    """Returns whether jpype lost the error because Java has no memory left for it."""
     return type(error) is RuntimeError and str(error) == "Fatal error occurred"
 
 
 def _one_line(error: BaseException) -> str:
-    """The message without the names of Java's classes before it, and without the marks of a page that Ludii writes."""
+    """Returns the message without Java class names and HTML tags."""
     return _plain(str(error)) or type(error).__name__
 
 

@@ -1,8 +1,8 @@
-"""What Java does in one call: apply a move, order the moves, make all children of a state, write their tensors.
+"""Operations in one call into Java: apply a move, order the moves, create all children of a state, write tensors.
 
-Built once for each game from Ludii's public methods (see `programs`). All children of a state are made by one call:
-Java copies the state, applies each legal move, and writes movers and endings into memory that numpy reads without
-copying; by another one it writes tensors there. One thread at a time: the buffers are shared.
+They are composed once per game from Ludii's public methods (see `programs`). One call creates all children of a state:
+Java copies the state, applies each legal move, and writes movers and ends into memory shared with numpy. Another call
+writes tensors. The buffers are shared, so one thread at a time uses them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ludii_bridge.programs import Programs, Types, int_buffer, mover_of
 if TYPE_CHECKING:
     from ludii_bridge.tensors import Tensor
 
-_BUFFER = 2**22
-"""Bytes of tensors written in one call, at most; at least one state's."""
-_MOST_ROWS = 1024
-"""And rows."""
-_MOST_CHILDREN = 2**20
-"""Of one state; many times what any game has."""
-_WORTH_THREADS = 1e-3
-"""Seconds that the children of a state should take one after the other for Java's threads to share them out."""
-_NEWS = 0.02
-"""Weight of the last measurement in the mean of what a child takes."""
+_MAX_TENSOR_BYTES = 2**22
+"""Maximum size of the tensors written in one call, but at least one state's."""
+_MAX_ROWS = 1024
+"""Maximum number of tensors written in one call."""
+_MAX_CHILDREN = 2**20
+"""Maximum number of children of a state, many times that of any game."""
+_THREADING_SECONDS = 1e-3
+"""Minimum sequential duration of the children of a state for using several Java threads."""
+_SMOOTHING = 0.02
+"""Weight of the last measurement in the mean duration of a child."""
 
 
 class Operations:
@@ -41,7 +41,7 @@ class Operations:
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
-        tensor: how its states are seen.
+        tensor: writes its observations.
         whole_moves: the game has meta-rules that change a move, or votes.
     """
 
@@ -51,8 +51,8 @@ class Operations:
         t = Types(jpype)
         self._ints = jpype.JArray(jpype.JInt)
         self._all = functools.lru_cache(maxsize=1024)(self._ints)
-        self.rows = min(max(_BUFFER // (4 * math.prod(tensor.shape)), 1), _MOST_ROWS)
-        facts_buffer = int_buffer(jpype, _MOST_CHILDREN)
+        self.rows = min(max(_MAX_TENSOR_BYTES // (4 * math.prod(tensor.shape)), 1), _MAX_ROWS)
+        facts_buffer = int_buffer(jpype, _MAX_CHILDREN)
         self._facts = np.asarray(facts_buffer)
         write, self._tensors = tensor.program(p, t, self.rows)
 
@@ -61,35 +61,35 @@ class Operations:
         facts = _facts(p, t)
 
         self.advance = p.face(t.bi_function, advance).apply
-        """(context, move) -> context: apply the move to the context itself."""
+        """(context, move) -> context: applies the move to the context itself."""
         self.child = p.face(t.bi_function, child).apply
-        """(context, move) -> context: apply the move to a copy."""
+        """(context, move) -> context: applies the move to a copy."""
         self.facts = p.face(t.to_int, facts).applyAsInt
-        """context -> 2 * player to move, from 0, and 1 more where the match is over."""
+        """context -> 2 * player to move + 1 if the game is over."""
         self.copy = p.face(t.function, p.constructor(t.context, t.context)).apply
-        """context -> context: a copy of it."""
+        """context -> context: a copy."""
         self._ordered_moves = p.face(t.function, _ordered_moves(p, t, jpype, game, whole=not whole_moves)).apply
         self._in_turn, self._together = (
             p.face(t.bi_function, _children(p, t, child, facts, facts_buffer, parallel=parallel)).apply
             for parallel in (False, True)
         )
-        self._seconds = 0.0  # that a child takes on one thread, about
+        self._seconds = 0.0  # mean duration of a child on one thread
         self._threads = int(jpype.JClass("java.lang.Runtime").getRuntime().availableProcessors())
         self._observe = p.face(t.bi_consumer, _observe(p, t, write)).accept
         self._observe_one = p.face(t.consumer, p.bound(write, 0)).accept
 
     def look(self, context: Any) -> tuple[Any, Any]:
-        """A copy of a context that knows its legal moves, and an array of them, in an order that depends on them alone.
+        """Returns a copy of a context with its legal moves, and an array of them in a canonical order.
 
-        Ludii changes a context as it looks for legal moves (who is without one, and what trying a move leaves behind
-        where repetition is forbidden), and all that a move does begins there: moves are for the copy.
+        Ludii changes a context while it computes legal moves, and a move starts from the changed context: apply moves
+        to the copy.
         """
         looked = self.copy(context)
         with self._lock:
             return looked, self._ordered_moves(looked)
 
     def children(self, context: Any, moves: Any) -> tuple[Any, list[int]]:
-        """The states after `moves`, a Java array, in one call: an array of them, and the facts of each.
+        """Returns an array of the states after `moves`, a Java array, and the facts of each.
 
         Raises:
             LudiiError: there are too many moves.
@@ -98,25 +98,25 @@ class Operations:
         count = len(moves)
         if count > len(self._facts):
             raise LudiiError(f"{count} children at once are too many, at most {len(self._facts)} are possible")
-        together = count * self._seconds > _WORTH_THREADS
+        together = count * self._seconds > _THREADING_SECONDS
         make = self._together if together else self._in_turn
         with self._lock:
             start = time.perf_counter()
             contexts = make(context, moves)
             took = time.perf_counter() - start
-            if count:  # Java is slow at first, so what was once worth several threads may not stay so
-                self._seconds += _NEWS * (took * (self._threads if together else 1) / count - self._seconds)
+            if count:  # Java gets faster over time, so several threads may stop paying off
+                self._seconds += _SMOOTHING * (took * (self._threads if together else 1) / count - self._seconds)
             return contexts, self._facts[:count].tolist()
 
     def observe_one(self, context: Any, out: NDArray[np.float32]) -> None:
-        """Write the tensor of a state into `out`, float32 [size]."""
+        """Writes the tensor of a state into `out`, float32 [size]."""
         self._programs.keep_reserve()
         with self._lock:
             self._observe_one(context)
             out[:] = self._tensors[0]
 
     def observe(self, contexts: Any, numbers: Sequence[int], out: NDArray[np.float32]) -> None:
-        """Write the tensors of these elements of a Java array of states into `out`, float32 [n, size]."""
+        """Writes the tensors of these elements of a Java array of states into `out`, float32 [n, size]."""
         self._programs.keep_reserve()
         for first in range(0, len(numbers), self.rows):
             some = numbers[first : first + self.rows]

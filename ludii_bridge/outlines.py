@@ -1,43 +1,39 @@
-"""How a board is drawn: outlines, lines and names of all of a game's sites, as plain data.
+"""Outlines, lines and names of the sites of a board, and the sites of moves. Only pictures use them.
 
-Sites are numbered without gaps: the board's main ones, the hands', then those of the board's other kinds that hold
-pieces (see `sites.Layout`). All coordinates are Ludii's, where y grows upwards and the board lies in the unit square;
-hands lie to the right of it.
+Sites are numbered without gaps: main sites, hands, then other types with pieces (see `sites.Layout`). Coordinates are
+Ludii's: y grows upwards, the board fills the unit square, and hands are to the right of it.
 """
 
 from __future__ import annotations
 
 import functools
-from collections import Counter
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludii_bridge.picture import printable
+from ludii_bridge.picture import numbered, printable
+from ludii_bridge.programs import Programs, Types
 from ludii_bridge.sites import Area, Layout, site_type
 
-_HAND = 0.45
+_HALF_HAND = 0.45
 """Half the width of a hand's square, in distances between neighbours."""
-_LONE = 0.5
-"""The distance where there is but one site."""
+_DEFAULT_DISTANCE = 0.5
+"""Distance between neighbours on a board with one site."""
+_SITE_TYPES = ("Vertex", "Edge", "Cell")
+_MOVE_FIELDS = 6
 
 Point = tuple[float, float]
 
 
 class Outlines:
-    """Where all sites of a game are.
-
-    Args:
-        game: Ludii's compiled game.
-        layout: its sites.
+    """Outlines of all sites of a game.
 
     Attributes:
-        names: of each site, as moves write them; no two are equal.
-        arrays: "sites", [m, 2], the centre of each; "corners", [k, 3], the number of a site and x and y of a corner of
-            its outline, all in order around it, or of both ends where the site is an edge, and none where it is a
-            vertex; "lines", [k, 4], both ends of each line of a board of vertices.
+        names: unique name of each site, as in moves.
+        arrays: "sites", "corners" and "lines" of `LudiiGame.geometry`.
     """
 
     def __init__(self, game: Any, layout: Layout) -> None:
@@ -47,13 +43,13 @@ class Outlines:
         self._distance = _nearest(layout.centres)
         self._centres: dict[int, Point] = {}
         self._corners: list[tuple[float, float, float]] = []
-        self._said: dict[int, str] = {}
+        self._labels: dict[int, str] = {}
         for area in layout.areas:
             if area.container:
                 self._add_hand(area)
             else:
                 self._add_elements(area, list(self._topology.getGraphElements(site_type(game, area.kind))))
-        self.names: Sequence[str] = told_apart([self._said[i] for i in range(len(self._said))])
+        self.names: Sequence[str] = numbered([self._labels[i] for i in range(len(self._labels))])
         of_vertices = layout.areas[0].kind == "Vertex"
         lines = [[*_ends(edge)[0], *_ends(edge)[1]] for edge in (self._topology.edges() if of_vertices else ())]
         self.arrays: Mapping[str, NDArray[np.float64]] = {
@@ -63,12 +59,12 @@ class Outlines:
         }
 
     def number(self, kind: str, site: int) -> int | None:
-        """The number here of what Ludii's moves call by that kind and number; None where nothing stands ever."""
+        """Returns the number of a site by Ludii's type and number; None if it never holds pieces."""
         return self._numbers.get((kind, site))
 
     @functools.cached_property
     def _numbers(self) -> dict[tuple[str, int], int]:
-        """The number of each site by what Ludii's moves call it; where two share a name, the hand's comes first."""
+        """Number of each site by Ludii's type and number; hands take precedence."""
         areas, found = self._layout.areas, dict[tuple[str, int], int]()
         for area in sorted(areas, key=lambda area: not area.container):
             for kind in ("Cell", areas[0].kind) if area.container else (area.kind,):
@@ -77,7 +73,7 @@ class Outlines:
         return found
 
     def dense(self, site: int) -> int:
-        """The number here of the site that `Layout` numbers so."""
+        """Returns the number of a site of `Layout`."""
         return self._dense[site]
 
     def _add_elements(self, area: Area, elements: Sequence[Any]) -> None:
@@ -87,7 +83,7 @@ class Outlines:
             centre = element.centroid()
             self._centres[site] = float(centre.getX()), float(centre.getY())
             label = printable(str(element.label()))
-            self._said[site] = label if is_main else f"{area.kind} {label}"
+            self._labels[site] = label if is_main else f"{area.kind} {label}"
             around: Sequence[Point] = ()
             if area.kind == "Cell":
                 around = [_place(vertex) for vertex in element.vertices()]
@@ -96,19 +92,19 @@ class Outlines:
             self._corners += [(site, x, y) for x, y in around]
 
     def _add_hand(self, area: Area) -> None:
-        """A hand: columns of squares, no higher than the board, from the bottom up."""
+        """Adds a hand as columns of squares, no higher than the board, from the bottom up."""
         centres, step = self._layout.centres, self._distance
         right, low = centres[:, 0].max(), centres[:, 1].min()
         if self._centres:
             right = max(right, *(x for x, _ in self._centres.values()))
         high = max(1, 1 + round(float(centres[:, 1].max() - low) / step))
-        half = _HAND * step
+        half = _HALF_HAND * step
         for i in range(len(area.numbers)):
             column, row = divmod(i, high)
             x, y = float(right + (1.6 + column) * step), float(low + row * step)
             site = self._dense[area.first + i]
             self._centres[site] = x, y
-            self._said[site] = f"hand {area.container}, {i + 1}"
+            self._labels[site] = f"hand {area.container}, {i + 1}"
             square = ((x - half, y - half), (x + half, y - half), (x + half, y + half), (x - half, y + half))
             self._corners += [(site, *corner) for corner in square]
 
@@ -123,16 +119,69 @@ def _ends(edge: Any) -> tuple[Point, Point]:
 
 
 def _nearest(centres: NDArray[np.float64]) -> float:
-    """The least distance of two centres in different places."""
+    """Returns the minimum distance of two distinct centres."""
     apart = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1))
-    return float(min(apart[apart > 1e-5], default=_LONE))
+    return float(min(apart[apart > 1e-5], default=_DEFAULT_DISTANCE))
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Returns the names in their order, with a number after each that comes more than once."""
-    often, seen = Counter(names), Counter[str]()
-    told = []
-    for name in names:
-        seen[name] += 1
-        told.append(f"{name} #{seen[name]}" if often[name] > 1 else name)
-    return told
+class MoveSites:
+    """Reads origins and destinations of moves in one call into Java."""
+
+    def __init__(self, jpype: Any, game: Any, outlines: Outlines) -> None:
+        self._ints = jpype.JArray(jpype.JInt)
+        self._outlines = outlines
+        self._reading = threading.Lock()
+        self._kinds = {int(site_type(game, kind).ordinal()): kind for kind in _SITE_TYPES}
+        p, t = Programs(jpype), Types(jpype)
+        self._read = p.face(t.bi_consumer, _move_reader(p, t, jpype, game)).accept
+
+    def of(self, moves: Any) -> list[tuple[int, ...]]:
+        """Returns origin and destination of each move of a Java array; nothing for a pass or a swap."""
+        found = self._ints(_MOVE_FIELDS * len(moves))
+        with self._reading:
+            self._read(found, moves)
+        rows: list[list[int]] = np.array(found, np.int32).reshape(-1, _MOVE_FIELDS).tolist()
+        return [self._named(*row) for row in rows]
+
+    def _named(self, start: int, end: int, from_kind: int, to_kind: int, passes: int, swaps: int) -> tuple[int, ...]:
+        if passes or swaps:
+            return ()
+        ends = [
+            self._outlines.number(self._kinds[kind], site)
+            for site, kind in ((start, from_kind), (end, to_kind))
+            if site >= 0
+        ]
+        sites = dict.fromkeys(site for site in ends if site is not None)
+        return tuple(sites)
+
+
+def _move_reader(p: Programs, t: Types, jpype: Any, game: Any) -> Any:
+    """(int[] found, Object[] moves)void: from, to, their types, isPass and isSwap of each move."""
+    found, moves = p.register(t.ints), p.register(t.objects)
+    move = p.typed(p.given(moves.get, p.element(t.objects)), t.move, t.int)  # (i)move
+    fields = [
+        p.method(t.move, "from", t.int),
+        p.method(t.move, "to", t.int),
+        _kind(p, t, jpype, game, "fromType"),
+        _kind(p, t, jpype, game, "toType"),
+        p.piped(p.as_int(), 0, p.method(t.move, "isPass", t.boolean)),
+        p.piped(p.as_int(), 0, p.method(t.move, "isSwap", t.boolean)),
+    ]
+    put = p.given(found.get, p.set_element(t.ints))  # (index, number)void
+    steps = []
+    for number, field in enumerate(fields):
+        index = p.piped(p.plus(number), 0, p.times(_MOVE_FIELDS))
+        steps.append(p.ordered(p.piped(put, 0, index, p.piped(field, 0, move)), [t.int], [0, 0]))
+    each = functools.reduce(p.then, steps)
+    taking = [t.ints, t.objects]
+    begin = p.then(p.ordered(found.set, taking, [0]), p.ordered(moves.set, taking, [1]))
+    return p.then(begin, p.ordered(p.piped(p.for_each(each), 0, p.length(t.objects)), taking, [1]))
+
+
+def _kind(p: Programs, t: Types, jpype: Any, game: Any, name: str) -> Any:
+    """(Move)int: ordinal of a site type, by default the board's main one."""
+    objects = jpype.JClass("java.util.Objects").class_
+    either = p.static(objects, "requireNonNullElse", t.object, t.object, t.object)
+    known = p.bound(p.typed(either, t.site_type, t.site_type, t.site_type), game.board().defaultSite(), at=1)
+    ordinal = p.typed(p.method(t.site_type, "ordinal", t.int), t.int, t.site_type)
+    return p.piped(ordinal, 0, p.piped(known, 0, p.method(t.move, name, t.site_type)))

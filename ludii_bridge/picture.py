@@ -1,7 +1,8 @@
-"""A board in letters, for any game; sites are drawn where the tensor has them."""
+"""A board as text for any game, with the layout of the tensor."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,12 +11,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True)
 class Stack:
-    """What stands on a site.
+    """Content of a site.
 
     Attributes:
-        pieces: numbers of the components from the bottom up, from 1; one where the game does not stack.
-        count: how many of them, where pieces are counted and not distinguished (seeds).
-        state: the local state of the site, mostly 0.
+        pieces: numbers of the components, from 1, from the bottom up.
+        count: number of pieces, if pieces are only counted (seeds).
+        state: local state of the site, mostly 0.
     """
 
     pieces: tuple[int, ...]
@@ -24,10 +25,7 @@ class Stack:
 
 
 def printable(text: str) -> str:
-    """Returns `text` with each character that could steer a terminal as Python writes it.
-
-    A game's description may come from elsewhere and name its pieces and sites as it likes.
-    """
+    """Returns `text` with control characters escaped, as names in a description are untrusted."""
     return text if text.isprintable() else "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
 
 
@@ -39,15 +37,14 @@ def draw(
     components: Sequence[tuple[str, int]],
     between: Collection[int] = (),
 ) -> str:
-    """The board, the top row first, and below it what the letters mean.
+    """Returns the board, the top row first, followed by the meanings of the letters.
 
     Args:
-        stacks: what stands on each site that is not empty.
-        places: of each site its column and its row, counted from the lower left.
-        width: columns.
-        height: rows.
-        components: the name and the owner of each component, from number 1; owner 1 has capital letters.
-        between: sites that are marked more faintly where they are empty, as the edges of a board's cells.
+        stacks: content of the occupied sites.
+        places: column and row of each site, counted from the lower left.
+        width, height: number of columns and rows.
+        components: name and owner of each component, from number 1; owner 1 has capital letters.
+        between: sites with a fainter mark if empty, such as the edges of cells.
     """
     letters = letters_of(components)
     texts = {places[site]: _text(stack, letters) for site, stack in stacks.items()}
@@ -70,12 +67,22 @@ def _text(stack: Stack, letters: Mapping[int, str]) -> str:
 
 
 def letters_of(components: Sequence[tuple[str, int]]) -> dict[int, str]:
-    """A letter for each component: the first of its name that is free, else any; small ones for the second player."""
-    given: dict[int, str] = {}
+    """Returns a unique letter for each component, preferably of its name; lower case for the second player."""
+    letters: dict[int, str] = {}
     taken: set[str] = set()
     for number, (name, owner) in enumerate(components, start=1):
         wanted = [letter.lower() if owner == 2 else letter for letter in name.upper() if letter in _LETTERS]
         free = [x.lower() if owner == 2 else x for x in _LETTERS]
-        given[number] = next((letter for letter in [*wanted, *free] if letter not in taken), f"[{number}]")
-        taken.add(given[number])
-    return given
+        letters[number] = next((letter for letter in [*wanted, *free] if letter not in taken), f"[{number}]")
+        taken.add(letters[number])
+    return letters
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Returns the names in order, with a number after each duplicate."""
+    often, seen = Counter(names), Counter[str]()
+    result = []
+    for name in names:
+        seen[name] += 1
+        result.append(f"{name} #{seen[name]}" if often[name] > 1 else name)
+    return result

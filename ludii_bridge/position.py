@@ -1,4 +1,4 @@
-"""A state of Ludii's as the bridge holds it."""
+"""Positions backed by Ludii's contexts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludii_bridge import jvm
-from ludii_bridge.move_sites import MoveSites
-from ludii_bridge.outlines import Outlines
+from ludii_bridge.outlines import MoveSites, Outlines
 from ludii_bridge.picture import Stack, draw, printable
 from ludii_bridge.sites import Layout, site_type
 from ludii_bridge.transport import TERMINAL, Position, Siblings, Traits
 
 
 class CompiledGame(Protocol):
-    """What a position asks of its game; `java.JavaRules` is one."""
+    """The part of `java.JavaRules` that positions use."""
 
     game: Any
     """Ludii's compiled game."""
     operations: Any
-    """What is done with contexts, in Java: `Operations`."""
+    """`Operations` on contexts."""
     utilities: Any
-    """context -> the utility of each agent, after a 0."""
+    """context -> 0 and the utility of each agent."""
     layout: Layout
     moves_wear_out: bool
     components: tuple[tuple[str, int], ...]
@@ -32,27 +31,27 @@ class CompiledGame(Protocol):
 
     @property
     def outlines(self) -> Outlines:
-        """Where all sites are."""
+        """Outlines of all sites."""
 
     @property
     def move_sites(self) -> MoveSites:
-        """What reads the sites that moves name."""
+        """Reader of the sites of moves."""
 
     def sites(self, context: Any) -> dict[str, NDArray[np.int32]]:
-        """What stands on each site of a state, by its number."""
+        """Returns the fields of `SiteReader` for each site of a state."""
 
     def key(self, context: Any) -> tuple[int, ...]:
-        """What `JavaPosition.key` says."""
+        """See `JavaPosition.key`."""
 
 
 class JavaPosition(Position):
-    """One of Ludii's contexts, and what is known of it already.
+    """One of Ludii's contexts, with cached properties.
 
     Args:
         rules: the game.
-        contexts: Ludii's states of the position and of those that were made with it, a Java array.
-        row: its index among them.
-        facts: what `Operations.facts` says of it.
+        contexts: Java array with the context of this position and of those created with it.
+        row: index of this position in the array.
+        facts: result of `Operations.facts`.
     """
 
     _looked: tuple[Any, Any] | None = None
@@ -68,7 +67,7 @@ class JavaPosition(Position):
 
     @classmethod
     def of(cls, rules: CompiledGame, context: Any) -> Self:
-        """The position of a context."""
+        """Returns the position of a context."""
         position = cls(rules, None, 0, rules.operations.facts(context))
         position._found = context
         return position
@@ -82,7 +81,7 @@ class JavaPosition(Position):
 
     @property
     def over(self) -> bool:
-        """The match has ended."""
+        """Whether the game has ended."""
         return self._facts & 1 == 1
 
     @property
@@ -101,35 +100,34 @@ class JavaPosition(Position):
 
     @property
     def moves(self) -> int:
-        """How many moves are legal."""
+        """Number of legal moves."""
         if self._count is None:
             self._count = 0 if self.over else len(self._legal())
         return self._count
 
     def _legal(self) -> Any:
-        """The legal moves, a Java array."""
         return self._look()[1]
 
     @jvm.translated
     def _look(self) -> tuple[Any, Any]:
-        """Ludii's state after it was looked at, in which legal moves are made, and these; see `Operations.look`."""
+        """Returns the context in which legal moves are applied, and a Java array of them; see `Operations.look`."""
         if self._looked is None:
             self._looked = self._new_look()
         return self._looked
 
     def _new_look(self) -> tuple[Any, Any]:
-        """The same, with moves that were never applied."""
+        """Like `_look`, with moves that were never applied."""
         context, moves = self._rules.operations.look(self._context)
         return context, moves
 
     @property
     def context(self) -> Any:
-        """Ludii's state, at which nothing has looked yet; it must not be changed."""
+        """Ludii's state before any query; it must not be changed."""
         return self._context
 
     @jvm.translated
     def number_of(self, move: Any) -> int | None:
-        """The number of the legal move that does what `move` does, a move of Ludii's; None if there is none."""
+        """Returns the index of the legal move with the same effect as Ludii's `move`, or None."""
         context, legal = self._new_look() if self._rules.moves_wear_out else self._look()
         ends = move.from_(), move.to()
         alike = [(i, other) for i, other in enumerate(legal) if (other.from_(), other.to()) == ends]
@@ -138,7 +136,7 @@ class JavaPosition(Position):
 
     @jvm.translated
     def child(self, move: int) -> JavaPosition:
-        """The position after a legal move."""
+        """Returns the position after a legal move."""
         if self._rules.moves_wear_out:
             return self._after_fresh_move(move)
         context, moves = self._look()
@@ -146,7 +144,7 @@ class JavaPosition(Position):
 
     @jvm.translated
     def children(self) -> Siblings:
-        """The positions after all legal moves."""
+        """Returns the positions after all legal moves."""
         if self.over or self._rules.moves_wear_out:
             return super().children()
         rules = self._rules
@@ -154,25 +152,25 @@ class JavaPosition(Position):
 
     @jvm.translated
     def advance(self, move: int) -> JavaPosition:
-        """The position after a legal move, made of this one."""
+        """Returns the position after a legal move, and may change this one."""
         if self._rules.moves_wear_out:
             return self._after_fresh_move(move)
         context, moves = self._look()
         return self.of(self._rules, self._rules.operations.advance(context, moves[move]))
 
     def _after_fresh_move(self, move: int) -> JavaPosition:
-        """The position after a legal move that can be applied only once."""
+        """Returns the position after a move that can be applied only once."""
         context, moves = self._new_look()
         return self.of(self._rules, self._rules.operations.advance(context, moves[move]))
 
     @jvm.translated
     def observe(self, out: NDArray[np.float32]) -> None:
-        """Write the tensor into `out`."""
+        """Writes the tensor into `out`."""
         self._rules.operations.observe_one(self._context, out)
 
     @jvm.translated
     def describe_moves(self) -> list[str]:
-        """The legal moves in Ludii's notation."""
+        """Returns the legal moves in Ludii's notation."""
         if self.over:
             return []
         legal = list(self._legal())
@@ -183,18 +181,18 @@ class JavaPosition(Position):
         return texts
 
     def _effects(self, move: Any) -> Iterator[Any]:
-        """The actions of a move and all that follow from it, as far as that can be told without applying it."""
+        """Yields the actions of a move and its consequences, as far as they are known without applying it."""
         if self._rules.moves_wear_out:
             return _single_actions(move)
         return _single_actions(move.getMoveWithConsequences(self._look()[0]))
 
     def _words(self, actions: Iterable[Any]) -> list[str]:
-        """What actions do, each in words."""
+        """Returns the distinct texts of actions."""
         return list(dict.fromkeys(printable(str(action.toTurnFormat(self._context, True))) for action in actions))
 
     @jvm.translated
     def describe(self) -> str:
-        """The position for a person."""
+        """Returns the position as text."""
         layout = self._rules.layout
         picture = draw(
             self._stacks(), layout.places, layout.width, layout.height, self._rules.components, layout.further
@@ -204,25 +202,25 @@ class JavaPosition(Position):
 
     @jvm.translated
     def move_sites(self) -> list[tuple[int, ...]]:
-        """The sites that each legal move names."""
+        """Returns the sites of each legal move."""
         return [] if self.over else self._rules.move_sites.of(self._legal())
 
     @jvm.translated
-    def standing(self) -> list[tuple[int, int, int, int]]:
-        """What stands on the sites."""
+    def site_contents(self) -> list[tuple[int, int, int, int]]:
+        """See `LudiiState.site_contents`."""
         rules, colours = self._rules, self._colours()
         found = rules.sites(self._context)
         high = found.get("sizeStack", found["count"])
-        standing = []
+        contents = []
         for site in sorted(rules.layout.places):
             if what := int(found["what"][site]):
                 who, count = int(found["who"][site]), max(int(found["count"][site]), int(high[site]), 1)
                 player = colours.index(who) if who in colours else -1
-                standing.append((rules.outlines.dense(site), what - 1, player, count))
-        return standing
+                contents.append((rules.outlines.dense(site), what - 1, player, count))
+        return contents
 
     def _stacks(self) -> dict[int, Stack]:
-        """What stands on each site that is not empty, from the bottom."""
+        """Returns the pieces on each occupied site, from the bottom."""
         found = self._rules.sites(self._context)
         there = {site: int(found["what"][site]) for site in self._rules.layout.places if found["what"][site]}
         return {
@@ -231,7 +229,7 @@ class JavaPosition(Position):
         }
 
     def _levels(self, site: int, top: int, found: Mapping[str, NDArray[np.int32]]) -> tuple[int, ...]:
-        """The pieces on a site from the bottom up."""
+        """Returns the pieces on a site from the bottom up."""
         levels = int(found["sizeStack"][site]) if "sizeStack" in found else 1
         if levels <= 1:
             return (top,)
@@ -242,18 +240,18 @@ class JavaPosition(Position):
 
     @jvm.translated
     def key(self) -> tuple[int, ...]:
-        """Ludii's hash of the state, and what else decides what comes or is seen."""
+        """See `LudiiState.key`."""
         return self._rules.key(self._context)
 
     def scores(self) -> tuple[float, ...] | None:
-        """The points of each player, or None where the game keeps none."""
+        """Returns the points of each player, or None if the game has none."""
         if not self._rules.traits.scored:
             return None
         return tuple(float(self._context.score(player)) for player in self._colours())
 
     @jvm.translated
     def pieces(self) -> tuple[int, ...]:
-        """How many pieces each player has."""
+        """Returns the number of pieces of each player."""
         if self._rules.game.isStacking():
             owned = self._context.state().owned()
             return tuple(sum(map(len, filter(None, owned.positions(player)))) for player in self._colours())
@@ -263,13 +261,13 @@ class JavaPosition(Position):
         return tuple(int(count[who == player].sum()) for player in self._colours())
 
     def _colours(self) -> list[int]:
-        """For each player Ludii's number of the side that is theirs now."""
+        """Returns Ludii's number of the current side of each player."""
         agents = [int(self._context.state().playerToAgent(i + 1)) for i in range(self._rules.traits.players)]
         return [agents.index(player + 1) + 1 for player in range(len(agents))]
 
 
 class JavaSiblings(Siblings):
-    """Positions that were made together, of each of which the object is made when it is asked for."""
+    """Positions created in one call, whose Python objects are created on access."""
 
     def __init__(self, rules: CompiledGame, contexts: Any, facts: Sequence[int]) -> None:
         self._rules = rules
@@ -291,18 +289,18 @@ class JavaSiblings(Siblings):
 
     @jvm.translated
     def observe(self, numbers: Sequence[int], out: NDArray[np.float32]) -> None:
-        """Write the tensors of those positions into `out`."""
+        """Writes the tensors of those positions into `out`."""
         self._rules.operations.observe(self._contexts, numbers, out)
 
 
 def _decisions(move: Any) -> list[Any]:
-    """The actions of a move that the player decides, or all where none is said to be one."""
+    """Returns the actions of a move that are decisions, or all if none is."""
     actions = list(_single_actions(move))
     return [action for action in actions if action.isDecision()] or actions
 
 
 def _single_actions(move: Any) -> Iterator[Any]:
-    """The actions of a move, those of the moves inside it included."""
+    """Yields the actions of a move, including those of nested moves."""
     for action in move.actions():
         if hasattr(action, "actions"):
             yield from _single_actions(action)
@@ -311,7 +309,7 @@ def _single_actions(move: Any) -> Iterator[Any]:
 
 
 def _alike(texts: Sequence[str]) -> list[list[int]]:
-    """The indices of texts that are equal, for each text that comes more than once."""
+    """Returns the indices of each text that occurs more than once."""
     where: dict[str, list[int]] = {}
     for i, text in enumerate(texts):
         where.setdefault(text, []).append(i)
@@ -319,7 +317,7 @@ def _alike(texts: Sequence[str]) -> list[list[int]]:
 
 
 def _tell_apart(texts: list[str], words: Mapping[int, Sequence[str]]) -> None:
-    """Add to texts that are equal, by their index, those of their words that not all of them have."""
+    """Appends to equal texts the words that not all of them share."""
     shared = set.intersection(*map(set, words.values()))
     for i, mine in words.items():
         texts[i] = ", ".join([texts[i], *(word for word in mine if word not in shared)])

@@ -1,8 +1,7 @@
-"""Small programs that run inside Java, put together from method handles: no Java source, nothing compiled.
+"""Small programs inside Java, composed of method handles, without Java source.
 
-Each call from Python into Java costs about a microsecond, and a child of a state takes some ten calls. Java can
-compose its methods at run time (`java.lang.invoke`), and give the composition the face of one of its interfaces;
-calling that is one call into Java, however much happens there.
+A call from Python into Java costs about a microsecond, and a child of a state needs about ten. Java can compose methods
+at run time (`java.lang.invoke`) into an object with one of its interfaces, which is then one call.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from typing import Any, NamedTuple
 from ludii_bridge import jvm
 
 _RESERVE = 2**20
-"""Bytes that Java keeps back for telling that memory has run out: jpype cannot without some."""
+"""Bytes of Java memory in reserve: jpype needs some to report that memory has run out."""
 
 
 @functools.cache
 def _reserve(jpype: Any) -> Any:
-    """A Java array for the memory that is kept back, one for the process."""
+    """Returns the Java array of the reserve memory, one per process."""
     return jpype.JArray(jpype.JObject)(1)
 
 
 class Register(NamedTuple):
-    """A place for one value.
+    """Storage for one value.
 
     Attributes:
         get: ()value.
@@ -37,7 +36,7 @@ class Register(NamedTuple):
 class Programs:
     """Composes methods of Java classes.
 
-    A handle is written here as its types: `(A, B)C` takes an A and a B and gives a C.
+    Docstrings give the type of a handle: `(A, B)C` takes an A and a B and returns a C.
     """
 
     def __init__(self, jpype: Any) -> None:
@@ -50,13 +49,13 @@ class Programs:
         self._lookup = self._handles.publicLookup()
         self._math = jpype.JClass("java.lang.Math").class_
         self.sum = self._of_ints("addExact")
-        """(int, int)int: what they make together."""
+        """(int, int)int: their sum."""
         self._error = jpype.JClass("java.lang.OutOfMemoryError").class_
         self._reserve = _reserve(jpype)
         self.keep_reserve()
 
     def keep_reserve(self) -> None:
-        """Keep memory back, at first and where it was given away because memory had run out."""
+        """Allocates the reserve memory, at first and after it was freed."""
         if not jvm.has_reserve:
             self._reserve[0] = self._jpype.JArray(self._jpype.JByte)(_RESERVE)
             jvm.has_reserve = True
@@ -82,15 +81,15 @@ class Programs:
         return self._handles.arrayElementSetter(array_class)
 
     def identity(self, kind: Any) -> Any:
-        """(kind)kind: what came."""
+        """(kind)kind: the argument."""
         return self._handles.identity(kind)
 
     def plus(self, number: int) -> Any:
-        """(int)int: that much more."""
+        """(int)int: plus `number`."""
         return self.bound(self.sum, number)
 
     def times(self, number: int) -> Any:
-        """(int)int: multiplied by this."""
+        """(int)int: times `number`."""
         return self.bound(self._of_ints("multiplyExact"), number)
 
     def at_most(self, number: int) -> Any:
@@ -110,8 +109,7 @@ class Programs:
         return self.static(self._math, name, self._int, self._int, self._int)
 
     def bound(self, handle: Any, value: Any, at: int = 0) -> Any:
-        """`handle` with the parameter numbered `at` given; numbers and truth values become Java's int, float
-        and boolean."""
+        """`handle` with parameter `at` bound; Python numbers and bools become Java's int, float and boolean."""
         if isinstance(value, bool):
             value = self._jpype.java.lang.Boolean.valueOf(value)
         elif isinstance(value, int):
@@ -121,21 +119,21 @@ class Programs:
         return self._handles.insertArguments(handle, at, [value])
 
     def typed(self, handle: Any, result: Any, *parameters: Any) -> Any:
-        """`handle` as one of these types, with the casts that it takes."""
+        """`handle` with these types, by casts."""
         return handle.asType(self._signature(result, parameters))
 
     def piped(self, outer: Any, at: int, *inner: Any) -> Any:
-        """`outer` whose parameters from `at` on are what the `inner` handles give, each of one parameter."""
+        """`outer` with its parameters from `at` on computed by the `inner` handles of one parameter each."""
         return self._handles.filterArguments(outer, at, list(inner))
 
     def fed(self, outer: Any, at: int, inner: Any) -> Any:
-        """`outer` whose parameter numbered `at` is what `inner` gives; those of `inner` stand in its place."""
+        """`outer` with parameter `at` computed by `inner`, whose parameters replace it."""
         return self._handles.collectArguments(outer, at, inner)
 
     def for_each(self, body: Any, *, parallel: bool = False) -> Any:
         """(int n)void: `body`, (int i)void, for each i below n, in order or on several threads.
 
-        Java compiles a stream's loop over a face well, and the loops of its method handles badly.
+        Java compiles a stream's loop over an interface well, and loops of method handles badly.
         """
         stream = self._jpype.JClass("java.util.stream.IntStream").class_
         consumer = self._jpype.JClass("java.util.function.IntConsumer").class_
@@ -146,40 +144,39 @@ class Programs:
         return self.piped(loop, 0, numbers)
 
     def register(self, kind: Any) -> Register:
-        """A place for one value of that class, for programs that cannot hand it on; one thread at a time."""
+        """Storage for one value of that class, for programs that can't pass it on; for one thread at a time."""
         array = self._jpype.JClass("java.lang.reflect.Array").newInstance(kind, 1)
         get = self.bound(self.bound(self.element(array.getClass()), array), 0)
         return Register(get, self.bound(self.bound(self.set_element(array.getClass()), array), 0))
 
     def length(self, array_class: Any) -> Any:
-        """(array)int: of an array."""
+        """(array)int: length of an array."""
         return self._handles.arrayLength(array_class)
 
     def new_array(self, array_class: Any) -> Any:
-        """(int)array: of that length."""
+        """(int)array: new array of that length."""
         return self._handles.arrayConstructor(array_class)
 
     def then(self, first: Any, second: Any) -> Any:
-        """Call `first`, drop what it gives, then call `second` with the same arguments."""
+        """Calls `first`, discards its result, then calls `second` with the same arguments."""
         return self._handles.foldArguments(second, first.asType(first.type().changeReturnType(self._void)))
 
     def given(self, first: Any, second: Any) -> Any:
-        """Call `first`, then `second` with what it gave before the same arguments: (x, *args) of `second`."""
+        """Calls `first`, then `second` with its result x before the same arguments: (x, *args)."""
         return self._handles.foldArguments(second, first)
 
     def ordered(self, handle: Any, parameters: list[Any], order: list[int]) -> Any:
-        """`handle` that takes `parameters`, and of those passes on the ones numbered in `order`."""
+        """`handle` with `parameters`, of which it receives those numbered in `order`."""
         kind = self._type.methodType(handle.type().returnType(), self._classes(parameters))
         return self._handles.permuteArguments(handle, kind, order)
 
     def face(self, interface: Any, handle: Any) -> Any:
-        """`handle` as an object of a Java interface with one method; where memory runs out in it, the reserve is given
-        away before the error goes on."""
-        guarded = self._handles.catchException(handle, self._error, self._give(handle))
+        """`handle` as an object of a Java interface with one method, which frees the reserve if memory runs out."""
+        guarded = self._handles.catchException(handle, self._error, self._free_reserve(handle))
         return self._faces.asInterfaceInstance(interface, guarded)
 
-    def _give(self, handle: Any) -> Any:
-        """(OutOfMemoryError)result: let go of the reserve and throw the error on."""
+    def _free_reserve(self, handle: Any) -> Any:
+        """(OutOfMemoryError)result: frees the reserve and throws the error again."""
         objects = self._reserve.getClass()
         clear = self._handles.insertArguments(
             self.set_element(objects), 0, [self._reserve, self._jpype.java.lang.Integer.valueOf(0), None]
@@ -195,7 +192,7 @@ class Programs:
 
 
 class Types:
-    """Java's classes that the programs speak of."""
+    """Java classes of the programs."""
 
     def __init__(self, jpype: Any) -> None:
         def named(name: str) -> Any:
@@ -252,24 +249,24 @@ class Types:
 
 
 def mover_of(p: Programs, t: Types) -> Any:
-    """(Context)int: the player to move from 0; players keep their number when they swap sides."""
+    """(Context)int: the player to move, from 0; players keep their number after a swap of sides."""
     agent = p.ordered(p.method(t.state, "playerToAgent", t.int, t.int), [t.int, t.state], [1, 0])
     of_state = p.given(p.method(t.state, "mover", t.int), agent)
     return p.piped(p.plus(-1), 0, p.piped(of_state, 0, p.method(t.context, "state", t.state)))
 
 
 def int_buffer(jpype: Any, count: int) -> Any:
-    """That many ints, an IntBuffer that numpy sees without copying."""
+    """Returns an IntBuffer of that size, which numpy shares."""
     return _direct(jpype, 4 * count).asIntBuffer()
 
 
 def long_buffer(jpype: Any, count: int) -> Any:
-    """That many longs, a LongBuffer that numpy sees without copying."""
+    """Returns a LongBuffer of that size, which numpy shares."""
     return _direct(jpype, 8 * count).asLongBuffer()
 
 
 def float_buffer(jpype: Any, count: int) -> Any:
-    """That many floats, a FloatBuffer that numpy sees without copying."""
+    """Returns a FloatBuffer of that size, which numpy shares."""
     return _direct(jpype, 4 * count).asFloatBuffer()
 
 

@@ -1,4 +1,4 @@
-"""What of Java and Ludii is found on this machine, in words. Java is not started."""
+"""Checks for Java and Ludii on this machine, without starting Java."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ludii_bridge.installation import LICENCE, find_jar, find_java, java_memory
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that the bridge needs: its name, whether it is there, and where or else what to do."""
+    """A requirement of the bridge: its name, whether it was found, and its location or the remedy."""
 
     what: str
     found: bool
@@ -24,17 +24,17 @@ class Finding:
 
 
 def report() -> list[Finding]:
-    """The things that the bridge needs, in the order in which one would get them."""
+    """Returns the requirements in the order of their installation."""
     return [_finding("jpype1", _jpype), _finding("Java", _java), _finding("Ludii", _ludii)]
 
 
 def is_ready(findings: list[Finding]) -> bool:
-    """Nothing is missing."""
+    """Returns whether all requirements were found."""
     return all(finding.found for finding in findings)
 
 
 def lines(findings: list[Finding]) -> list[str]:
-    """The findings for a person, with what can be done then."""
+    """Returns the findings as lines of text."""
     rows = [f"{finding.what:<7} {'found  ' if finding.found else 'MISSING'}  {finding.text}" for finding in findings]
     if is_ready(findings):
         return [*rows, 'Ready: a game is written "ludii(game=Surakarta)"; Ludii\'s licence is', f"  {LICENCE}."]
@@ -42,7 +42,7 @@ def lines(findings: list[Finding]) -> list[str]:
 
 
 def games_here() -> Catalogue | None:
-    """The games of the jar that is found, without Java; None where there is no jar."""
+    """Returns the games of the jar, or None without a jar."""
     try:
         return Catalogue(find_jar().games)
     except LudiiError:
@@ -50,7 +50,7 @@ def games_here() -> Catalogue | None:
 
 
 def all_names() -> list[str]:
-    """The names of Ludii's games, in order: those of the published sweep, and those of the jar where there is one."""
+    """Returns the sorted names of Ludii's games, of the published sweep and of the jar, if there is one."""
     here = games_here()
     return sorted({*(verdict.name for verdict in verdicts.read()), *(here.names() if here else ())})
 

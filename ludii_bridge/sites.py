@@ -1,4 +1,4 @@
-"""The sites of a game's board and hands: where each is drawn, and what stands on it, read in one call into Java."""
+"""The sites of a game's board and hands: their layout, and their content, read in one call into Java."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from ludii_bridge.errors import LudiiError
 from ludii_bridge.programs import Programs, Types, int_buffer
 
 _EPSILON = 1e-5
-"""Coordinates nearer than this are equal, as for Ludii's tensor."""
+"""Maximum difference of equal coordinates, as in Ludii's tensor."""
 _KINDS = ("Cell", "Edge", "Vertex")
-_PROBED_PLIES = 20
-"""Of the match that shows on which kinds of sites pieces stand."""
+_PROBE_PLIES = 20
+"""Length of the random game that shows which site types hold pieces."""
 
 
 class Area(NamedTuple):
-    """Sites of one kind in one of a game's containers.
+    """Sites of one type in one container of a game.
 
     Attributes:
-        container: its number; the board is 0, then come the hands.
-        kind: of its sites, as Ludii's `SiteType` calls it.
-        first: the bridge's number of the first site. The others follow; on the board's main kind of site and in hands
-            they are Ludii's numbers, too.
-        numbers: Ludii's numbers of the sites, which count each kind from 0.
-        slot: how many sites of this kind have the same place and come before.
+        container: its number; the board is 0, followed by the hands.
+        kind: name of Ludii's `SiteType`.
+        first: the bridge's number of the first site. Main sites and hands have Ludii's numbers.
+        numbers: Ludii's numbers of the sites, which count each type from 0.
+        slot: number of earlier sites of this type in the same place.
     """
 
     container: int
@@ -42,24 +41,23 @@ class Area(NamedTuple):
 
 
 class Layout:
-    """Columns and rows for all sites.
+    """Columns and rows of all sites.
 
-    The board's sites are ranked by the coordinates of their centres, as Ludii ranks them; where two would share a
-    place, all stand in one row. Each hand is a column to the right of the board, after an empty one. Where pieces stand
-    on a second kind of the board's sites, too, both kinds are ranked together: so the edges of a square board lie
-    between its vertices.
+    The board's sites are ranked by the coordinates of their centres, as in Ludii. If two share a place, all are in
+    one row. Each hand is a column to the right of the board, after an empty one. All site types with pieces are ranked
+    together: the edges of a square board lie between its vertices.
 
     Args:
         game: Ludii's compiled game.
-        others: the board's kinds of sites, besides its main one, that hold pieces.
+        others: site types of the board, besides its main one, that hold pieces.
 
     Attributes:
-        areas: the board's sites of its main kind, the hands, then the board's other sites.
-        places: the column and the row of each site, by its number.
-        width, height: columns and rows.
-        further: the numbers of the board's sites that are not of its main kind.
-        flat: the board's main sites have places of their own by their coordinates.
-        centres: float64 [n, 2], Ludii's coordinates of the board's main sites.
+        areas: main sites, hands, then other sites of the board.
+        places: column and row of each site, by its number.
+        width, height: number of columns and rows.
+        further: numbers of the board's sites that are not of the main type.
+        flat: all main sites have distinct places.
+        centres: float64 [n, 2], Ludii's coordinates of the main sites.
     """
 
     def __init__(self, game: Any, others: Sequence[str] = ()) -> None:
@@ -107,7 +105,7 @@ class Layout:
             self.places.update((first + i, places[number]) for i, number in enumerate(numbers))
 
     def area(self, site: int) -> Area:
-        """The area that a site is in."""
+        """Returns the area of a site."""
         return next(area for area in self.areas if 0 <= site - area.first < len(area.numbers))
 
 
@@ -117,7 +115,7 @@ def _centres(elements: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _places(centres: Mapping[str, NDArray[np.float64]]) -> dict[str, list[tuple[int, int]]]:
-    """The column and the row of each centre, all kinds ranked together."""
+    """Returns column and row of each centre, all types ranked together."""
     together = np.concatenate(list(centres.values()))
     ranked = list(zip(_ranks(together[:, 0]), _ranks(together[:, 1]), strict=True))
     ends = np.cumsum([len(some) for some in centres.values()])
@@ -125,7 +123,7 @@ def _places(centres: Mapping[str, NDArray[np.float64]]) -> dict[str, list[tuple[
 
 
 def _ranks(values: NDArray[np.float64]) -> list[int]:
-    """For each value, how many clearly smaller ones there are, equal ones counted once."""
+    """Returns the rank of each value; equal values share one."""
     order = np.argsort(values, kind="stable")
     steps = np.diff(values[order], prepend=values[order[:1]]) > _EPSILON
     ranks = np.empty(len(values), int)
@@ -134,15 +132,14 @@ def _ranks(values: NDArray[np.float64]) -> list[int]:
 
 
 class SiteReader:
-    """Reads what stands on the sites.
+    """Reads the content of all sites.
 
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
         layout: its sites.
-        fields: what is read of a site: "what" (0 for nothing), "who", "count", "state", "sizeStack", as Ludii's
-            `ContainerState` calls it.
-        rows: as many states can be read before the first is read over.
+        fields: methods of Ludii's `ContainerState`: "what" (0 if empty), "who", "count", "state", "sizeStack".
+        rows: capacity in states.
 
     Attributes:
         found: for each field int32 [rows, sites], by the sites' numbers.
@@ -159,16 +156,16 @@ class SiteReader:
         }
 
     def program(self, p: Programs, t: Types) -> Any:
-        """(int row, Context)void: read all sites of a state into that row."""
+        """(int row, Context)void: reads all sites of a state into that row."""
         return functools.reduce(p.then, [self._area(p, t, area) for area in self._layout.areas])
 
     def _area(self, p: Programs, t: Types, area: Area) -> Any:
-        """(int row, Context)void: read the sites of an area."""
+        """(int row, Context)void: reads the sites of an area."""
         body = functools.reduce(p.then, [self._field(p, t, field, area) for field in self._buffers])
         return p.piped(for_sites(p, t, body, area), 0, p.times(self._sites))
 
     def _field(self, p: Programs, t: Types, field: str, area: Area) -> Any:
-        """(int i, int start, ContainerState)void: read a field of the i-th site into its place after `start`."""
+        """(int i, int start, ContainerState)void: reads a field of the i-th site into its place after `start`."""
         put = p.bound(p.method(t.int_buffer, "put", t.int_buffer, t.int, t.int), self._buffers[field])
         note = p.fed(p.fed(put, 1, field_of(p, t, self._jpype, self._game, field, area)), 0, p.sum)
         note = p.piped(note, 0, p.plus(area.first))
@@ -200,10 +197,10 @@ def for_sites(p: Programs, t: Types, body: Any, area: Area) -> Any:
 
 
 def other_kinds(jpype: Any, game: Any) -> list[str]:
-    """The board's kinds of sites, besides its main one, on which pieces stand within some plies of a random match.
+    """Returns the board's other site types that hold pieces within the first plies of a random game.
 
-    Ludii's flags do not tell: they name a kind that only hands have, and may miss one that moves put pieces on. A kind
-    that the description never names is left out.
+    Ludii's flags may name a type that only hands have, and may miss one. Types that the description never names are
+    skipped.
     """
     main, text = str(game.board().defaultSite()), str(game.description().expanded())
     left = [kind for kind in _KINDS if kind != main and re.search(rf"\b{kind}\b", text)]
@@ -215,7 +212,7 @@ def other_kinds(jpype: Any, game: Any) -> list[str]:
     context = jpype.JClass("other.context.Context")(game, jpype.JClass("other.trial.Trial")(game))
     game.start(context)
     rng = random.Random(0)
-    for _ in range(_PROBED_PLIES):
+    for _ in range(_PROBE_PLIES):
         state = context.containerState(0)
         found.update(kind for kind in left if int(state.emptyRegion(kinds[kind]).count()) < sizes[kind])
         moves = game.moves(context).moves()

@@ -1,11 +1,10 @@
 """A state of a Ludii game as an OpenSpiel state.
 
-All that a state has of its own is a position, which is never changed while another may hold it. So cloning
-costs nothing in Java: OpenSpiel's clone copies the attributes of a Python state, and a position copies as itself.
+A state holds a position, which is never changed while another state may hold it. So cloning costs nothing in Java:
+OpenSpiel's clone copies the attributes of a Python state, and a position copies as itself.
 
-A search makes many children that it never asks for their past, and OpenSpiel's own way to a child takes longer than
-Java. So `child` makes a new state and leaves OpenSpiel's record of its moves empty until it is asked for, and
-`children` makes all that a search wants at once.
+A search never asks most children for their history, and OpenSpiel's own way to a child takes longer than Java's. So
+`child` creates a state whose moves OpenSpiel records on request only, and `children` creates all children at once.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from ludii_bridge.transport import Position
 
 
 class _Past:
-    """The moves that led to a state: the last one, and the past before it; it never changes.
+    """The moves that led to a state, an immutable linked list.
 
     Attributes:
-        before: None where there was no move before.
-        player, action: of the last move.
-        count: how many moves there are.
+        before: the earlier moves, or None.
+        player, action: the last move.
+        count: number of moves.
     """
 
     __slots__ = ("action", "before", "count", "player")
@@ -42,7 +41,7 @@ class _Past:
         return self
 
     def moves(self) -> list[tuple[int, int]]:
-        """(player, action) of each move, the first one first."""
+        """Returns (player, action) of each move, in order."""
         found = []
         past: _Past | None = self
         while past is not None:
@@ -52,7 +51,7 @@ class _Past:
 
 
 class _Moment:
-    """What OpenSpiel asks a position while it records a move that was made from there."""
+    """Stands in for a position while OpenSpiel records a move."""
 
     shared = True
     over = False
@@ -62,23 +61,20 @@ class _Moment:
 
 
 class LudiiState(pyspiel.State):
-    """A state of a `LudiiGame`, as its `new_initial_state` and `child` give it.
-
-    It is a `pyspiel.State` like any other; what is Ludii's own is below.
-    """
+    """A state of a `LudiiGame`: a `pyspiel.State` with additional methods."""
 
     _past: _Past | None = None
-    """The moves so far, where they are known here."""
-    _untold = False
-    """OpenSpiel has no record of them yet."""
-    _telling = False
+    """The moves so far, or None if OpenSpiel alone has them."""
+    _unrecorded = False
+    """OpenSpiel has not recorded the moves yet."""
+    _recording = False
 
     def __init__(self, game: pyspiel.Game, position: Position) -> None:
         super().__init__(game)
         self._position: Any = position
 
     def child(self, action: int) -> LudiiState:
-        """The state after a legal action; this one stays as it is.
+        """Returns the state after a legal action, and leaves this one unchanged.
 
         Raises:
             LudiiError: the action is not legal.
@@ -88,77 +84,76 @@ class LudiiState(pyspiel.State):
         return _child(self.get_game(), self._known_past(), position.mover, action, position.child(action))
 
     def children(self, actions: Sequence[int]) -> LudiiChildren[LudiiState]:
-        """The states after these legal actions, in their order: as `child` for each, and several times as fast.
+        """Returns the states after these legal actions, several times as fast as `child` for each.
 
         Raises:
             LudiiError: an action is not legal.
         """
         position = self.position
-        meant: Sequence[int] = range(position.moves)
-        if (given := list(actions)) != list(meant):
-            meant = given
-            for action in given:
+        chosen: Sequence[int] = range(position.moves)
+        if (listed := list(actions)) != list(chosen):
+            chosen = listed
+            for action in chosen:
                 self._require_legal(action)
         make = functools.partial(_child, self.get_game(), self._known_past(), position.mover)
-        return LudiiChildren(make, position.children(), meant)
+        return LudiiChildren(make, position.children(), chosen)
 
     def _known_past(self) -> _Past | None:
-        """The moves so far."""
         if self._past is None and super().move_number():
             for move in super().full_history():
                 self._past = _Past(self._past, move.player, move.action)
         return self._past
 
     def _forget_past(self) -> None:
-        """Leave it to OpenSpiel's record: a state that is written has no more attributes than it needs."""
-        self._tell()
+        """Moves the history to OpenSpiel's record, so that a serialised state has no additional attributes."""
+        self._record()
         self.__dict__.pop("_past", None)
 
-    def _tell(self) -> None:
-        """Let OpenSpiel record the moves that led here."""
-        if not self._untold or self._past is None:
+    def _record(self) -> None:
+        """Lets OpenSpiel record the moves so far."""
+        if not self._unrecorded or self._past is None:
             return
-        del self._untold
-        position, self._telling = self._position, True
+        del self._unrecorded
+        position, self._recording = self._position, True
         for player, action in self._past.moves():
             self._position = _Moment(player)
             super().apply_action(action)
-        del self._telling
+        del self._recording
         self._position = position
 
     def move_number(self) -> int:
-        """How many moves were made."""
+        """Returns the number of moves so far."""
         number: int = self._past.count if self._past is not None else super().move_number()
         return number
 
     def history(self) -> list[int]:
-        """All actions that led here."""
-        self._tell()
+        """Returns all actions so far."""
+        self._record()
         actions: list[int] = super().history()
         return actions
 
     def full_history(self) -> list[Any]:
-        """The same, with who made them."""
-        self._tell()
+        """Returns all actions so far, with their players."""
+        self._record()
         moves: list[Any] = super().full_history()
         return moves
 
     def history_str(self) -> str:
-        """The same in words."""
-        self._tell()
+        """Returns the history as text."""
+        self._record()
         return str(super().history_str())
 
     def information_state_string(self, *player: int) -> str:
-        """The same: all is seen."""
-        self._tell()
+        """Returns the history as text, as all information is public."""
+        self._record()
         return str(super().information_state_string(*player))
 
     def is_initial_state(self) -> bool:
-        """No move was made."""
+        """Returns whether no move was made."""
         return self.move_number() == 0
 
     def serialize(self) -> str:
-        """The state as text; see `pyspiel.Game.deserialize_state`."""
+        """Returns the state as text; see `pyspiel.Game.deserialize_state`."""
         self._forget_past()
         position, self._position = self._position, None
         text = str(super().serialize())
@@ -166,16 +161,15 @@ class LudiiState(pyspiel.State):
         return text
 
     def undo_action(self, player: int, action: int) -> None:
-        """Not for Ludii's games: OpenSpiel says so."""
-        self._tell()
+        """Not supported; OpenSpiel raises an error."""
+        self._record()
         super().undo_action(player, action)
 
     @property
     def position(self) -> Position:
-        """The state in Ludii; it must not be changed.
+        """The state in Ludii, which must not be changed.
 
-        OpenSpiel writes and reads a Python state as its history and its attributes, and a position cannot be
-        written: where there is none, the history is played again.
+        A deserialised state has no position, and replays its history.
         """
         if self._position is None:
             self._position = _after(self.get_game(), self.history()).position
@@ -183,25 +177,25 @@ class LudiiState(pyspiel.State):
         return position
 
     def current_player(self) -> int:
-        """The player to move, 0 or 1, or `TERMINAL`; after a swap of sides players keep their number."""
+        """Returns the player to move, or `TERMINAL`. Players keep their number after a swap of sides."""
         if self.position.over:
             return int(pyspiel.PlayerId.TERMINAL)
         return self.position.mover
 
     def is_terminal(self) -> bool:
-        """The match is over."""
+        """Returns whether the game is over."""
         return self.position.over
 
     def was_cut(self) -> bool:
-        """Whether `max_length` ended the match, which is a draw then, or for one player as it stands."""
+        """Returns whether `max_length` ended the game."""
         if not self.position.over or len(self.history()) < self.get_game().max_game_length():
             return False
         return len(self.position.utilities) == 1 or not any(self.returns())
 
     def returns(self) -> list[float]:
-        """1 and -1 for a win, zeros for a draw and before the end; for one player the score, where there is one.
+        """Returns 1 and -1 for a win, otherwise zeros; for one player the score, if there is one.
 
-        Ludii ranks players, and lets both win or both lose; half the difference of the two utilities is zero-sum.
+        Ludii lets both players win or lose; half the difference of the two utilities is zero-sum.
         """
         utilities = self.position.utilities
         if len(utilities) == 1:
@@ -212,7 +206,7 @@ class LudiiState(pyspiel.State):
         return [gain, -gain or 0.0]
 
     def legal_actions(self, *player: int) -> list[int]:
-        """The actions of the player to move, or those of one player: none for who is not to move."""
+        """Returns the actions of the player to move, or of one player, who has none out of turn."""
         position = self.position
         if position.over or (player and player[0] != position.mover):
             return []
@@ -235,10 +229,10 @@ class LudiiState(pyspiel.State):
             raise LudiiError(f"expected {legal}, got {action!r}")
 
     def _apply_action(self, action: int) -> None:
-        if self._telling:
+        if self._recording:
             return
         self._require_legal(action)
-        self._tell()
+        self._record()
         position = self.position
         self._past = _Past(self._known_past(), position.mover, action)
         self._position = position.child(action) if position.shared else position.advance(action)
@@ -264,29 +258,29 @@ class LudiiState(pyspiel.State):
         swap, and what has no place on a picture. Sites are numbered as the rows of "sites" in `LudiiGame.geometry`."""
         return list(self.position.sites_of_moves)
 
-    def standing(self) -> list[tuple[int, int, int, int]]:
+    def site_contents(self) -> list[tuple[int, int, int, int]]:
         """What stands where: (site, kind, player, count) for each site that is not empty.
 
         The kind is an index of `LudiiGame.kinds`, of a stack the one on top; the player is -1 where the piece is
         nobody's or everybody's; the count is that of the pieces on the site, or of a stack.
         """
-        return self.position.standing()
+        return self.position.site_contents()
 
     def key(self) -> tuple[int, ...]:
-        """Ludii's hash of the state, with what it leaves out, the last two moves, what the rules remember and, where
-        repetition matters, the hashes of earlier states.
+        """Returns Ludii's hash with what it omits, the last two moves, what the rules remember and, if repetition
+        matters, the hashes of earlier states.
 
-        Two states with one key are equal, unless hashes of 64 bits collide or the game is one of those of which a key
-        cannot hold all: `LudiiGame.transposition_text` gives no text for these.
+        States with equal keys are equal, except for collisions of 64-bit hashes and for the games in which
+        `LudiiGame.transposition_text` is None.
         """
         return self.position.key()
 
     def scores(self) -> tuple[float, ...] | None:
-        """The points of each player, or None where the game keeps none."""
+        """Returns the points of each player, or None if the game has none."""
         return self.position.scores()
 
     def pieces(self) -> tuple[int, ...]:
-        """How many pieces each player has, on the board and in hand."""
+        """Returns the number of pieces of each player, on the board and in hand."""
         return self.position.pieces()
 
     def __str__(self) -> str:
@@ -300,15 +294,15 @@ class LudiiState(pyspiel.State):
 
 
 def _child(game: pyspiel.Game, before: _Past | None, player: int, action: int, position: Position) -> LudiiState:
-    """The state of a position after a move that OpenSpiel has no record of."""
+    """Returns the state of a position after a move that OpenSpiel has not recorded."""
     state = LudiiState(game, position)
     state._past = _Past(before, player, action)
-    state._untold = True
+    state._unrecorded = True
     return state
 
 
 def _after(game: pyspiel.Game, history: list[int]) -> LudiiState:
-    """The state after a history."""
+    """Returns the state after a history."""
     state: LudiiState = game.new_initial_state()
     for action in history:
         state.apply_action(action)

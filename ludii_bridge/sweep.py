@@ -1,76 +1,79 @@
-"""Trying every game of Ludii's: which can be played through OpenSpiel, and why not where they cannot.
+"""Tests which of Ludii's games can be played through OpenSpiel, and why the others can't.
 
-A game is supported if it loads and random matches of it pass a check that the caller gives: it holds their
-states to laws of games. A match is played to its end, or for as long as its time lasts; what was checked stands in the
-verdict.
+A game is supported if it loads and random plays pass the caller's check of their states. A play lasts to the end of the
+game, or until its time is over. The verdict contains what was checked.
 """
 
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from datetime import date
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import pyspiel
 
 from ludii_bridge.connection import connect
-from ludii_bridge.errors import LudiiError
-from ludii_bridge.reasons import joined
+from ludii_bridge.errors import LudiiError, joined
 from ludii_bridge.verdicts import Verdict
-from ludii_bridge.watched import FailedCallError, Watched
 
-_PATIENCE = 600.0
-"""Seconds that a game gets beyond those for its matches, to load and to end what it began."""
+_LOADING_SECONDS = 600.0
+"""Additional time of a game, for loading and for ending a check."""
+_STOP_SECONDS = 5.0
+"""Time for a process to end by itself."""
 
 
 class Checked(Protocol):
-    """What a check says of a match; see `athenan_spiel.games.laws.Match`."""
+    """Result of a check; see `athenan_spiel.games.laws.Match`."""
 
     @property
     def plies(self) -> int:
-        """Actions that were played."""
+        """Number of actions played."""
 
     @property
     def checked(self) -> int:
-        """Plies that were looked at closely."""
+        """Number of plies checked."""
 
     @property
     def ended(self) -> bool:
-        """The match came to its end."""
+        """Whether the game ended."""
 
     @property
     def branching(self) -> int:
-        """The most legal actions that were met."""
+        """Maximum number of legal actions."""
 
 
 Check = Callable[[pyspiel.Game, random.Random, Callable[[], float]], Checked]
-"""(game, what chooses moves, the share of the time that is left) -> a random match that was checked; it raises
-`LudiiError` with what is wrong with the game. Another process must find it by its name."""
+"""(game, generator, remaining fraction of the time) -> result of a checked random play.
+
+It must be importable, and raises `LudiiError` if the game is wrong."""
 
 
 def sweep(
     names: Iterable[str], check: Check, matches: int, max_length: int, seconds: float, processes: int = 1
 ) -> Iterator[Verdict]:
-    """The verdict of each game, as soon as there is one.
+    """Yields the verdict of each game when it is available.
 
     Args:
-        names: as Ludii writes them.
-        check: of a match.
+        names: Ludii's names.
+        check: checks a random game.
         matches, max_length: see `try_game`.
-        seconds: for the matches of a game, which is tried in another process; 0 for no limit, in this one.
-        processes: games that are tried at once.
+        seconds: time per game, which is tested in another process; 0 for no limit, in this process.
+        processes: number of games tested at once.
     """
     trial = functools.partial(try_game, check=check, matches=matches, max_length=max_length, seconds=seconds)
     if not seconds:
         yield from map(trial, names)
         return
-    workers = [Watched(trial, seconds + _PATIENCE) for _ in range(processes)]
+    workers = [Watched(trial, seconds + _LOADING_SECONDS) for _ in range(processes)]
     idle: SimpleQueue[Watched] = SimpleQueue()
     for worker in workers:
         idle.put(worker)
@@ -105,16 +108,16 @@ def try_game(
     rng: random.Random | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Verdict:
-    """Load a game and check random matches of it.
+    """Loads a game and checks random plays of it.
 
     Args:
-        name: as Ludii writes it.
-        check: of a match.
-        matches: how many.
-        max_length: moves after which a match is stopped; the game's own limit is set to it.
-        seconds: for all matches, after which there is no other look and no other match; 0 for no limit.
-        rng: chooses the moves; by default always the same ones.
-        clock: tells the seconds.
+        name: Ludii's name.
+        check: checks a random game.
+        matches: number of random games.
+        max_length: maximum number of moves.
+        seconds: time for all of them; 0 for no limit.
+        rng: chooses the moves; the default has a fixed seed.
+        clock: returns seconds.
     """
     rng = rng or random.Random(0)
     played = []
@@ -145,10 +148,89 @@ def try_game(
 
 
 def _left(clock: Callable[[], float], begins: float, seconds: float) -> float:
-    """The share of the time of a match that is left."""
+    """Returns the remaining fraction of a game's time."""
     return 1 - (clock() - begins) / seconds
 
 
 def _stamped(verdict: Verdict) -> Verdict:
-    """With Ludii's version and today's date."""
+    """Adds Ludii's version and the date."""
     return replace(verdict, version=connect().version, date=date.today().isoformat())
+
+
+class FailedCallError(Exception):
+    """A call took too long, or its process died."""
+
+
+class Watched:
+    """Calls a function in another process, which is killed and replaced if a call takes too long or crashes.
+
+    Some game descriptions make Java compute for minutes or run out of memory.
+
+    Args:
+        function: an importable function of one argument.
+        seconds: maximum duration of a call.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], seconds: float) -> None:
+        self._function = function
+        self._seconds = seconds
+        self._process: BaseProcess | None = None
+        self._line: Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __call__(self, argument: Any) -> Any:
+        """Returns the result of the function.
+
+        Raises:
+            FailedCallError: the call took too long, or its process died, for example by an exception.
+        """
+        if self._line is None:
+            self._start()
+        assert self._line is not None
+        try:
+            self._line.send(argument)
+            if not self._line.poll(self._seconds):
+                self.close()
+                raise FailedCallError(f"it took more than {self._seconds:g} s")
+            return self._line.recv()
+        except (EOFError, ConnectionError) as error:
+            self.close()
+            raise FailedCallError("its process died") from error
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(self._function, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def stop(self) -> None:
+        """Kills the process. A call that another thread waits for fails."""
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """Ends the process, by force if it is busy."""
+        if self._process is None or self._line is None:
+            return
+        self._line.close()
+        self._process.terminate()
+        self._process.join(_STOP_SECONDS)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._process = self._line = None
+
+
+def _serve(function: Callable[[Any], Any], line: Connection) -> None:
+    while True:
+        try:
+            argument = line.recv()
+        except EOFError:
+            return
+        line.send(function(argument))

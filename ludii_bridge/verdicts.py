@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ludii_bridge.errors import LudiiError
-from ludii_bridge.reasons import is_of_a_kind, separated
+from ludii_bridge.errors import LudiiError, is_of_a_kind, separated
 
 PUBLISHED = Path(__file__).with_name("games.csv")
 """The sweep over the board games that comes with the package."""

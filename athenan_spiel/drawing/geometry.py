@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.drawing.layout import Layout, Line, Piece, Point, Site
 from athenan_spiel.drawing.view import View
-from athenan_spiel.games.extensions import DrawnGame, draws_itself, standing, state_move_sites
+from athenan_spiel.games.extensions import DrawnGame, draws_itself, site_contents, state_move_sites
 
 _STRIP = (0.8, 0.14)
 """Clickable part of an edge: share of its length, and half of its width."""
@@ -32,7 +32,7 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
     layout = _layout(game)
     if layout is None:
         return None
-    kinds, strips = game.kinds(), _strips(game)
+    kinds, strips = game.piece_types(), _strips(game)
     often = Counter(player for _, _, player in kinds)
     alone = [often[player] == 1 for _, _, player in kinds]
 
@@ -47,7 +47,7 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
         return Piece(site, side, f"{name} ({count})" if number else name, ("" if alone[kind] else letter) + number)
 
     def pieces(state: pyspiel.State) -> Sequence[Piece]:
-        return [piece(*found) for found in standing(state)]
+        return [piece(*found) for found in site_contents(state)]
 
     def sites(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return tuple(state_move_sites(state)[action])

@@ -100,14 +100,14 @@ class DrawnGame(Protocol):
     def site_names(self) -> Sequence[str]:
         """Return the name of each row of "sites"."""
 
-    def kinds(self) -> Sequence[tuple[str, str, int]]:
+    def piece_types(self) -> Sequence[tuple[str, str, int]]:
         """Return (name, letter, player or -1) of each kind of piece."""
 
 
 class DrawnState(Protocol):
     """A state of such a game."""
 
-    def standing(self) -> Sequence[tuple[int, int, int, int]]:
+    def site_contents(self) -> Sequence[tuple[int, int, int, int]]:
         """Return (site, kind, player or -1, count) of each site that is not empty."""
 
     def move_sites(self) -> Sequence[tuple[int, ...]]:
@@ -156,12 +156,12 @@ def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
 
 def draws_itself(game: pyspiel.Game) -> TypeGuard[DrawnGame]:
     """Whether the game says how it is drawn."""
-    return all(hasattr(game, name) for name in ("geometry", "site_names", "kinds"))
+    return all(hasattr(game, name) for name in ("geometry", "site_names", "piece_types"))
 
 
-def standing(state: pyspiel.State) -> Sequence[tuple[int, int, int, int]]:
+def site_contents(state: pyspiel.State) -> Sequence[tuple[int, int, int, int]]:
     """What stands on the sites of a game that is drawn."""
-    return cast(DrawnState, state).standing()
+    return cast(DrawnState, state).site_contents()
 
 
 def state_move_sites(state: pyspiel.State) -> Sequence[tuple[int, ...]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ludii_bridge import reasons
+from ludii_bridge import errors
 from ludii_bridge.catalogue import Catalogue, Menu, Source
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.transport import Position, Traits
@@ -66,7 +66,7 @@ class FakeRules:
         self.options = options
         self.line = 2 if "Line/2" in options else 3
         self.longest = 1250
-        faults = (reasons.CHANCE,) if name.startswith("Dice") else ()
+        faults = (errors.CHANCE,) if name.startswith("Dice") else ()
         self.traits = Traits(
             name=name,
             players={"Alone": 1, "Three": 3}.get(name, 2),
@@ -221,7 +221,7 @@ class FakePosition(Position):
         self.crossings += 1
         return [] if self.over else [() if x < 0 else (x,) for x in self._legal()]
 
-    def standing(self) -> list[tuple[int, int, int, int]]:
+    def site_contents(self) -> list[tuple[int, int, int, int]]:
         players = [self.board.swapped, not self.board.swapped]
         return [(i, x - 1, int(players[x - 1]), 1) for i, x in enumerate(self.board.cells) if x]
 

@@ -145,4 +145,4 @@ def test_escapes_in_the_name_of_a_piece_are_written_out(tmp_path: Path) -> None:
     assert all(line.isprintable() for text in texts for line in text.split("\n"))
     assert "Stone\\x1b[31mRed" in str(state)
     assert any("Stone\\x1b[31mRed" in text for text in texts[1:])
-    assert all(name.isprintable() for name, _, _ in game.kinds())
+    assert all(name.isprintable() for name, _, _ in game.piece_types())

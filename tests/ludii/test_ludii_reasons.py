@@ -7,7 +7,7 @@ import pickle
 import pytest
 from ludii_fake import FakeTransport
 
-from ludii_bridge import LudiiError, LudiiGame, reasons, verdicts
+from ludii_bridge import LudiiError, LudiiGame, errors, verdicts
 from ludii_bridge.catalogue import Source
 from ludii_bridge.details import details
 from ludii_bridge.jvm import OUT_OF_MEMORY
@@ -16,7 +16,7 @@ from ludii_bridge.verdicts import Verdict
 
 
 def test_a_refusal_has_its_reasons_one_by_one(fake: FakeTransport) -> None:
-    for name, expected in (("Dice [Roll]", (reasons.CHANCE,)), ("Three", (for_players(3),))):
+    for name, expected in (("Dice [Roll]", (errors.CHANCE,)), ("Three", (for_players(3),))):
         with pytest.raises(LudiiError) as raised:
             LudiiGame({"game": name})
         error = raised.value
@@ -33,14 +33,14 @@ def test_an_error_of_no_game_is_its_message() -> None:
 
 
 def test_reasons_that_were_joined_are_separated_again() -> None:
-    kinds = [for_players(16), reasons.CHANCE, reasons.HIDDEN]
-    for given in ([reasons.SEVERAL], kinds, [*kinds, "its piece 'Dog' is of player 5, of 2"]):
+    kinds = [for_players(16), errors.CHANCE, errors.HIDDEN]
+    for given in ([errors.SEVERAL], kinds, [*kinds, "its piece 'Dog' is of player 5, of 2"]):
         assert separated(joined(given)) == given
     assert separated("cannot be loaded: a; b") == ["cannot be loaded: a; b"]
 
 
 def test_games_of_a_kind_are_not_those_that_failed() -> None:
-    of_a_kind = [reasons.CHANCE, reasons.SEVERAL, for_players(0), joined([for_players(4), reasons.CHANCE])]
+    of_a_kind = [errors.CHANCE, errors.SEVERAL, for_players(0), joined([for_players(4), errors.CHANCE])]
     failed = ["it breaks law 3", "it is broken", "it has chances", "its piece 'Dog' is of player 5, of 2"]
     assert all(Verdict("A", reason).is_unsuitable for reason in of_a_kind)
     assert not any(Verdict("A", reason).is_unsuitable for reason in failed)

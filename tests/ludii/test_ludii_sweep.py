@@ -16,9 +16,8 @@ from ludii_fake import FakePosition, FakeTransport
 from athenan_spiel.cli.ludii_sweep import held_to_laws
 from athenan_spiel.cli.main import main
 from ludii_bridge import verdicts
-from ludii_bridge.sweep import sweep, try_game
+from ludii_bridge.sweep import FailedCallError, Watched, sweep, try_game
 from ludii_bridge.verdicts import Verdict
-from ludii_bridge.watched import FailedCallError, Watched
 
 
 def test_a_game_that_obeys_the_laws_is_supported(fake: FakeTransport) -> None:

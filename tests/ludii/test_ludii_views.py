@@ -119,12 +119,12 @@ def test_kinds_of_a_player_are_told_apart_by_letters(fake: FakeTransport) -> Non
     view = view_from_geometry(game)
     assert view is not None
     state = game.new_initial_state()
-    state.position.standing = lambda: [(0, 0, 0, 1), (1, 1, 0, 3), (2, 2, -1, 4)]
+    state.position.site_contents = lambda: [(0, 0, 0, 1), (1, 1, 0, 3), (2, 2, -1, 4)]
     assert [(piece.side, piece.sign) for piece in view.pieces(state)] == [(0, "K"), (0, "P3"), (None, "4")]
     game.rules.components = (("Seed", 0),)
     counting = view_from_geometry(game)
     assert counting is not None
-    state.position.standing = lambda: [(0, 0, -1, 1)]
+    state.position.site_contents = lambda: [(0, 0, -1, 1)]
     assert [piece.sign for piece in counting.pieces(state)] == ["1"]
 
 
@@ -165,7 +165,7 @@ def test_what_stands_is_what_is_counted_and_moves_name_where_they_go() -> None:
         state, rng = game.new_initial_state(), random.Random(1)
         for _ in range(10):
             counts = [0, 0]
-            for _, _, player, count in state.standing():
+            for _, _, player, count in state.site_contents():
                 if player >= 0:
                     counts[player] += count
             assert tuple(counts) == state.pieces()
