@@ -254,15 +254,17 @@ class LudiiState(pyspiel.State):
         return texts.index(wanted)
 
     def move_sites(self) -> list[tuple[int, ...]]:
-        """For each legal action the sites that it names: from where and to where, or where alone; none for a pass, a
-        swap, and what has no place on a picture. Sites are numbered as the rows of "sites" in `LudiiGame.geometry`."""
+        """Returns origin and destination of each legal action, without duplicates and sites that are not drawn.
+
+        Sites are numbered as the rows of "sites" in `LudiiGame.geometry`.
+        """
         return list(self.position.sites_of_moves)
 
     def site_contents(self) -> list[tuple[int, int, int, int]]:
-        """What stands where: (site, kind, player, count) for each site that is not empty.
+        """Returns (site, type, player, count) of each occupied site.
 
-        The kind is an index of `LudiiGame.kinds`, of a stack the one on top; the player is -1 where the piece is
-        nobody's or everybody's; the count is that of the pieces on the site, or of a stack.
+        The type is an index of `LudiiGame.piece_types`, for a stack that of its top. The player is -1 for a shared or
+        neutral piece. The count is the number of pieces on the site.
         """
         return self.position.site_contents()
 
