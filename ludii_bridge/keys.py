@@ -1,4 +1,4 @@
-"""What a state of Ludii's has in common with those that equal it, read in few calls into Java."""
+"""Keys of Ludii's states, which equal states share, read in few calls into Java."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from ludii_bridge import memory
 from ludii_bridge.programs import Programs, Types, long_buffer
 
-_SEEN = 2
-"""The last moves that Ludii's tensor shows; its rules read no other move but where players passed."""
-_PASSES = 3
-"""The last moves of which `Context.allPass` asks who made them, where one of the last two is a pass."""
-_OF_MOVE = 3
-"""Numbers read of a move."""
+_TENSOR_MOVES = 2
+"""Number of last moves in Ludii's tensor. Its rules read no earlier move, except after passes."""
+_PASS_MOVES = 3
+"""Number of last moves whose movers `Context.allPass` reads if one of the last two is a pass."""
+_MOVE_NUMBERS = 3
+"""Numbers read per move."""
 
 
 class Keys:
@@ -26,7 +26,7 @@ class Keys:
         game: Ludii's compiled game.
 
     Attributes:
-        complete: states with one key have one future; else the rules remember more than a key holds.
+        complete: states with equal keys have the same future; otherwise the rules remember more than a key contains.
     """
 
     def __init__(self, jpype: Any, game: Any) -> None:
@@ -36,7 +36,7 @@ class Keys:
         self._ordered = bool(game.hasCycleDetection())
         numbers = _numbers(p, t, game)
         self._count = len(numbers)
-        buffer = long_buffer(jpype, self._count + _OF_MOVE * _PASSES)
+        buffer = long_buffer(jpype, self._count + _MOVE_NUMBERS * _PASS_MOVES)
         self._read = np.asarray(buffer)
         put = p.bound(p.method(t.long_buffer, "put", t.long_buffer, t.int, t.long), buffer)
 
@@ -53,24 +53,26 @@ class Keys:
         of_move.append(_mover_and_pass(p, t))
         self._moves = [
             p.face(
-                t.consumer, p.piped(reader(self._count + _OF_MOVE * back, of_move, t.move), 0, _move(p, t, back + 1))
+                t.consumer,
+                p.piped(reader(self._count + _MOVE_NUMBERS * back, of_move, t.move), 0, _move(p, t, back + 1)),
             ).accept
-            for back in range(_PASSES)
+            for back in range(_PASS_MOVES)
         ]
         text = memory.program(p, t, game, memories)
         self._text = None if text is None else p.face(t.function, text).apply
 
     def key(self, context: Any) -> tuple[int, ...]:
-        """The hash and what it leaves out, the last moves, what the rules remember and, where there are some, earlier
-        states."""
+        """Returns the hash and what it omits, the last moves, what the rules remember, and earlier states, if any."""
         self._state(context)
         played, *earlier = self._read[self._count - 3 : self._count].tolist()
-        back = min(_SEEN, played)
+        back = min(_TENSOR_MOVES, played)
         self._look_back(context, 0, back)
-        found = self._read[: self._count + _OF_MOVE * back].tolist()
-        if any(number & 1 for number in found[self._count + _OF_MOVE - 1 :: _OF_MOVE]):  # one of them is a pass
-            self._look_back(context, back, min(_PASSES, played))
-            found.append(int(self._read[-1]) if played >= _PASSES else 0)
+        found = self._read[: self._count + _MOVE_NUMBERS * back].tolist()
+        if any(
+            number & 1 for number in found[self._count + _MOVE_NUMBERS - 1 :: _MOVE_NUMBERS]
+        ):  # one of them is a pass
+            self._look_back(context, back, min(_PASS_MOVES, played))
+            found.append(int(self._read[-1]) if played >= _PASS_MOVES else 0)
         if self._text is not None and played:
             found.append(int.from_bytes(str(self._text(context)).encode()))
         if any(earlier):
@@ -86,7 +88,7 @@ class Keys:
 
 
 def _numbers(p: Programs, t: Types, game: Any) -> list[Any]:
-    """(Context)number each; the last three are how many moves were played, and how many earlier states there are."""
+    """(Context)number each; the last three are the numbers of moves and of earlier states."""
     state, trial = p.method(t.context, "state", t.state), p.method(t.context, "trial", t.trial)
 
     def of_state(name: str, result: Any, *given: int) -> Any:
@@ -99,7 +101,7 @@ def _numbers(p: Programs, t: Types, game: Any) -> list[Any]:
     numbers = [p.ordered(full, [t.context], [0, 0]), of_state("storedState", t.long)]
     names = ("mover", "counter", "numTurn", "numTurnSamePlayer", "numConsecutivesPasses", "temp")
     numbers += [of_state(name, t.int) for name in names]
-    # what a ludeme left in the variables of its loops, which the next one may read
+    # loop variables of ludemes, which the next ludeme may read
     loops = p.method(t.context, "evalContext", t.eval_context)
     for name in ("from", "to", "between", "level", "site", "value", "player", "track"):
         numbers.append(p.piped(p.method(t.eval_context, name, t.int), 0, loops))

@@ -1,8 +1,8 @@
-"""What the rules of a game remember beyond the board, and how a key holds it.
+"""Memories of rules beyond the board, and their part of a key.
 
-Ludii's hash of a state covers the pieces and who moves; `keys` adds the numbers that every state has. Ludii's own flags
-say what else rules use, and the words of a description which of them look at more of the last move than where it went.
-For each such thing there is a `Memory`, which a key holds as text. Where one cannot be held, no histories are merged.
+Ludii's hash covers the pieces and the mover; `keys` adds the numbers of every state. Ludii's flags show what else the
+rules use, and the description which rules read more of the last move than its destination. Each such thing is a
+`Memory`, which a key contains as text. If that is impossible, no histories are merged.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Memory:
     """One thing that the rules of some games remember.
 
     Attributes:
-        name: the method of Ludii's `Game` that says whether rules use it, or how a description reads where they do.
-        what: is remembered.
-        why: a key is complete, or histories are never merged.
-        reads: whether a description reads so; None where `name` is a method.
-        texts: what a key holds of it; None where it needs nothing more, or histories are never merged.
-        merges: histories may be merged where it is used.
+        name: method of Ludii's `Game` that tests for it, or the pattern in a description.
+        what: what is remembered.
+        why: why a key is complete, or histories are never merged.
+        reads: tests a description; None if `name` is a method.
+        texts: programs for the key; None if it needs none.
+        merges: whether histories may be merged if it is used.
     """
 
     name: str
@@ -40,22 +40,19 @@ class Memory:
     merges: bool = True
 
     def is_used(self, game: Any) -> bool:
-        """The rules of a compiled game use it."""
+        """Returns whether a compiled game uses it."""
         if self.reads is None:
             return bool(getattr(game, self.name)())
         return bool(self.reads(_description(game)))
 
 
 def used(game: Any) -> list[Memory]:
-    """What the rules of a compiled game remember."""
+    """Returns the memories of a compiled game."""
     return [memory for memory in MEMORIES if memory.is_used(game)]
 
 
 def program(p: Programs, t: Types, game: Any, memories: list[Memory]) -> Any:
-    """(Context)String: what is remembered, after at least one move, or None where that is nothing.
-
-    What is equal is written alike: sets and maps are sorted.
-    """
+    """(Context)String: all memories as text, after at least one move, or None. Sets and maps are sorted."""
     write = p.static(t.string, "valueOf", t.string, t.object)
     end = p.bound(p.method(t.string, "concat", t.string, t.string), "\n", at=1)
     texts = [
@@ -77,12 +74,12 @@ def _description(game: Any) -> str:
 
 
 def _of_state(p: Programs, t: Types, name: str, result: Any) -> Any:
-    """(Context)result: what a method of the state's gives."""
+    """(Context)result: a method of the state."""
     return p.piped(p.method(t.state, name, result), 0, p.method(t.context, "state", t.state))
 
 
 def _of_last_move(p: Programs, t: Types, name: str, result: Any) -> Any:
-    """(Context)result: what a method of the last move's gives."""
+    """(Context)result: a method of the last move."""
     last = p.piped(p.method(t.trial, "lastMove", t.move), 0, p.method(t.context, "trial", t.trial))
     return p.piped(p.method(t.move, name, result), 0, last)
 
@@ -93,7 +90,7 @@ def _votes(p: Programs, t: Types, game: Any) -> list[Any]:
 
 
 def _values_by_name(p: Programs, t: Types, game: Any) -> list[Any]:
-    """The map as it writes itself, taken apart, its entries in order."""
+    """The entries of the map's text, sorted."""
     write = p.typed(p.method(t.object, "toString", t.string), t.string, t.int_map)
     text = p.piped(write, 0, _of_state(p, t, "getValueMap", t.int_map))
     bare = p.bound(p.bound(p.method(t.string, "replaceAll", t.string, t.string, t.string), "[{}]", at=1), "", at=1)
@@ -102,7 +99,7 @@ def _values_by_name(p: Programs, t: Types, game: Any) -> list[Any]:
 
 
 def _sorted(p: Programs, t: Types, array: Any, of: Any) -> Any:
-    """(array)String: its elements in order; `Arrays` knows the array as `of`."""
+    """(array)String: its sorted elements; `of` is the array type for `Arrays`."""
     sort, write = (p.static(t.arrays, name, result, of) for name, result in (("sort", t.void), ("toString", t.string)))
     return p.then(p.typed(sort, t.void, array), p.typed(write, t.string, array))
 

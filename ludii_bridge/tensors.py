@@ -1,8 +1,7 @@
-"""What a learner sees of a Ludii state: Ludii's own tensor, or one of the bridge's where that does not suit the game.
+"""Observations of Ludii's states: Ludii's own tensor, or the bridge's if that doesn't suit the game.
 
-Ludii's fails, or shows two sites in one place, on some games: boards whose pieces stand on vertices beside hands,
-stacks on vertices, several hands, boards with two sites above one another. Either is made for many states in one
-call into Java: a program writes a row for each.
+Ludii's fails, or shows two sites in one place, for vertices beside hands, stacks on vertices, several hands, and boards
+with two sites in one place. Both are written for many states in one call into Java.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from ludii_bridge.programs import Programs, Types, float_buffer, mover_of
 from ludii_bridge.sites import Area, Layout, field_of, for_sites
 
 _STATES = 6
-"""Local states told apart, the last one and all above it together; as many as in Ludii's tensor."""
+"""Number of distinct local states, as in Ludii's tensor; the last includes all above it."""
 
 
 class Tensor(Protocol):
-    """How the states of one game are seen."""
+    """Tensor of the states of one game."""
 
     shape: tuple[int, int, int]
     """(channels, x, y)."""
     channels: tuple[str, ...]
-    """What each channel means, in words."""
+    """Description of each channel."""
 
     def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
-        """(int row, Context)void, which writes the tensor of a state into that row; and the rows, [rows, size]."""
+        """Returns (int row, Context)void, which writes a state's tensor into that row, and the rows, [rows, size]."""
 
 
 class LudiiTensor:
@@ -184,10 +183,9 @@ class SiteTensor:
 
 
 def suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
-    """Ludii's tensor shows each site of the game in a place of its own, and does not fail.
+    """Returns whether Ludii's tensor shows each site in a distinct place, and doesn't fail.
 
-    It counts the board's cells where pieces stand on vertices or edges, and puts all hands but the last one into the
-    board's corner where they are columns.
+    It counts the board's cells if pieces stand on vertices or edges, and writes all hands but the last into a corner.
     """
     board = game.board()
     on_cells = str(board.defaultSite()) == "Cell"

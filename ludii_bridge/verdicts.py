@@ -1,6 +1,6 @@
-"""What the sweep found of each game: the rows of a CSV file, of which one is part of this package.
+"""Results of a sweep: the rows of a CSV file, of which one is part of this package.
 
-A row is appended when a game was tried, so a sweep that was stopped goes on where it was.
+A row is appended after each game, so a stopped sweep can be continued.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from pathlib import Path
 from ludii_bridge.errors import LudiiError, is_of_a_kind, separated
 
 PUBLISHED = Path(__file__).with_name("games.csv")
-"""The sweep over the board games that comes with the package."""
+"""The published sweep over the board games."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of one game.
+    """Result of one game.
 
     Attributes:
-        name: Ludii's.
-        reason: why it is not supported; empty where it is.
-        players: 1 or 2; this and the rest mean nothing for games that could not be loaded.
-        shape: of its tensor.
-        actions: the number of actions that it declares.
-        branching: the most legal moves that were met.
-        plies: the moves played in the longest match.
-        checked: after how many of them clones and children were made; fewer where time ran short.
-        ended: matches that came to an end by the rules.
-        seconds: that the matches were given; 0 where there was no limit.
-        version: Ludii's.
-        date: of the trial, as 2026-01-31.
+        name: Ludii's name.
+        reason: why it is not supported, or empty.
+        players: 1 or 2; this and the rest are undefined for games that could not be loaded.
+        shape: shape of its tensor.
+        actions: number of declared actions.
+        branching: maximum number of legal moves.
+        plies: length of the longest play.
+        checked: number of its plies with checked clones and children.
+        ended: number of plays that ended by the rules.
+        seconds: time limit; 0 for none.
+        version: Ludii's version.
+        date: date of the test, as 2026-01-31.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def is_unsuitable(self) -> bool:
-        """The game is of a kind that is not supported: with chance, say. Otherwise something went wrong in it."""
+        """Whether the kind of game is not supported, for example with chance. Otherwise it failed."""
         return is_of_a_kind(separated(self.reason)[0])
 
 
@@ -60,7 +60,7 @@ _COLUMNS = [field.name for field in dataclasses.fields(Verdict)]
 
 
 def read(file: Path = PUBLISHED) -> list[Verdict]:
-    """The verdicts in a file, in the order of names; none where there is no file, or nothing in it.
+    """Returns the verdicts of a file, sorted by name; none if the file is missing or empty.
 
     Raises:
         LudiiError: it is another kind of file.
@@ -83,7 +83,7 @@ def read(file: Path = PUBLISHED) -> list[Verdict]:
 
 
 def write(verdicts: Iterable[Verdict], file: Path) -> None:
-    """Write a file of these verdicts."""
+    """Writes a file of these verdicts."""
     with file.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(_COLUMNS)
@@ -91,19 +91,19 @@ def write(verdicts: Iterable[Verdict], file: Path) -> None:
 
 
 def begin(file: Path) -> None:
-    """Give a file that is not there, or is empty, its heading.
+    """Writes the heading of a missing or empty file.
 
     Raises:
         OSError: it cannot be written.
     """
     with file.open("a", encoding="utf-8"):
-        pass  # what cannot be written is told before a game is tried
+        pass  # fail before a game is tested
     if file.stat().st_size == 0:
         write([], file)
 
 
 def append(verdict: Verdict, file: Path) -> None:
-    """Add a row to a file that was begun."""
+    """Appends a row to a file with a heading."""
     with file.open("a", encoding="utf-8", newline="") as lines:
         csv.writer(lines, lineterminator="\n").writerow(_row(verdict))
 
@@ -157,7 +157,7 @@ A game may have several reasons.
 
 
 def page(verdicts: Sequence[Verdict]) -> str:
-    """A summary of a sweep as a page of Markdown: how many games are supported, and why the others are not."""
+    """Returns a summary of a sweep as a page of Markdown."""
     others = [verdict for verdict in verdicts if verdict.reason]
     counts = Counter(reason for verdict in others for reason in _reasons(verdict))
     dates = sorted({verdict.date for verdict in verdicts})
@@ -177,7 +177,7 @@ def page(verdicts: Sequence[Verdict]) -> str:
 
 
 def _given(seconds: Sequence[float]) -> str:
-    """The time that matches were given, in words."""
+    """Returns the time limits as text."""
     limits = sorted(
         {f"{limit:g} s" if limit else "no limit" for limit in seconds}, key=lambda words: (len(words), words)
     )
@@ -189,7 +189,7 @@ def _reasons(verdict: Verdict) -> list[str]:
 
 
 def _special(verdicts: Sequence[Verdict]) -> str:
-    """The games that ought to be playable and are not, one by one."""
+    """Returns the table of games that failed although their kind is supported."""
     if not verdicts:
         return ""
     rows = [f"| {verdict.name} | {verdict.reason.replace('|', '/')} |" for verdict in verdicts]
