@@ -10,8 +10,8 @@ from ludii_fake import FakeTransport
 from ludii_bridge import LudiiError, LudiiGame, errors, verdicts
 from ludii_bridge.catalogue import Source
 from ludii_bridge.details import details
+from ludii_bridge.errors import for_players, is_of_a_kind, joined, separated
 from ludii_bridge.jvm import OUT_OF_MEMORY
-from ludii_bridge.reasons import for_players, is_of_a_kind, joined, separated
 from ludii_bridge.verdicts import Verdict
 
 
