@@ -318,7 +318,7 @@ def test_a_jar_without_end_is_not_fetched_and_not_unpacked(
     monkeypatch.setattr(installation, "MOST_BYTES", 100)
     with pytest.raises(LudiiError, match=r"cannot read 'http:.*more than 100 bytes"):
         install(url=f"{site}/Ludii.jar")
-    monkeypatch.setattr(installation, "_MOST_CONSTANTS", 4)
+    monkeypatch.setattr(installation, "_MAX_CONSTANTS_BYTES", 4)
     with pytest.raises(LudiiError, match="is version unknown"):
         read_jar(jar_at(home / "other.jar"))
 
