@@ -1,8 +1,8 @@
-"""An actor: plays the matches of a run and gives a record of each, and learns nothing itself.
+"""Actor: plays games and returns their records, and learns nothing.
 
-Weights, proven states and seeds go in, records of plain arrays and numbers come out, so a process or a network may lie
-between an actor and those who learn. A round is a pure function of what goes in, where moves are limited by iterations
-or evaluations: with new weights after the same `advance`, an actor anywhere gives the same records to the bit.
+It receives weights, proven states and seeds, and returns records of plain arrays and numbers, so it may run in another
+process or on another machine. If moves are limited by iterations or evaluations, a round is a pure function of its
+input: with new weights after the same call of `advance`, any actor returns bit-identical records.
 """
 
 from __future__ import annotations
@@ -34,45 +34,45 @@ from athenan_spiel.search.walk import Questions
 from athenan_spiel.training.model import Weights, make_model
 
 WARM_START = SearchConfig(algorithm="mcts", completion=False, exploration_constant=0.25, rollouts=True)
-"""Base MCTS (the article, Sections 8.2.1 and 8.4.2), but for its limits."""
+"""Base MCTS without limits (the article, Sections 8.2.1 and 8.4.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MatchRecord:
-    """A finished match of self-play, as those who learn from it take it.
+    """Record of a finished game of self-play, as plain arrays and numbers.
 
-    Plain arrays and numbers that share nothing with the tree, so a record may be pickled; its arrays never change.
+    It shares nothing with the tree and can be pickled; its arrays never change.
     """
 
     targets: Targets
-    """The learning rows of the match: packed observations, values and weights."""
+    """Training samples of the game: packed observations, values and weights."""
     returns: tuple[float, ...]
-    """As OpenSpiel's `state.returns()`."""
+    """OpenSpiel's `state.returns()`."""
     length: int
-    """Actions played."""
+    """Number of actions played."""
     iterations: int
-    """Of the search, over the whole match."""
+    """Search iterations in the game."""
     evaluations: int
-    """States valued by the network in the match."""
+    """Evaluations in the game."""
     questions: int
-    """Questions in which the match has asked for them; the network is called once for those of several matches."""
+    """Requests for evaluations; requests of several games share one call of the network."""
     proofs: Mapping[str, NDArray[Any]] | None
-    """The states that the match has proven, for `ResolvedStates.add_arrays`; None where they are not kept."""
+    """States proven in the game, for `ResolvedStates.add_arrays`; None if they are not kept."""
     curtailed: int = 0
-    """Searches that have ended sooner than their limits as the match's tree was full."""
+    """Searches that ended before their limits because the tree was full."""
     actions: tuple[int, ...] = ()
-    """All that were played."""
+    """The actions played."""
     cut_off: bool = False
-    """The limit on the length of a game ended it, undecided."""
+    """Whether the limit on the length of a game ended it without a result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedWeights:
-    """The weights of a network at one moment.
+    """Weights of a network at one moment.
 
     Attributes:
-        version: two of one version are the same weights.
-        weights: valid until learning goes on: who wants them longer copies them.
+        version: identifies the weights.
+        weights: valid until the next learning step; copy them to keep them.
     """
 
     version: int
@@ -80,16 +80,16 @@ class PublishedWeights:
 
 
 class Actor:
-    """Plays rounds of self-play with the weights that it is given.
+    """Plays rounds of self-play with given weights.
 
     Args:
-        game, config: what is played, and how.
-        outcome: what the ends of matches are worth.
+        game, config: the game and the settings.
+        outcome: terminal values.
         engine: the engine; by default a new one with the settings of `config`.
         encoder: the encoder; by default a new one.
 
     Raises:
-        ConfigError: the network does not fit the game or the memory, or the engine this machine.
+        ConfigError: the network does not fit the game or the free memory, or this machine lacks the engine.
     """
 
     def __init__(
@@ -116,11 +116,11 @@ class Actor:
 
     @property
     def evaluator(self) -> NetworkEvaluator:
-        """Values states with the weights that were loaded last."""
+        """Evaluates states with the weights loaded last."""
         return self._model.evaluator
 
     def load(self, published: PublishedWeights) -> None:
-        """Play with these weights from now on, in a round that is in progress too."""
+        """Play with these weights from now on, also in a round in progress."""
         if published.version != self._version:
             self._model.load(published.weights)
             self._version = published.version
@@ -131,10 +131,9 @@ class Actor:
         """Begin a round.
 
         Args:
-            proven: the states proven in earlier matches, which stay as they are while the round is played; none: they
-                are not kept.
-            seeds: of the matches, which are played side by side.
-            progress: how much of the run lies behind, in [0, 1], for annealed exploration and the phases of ExIt.
+            proven: states proven in earlier games, unchanged during the round; None if they are not kept.
+            seeds: seeds of the games, which are played concurrently.
+            progress: fraction of the run completed, in [0, 1], for annealed exploration and ExIt's phases.
         """
         self.load(published)
         way = self._way(proven, progress)
@@ -160,7 +159,7 @@ class Actor:
         self._config = config
 
     def _way(self, proven: Known | None, progress: float) -> _Way:
-        """How matches are played when so much of the run lies behind."""
+        """Returns search, decision and budget at this fraction of the run."""
         config, outcome = self._config, self._model.outcome
         search, of_apprentice = search_at(config, progress)
         decision: _Decide
@@ -177,13 +176,13 @@ class Actor:
 
 
 def proven_states(config: TrainingConfig, arrays: Mapping[str, NDArray[Any]] | None = None) -> ResolvedStates | None:
-    """What a run keeps of states proven in earlier matches; None where it keeps none.
+    """Returns the memory of states proven in earlier games; None if the run keeps none.
 
     Args:
         arrays: of a checkpoint; none: nothing is proven yet.
 
     Raises:
-        CheckpointError: they hold something else.
+        CheckpointError: the arrays are invalid.
     """
     if config.search.resolved_hours is None:
         return None
@@ -192,7 +191,7 @@ def proven_states(config: TrainingConfig, arrays: Mapping[str, NDArray[Any]] | N
 
 
 def search_at(config: TrainingConfig, progress: float) -> tuple[SearchConfig, bool]:
-    """The search of a run's matches when `progress` of it, in [0, 1], lies behind, and whether an apprentice plays."""
+    """Returns the search at a fraction `progress` of the run, in [0, 1], and whether an apprentice plays."""
     search, own = config.search, config.self_play
     if own.is_warm_start(progress):
         return replace(WARM_START, **{name: getattr(search, name) for name in LIMITS}), False
@@ -206,7 +205,7 @@ _Decide = Callable[[Any, random.Random], int]
 
 @dataclass(frozen=True)
 class _Way:
-    """How a match is played."""
+    """Search, decision and budget of a game."""
 
     search: Search
     decision: _Decide
@@ -215,7 +214,7 @@ class _Way:
 
 
 class RoundInPlay:
-    """The matches of a round in progress: `advance`, and `take` the records of those that have ended."""
+    """Games of a round in progress: `advance` them and `take` the records of those that have ended."""
 
     def __init__(
         self,
@@ -232,31 +231,31 @@ class RoundInPlay:
 
     @property
     def plies(self) -> int:
-        """Actions found so far; random ones do not count."""
+        """Moves searched so far; random moves don't count."""
         return self._round.plies
 
     @property
     def plies_in_play(self) -> int:
-        """Actions found so far in the matches that have neither ended nor been dropped."""
+        """Moves searched so far in the games in play."""
         return self._round.plies_in_play
 
     @property
     def alive(self) -> int:
-        """Matches that have not ended."""
+        """Games in play."""
         return self._round.alive
 
     @property
     def calls(self) -> int:
-        """Calls of the network so far."""
+        """Network calls so far."""
         return self._round.calls
 
     @property
     def evaluations(self) -> int:
-        """States valued so far."""
+        """Evaluations so far."""
         return self._round.evaluations
 
     def advance(self) -> bool:
-        """Play on until the next values are wanted; False once every match has ended.
+        """Play until the next call of the network; returns False once every game has ended.
 
         Raises:
             EvaluatorError: a value is not finite.
@@ -264,12 +263,12 @@ class RoundInPlay:
         return self._round.advance()
 
     def take(self) -> MatchRecord | None:
-        """The record of the match whose turn it is by the order of the seeds, if it has ended; it is given once."""
+        """Returns the record of the next game in the order of the seeds, if it has ended. Each is returned once."""
         match = self._round.take()
         return None if match is None else self._record(match)
 
     def begin(self, seed: int, progress: float) -> None:
-        """Begin a further match beside those in progress; then `take_any` gives the records, and not `take`."""
+        """Begin another game. From then on use `take_any` instead of `take`."""
         way = self._way_at(progress)
         self._round.begin(way.search, way.decision, way.budget, seed, way.play)
 
@@ -283,11 +282,11 @@ class RoundInPlay:
         return self._round.reduce(way.search, way.budget, most)
 
     def take_any(self) -> list[MatchRecord]:
-        """The records of those that have ended, in whatever order; each is given once."""
+        """Returns the records of all games that have ended, in any order. Each is returned once."""
         return [self._record(match) for _, match in self._round.take_all()]
 
     def rest(self) -> Iterator[MatchRecord]:
-        """The records of those that have ended out of turn, in the order of their seeds: the others end no more."""
+        """Yields the records of games that ended out of order, by their seeds; the others are dropped."""
         return map(self._record, self._round.matches())
 
     def _record(self, match: Match) -> MatchRecord:

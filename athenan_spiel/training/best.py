@@ -1,19 +1,15 @@
-"""The best network of a run: `best/` in the run's folder, whatever becomes of the checkpoint that it was.
+"""The best network of a run: the folder `best/`, its record `best.json`, and the rule that compares two networks.
 
-It holds `weights.safetensors` and `state.json`, as a milestone does, and `best.json`, which says by what it is the
-best. Another network takes its place by two renames. A kill between them leaves the old one under the name `REPLACED`,
-where it is found and from where it is put back.
+The folder contains `weights.safetensors` and `state.json`, as a milestone does, and `best.json`, the evaluation. It is
+replaced by two renames. A kill between them leaves the old one under the name `REPLACED`, from where it is restored.
 
-By what a network is the best of its run: the record in `best.json`, and the rule by which two are compared.
+The best network has the most points per game, mean over the opponents; among equals the newest. Only evaluations with
+the same opponents, openings, limit of a move and seed are compared; under other conditions the newer network replaces
+the best. With fixed opponents the rating grows with these points, as the likelihood of the Bradley-Terry model is largest
+where expected and actual points agree. So the order is the same as by rating.
 
-Networks are compared by their points, the mean over the opponents. All have met the same opponents in the same openings
-as often, at the same limit of a move and with the same seed; between evaluations that differ in any of it nothing is
-compared, and the newer one counts. A rating of opponents that stay the same grows with these points (the likelihood of
-Bradley and Terry's model is largest where the expected points are those that were scored), so the order is that by
-rating, too. Among equals the network that has learned longer is the better one.
-
-The best of many evaluations is partly the luckiest: its points are too high by that, and another evaluation, with
-another seed, says how good it is.
+The best of many evaluations is partly the luckiest, so its points are biased upwards. An evaluation with another seed
+measures it without bias.
 """
 
 from __future__ import annotations
@@ -45,35 +41,35 @@ from athenan_spiel.training.evaluation import Score
 from athenan_spiel.training.settings_file import config_to_dict
 
 BEST = "best"
-"""The folder's name, and what stands for it where otherwise a number of matches names a checkpoint."""
+"""Name of the folder, also used in place of a checkpoint's number."""
 RECORD = "best.json"
 REPLACED = f"{UNFINISHED}replaced-{BEST}"
 
 
 def best_network(run: Path) -> Path:
-    """The folder of the best network in the run's folder `run`.
+    """Returns the folder of the best network of the run in `run`.
 
     Raises:
-        CheckpointError: none was kept.
+        CheckpointError: there is none.
     """
     for name in (BEST, REPLACED):
         if is_folder(run / name) and (run / name / STATE).is_file():
             return run / name
     raise CheckpointError(
-        f"the run in {str(run)!r} has no best network: one is kept once an evaluation while training has ended "
+        f"the run in {str(run)!r} has no best network: one is kept after the first evaluation "
         "(evaluation.every_matches); name the newest checkpoint, or one by its number",
         path=run,
     )
 
 
 def replace_best(run: Path, network: Path, record: bytes) -> Path:
-    """Make the network in the folder `network`, which lies in the run's folder `run`, its best; returns its new path.
+    """Make the network in `network`, a folder inside `run`, the best of the run, and return its new path.
 
     Args:
-        record: the content of `best.json`.
+        record: content of `best.json`.
 
     Raises:
-        OSError: it could not be done; the one before is still there.
+        OSError: writing failed; the old best network is still there.
     """
     best, replaced = run / BEST, run / REPLACED
     require_folder(best)
@@ -95,10 +91,10 @@ def replace_best(run: Path, network: Path, record: bytes) -> Path:
 
 
 def mend_best(run: Path) -> None:
-    """Put the best network back where a kill has left it under another name.
+    """Restore the best network after a kill during `replace_best`.
 
     Raises:
-        OSError: it could not be done.
+        OSError: renaming failed.
     """
     if is_folder(run / REPLACED) and not (run / BEST).exists():
         (run / REPLACED).rename(run / BEST)
@@ -106,19 +102,19 @@ def mend_best(run: Path) -> None:
 
 FORMAT = "athenan_spiel best"
 MOST_RECORD = 2**20
-"""Bytes of `best.json` that are read at most."""
+"""Maximum size of `best.json`, in bytes."""
 WHEN = ("every_matches", "every_seconds", "final_seconds")
-"""Settings of evaluation that say nothing of how matches are played."""
+"""Settings of evaluation that don't change how games are played."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What a network is worth by its evaluation.
+class EvaluationScore:
+    """Result of an evaluation of a network against all opponents.
 
     Attributes:
-        matches: learned by the network.
-        scores: against each opponent.
-        conditions: all that must be the same for two to be compared, as JSON values.
+        matches: number of games learned by the network.
+        scores: scores against each opponent.
+        conditions: settings that must agree to compare two scores, as JSON values.
     """
 
     matches: int
@@ -127,24 +123,24 @@ class Standing:
 
     @property
     def points(self) -> float:
-        """Its share of the points, mean over the opponents."""
+        """Points per game, mean over the opponents."""
         return sum(score.points for score in self.scores) / len(self.scores)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval of `points`, from those against each opponent as if these were independent.
+        """Confidence interval of `points`, assuming that scores against different opponents are independent.
 
-        Zou and Donner, Construction of confidence intervals about effect measures (Statistics in Medicine, 2008): the
-        reach of a sum to either side is the root of the sum of the squares of its parts' reaches.
+        By Zou and Donner, Construction of confidence intervals about effect measures (Statistics in Medicine, 2008):
+        each half-width of a sum is the root of the summed squares of its terms' half-widths.
         """
         below = math.hypot(*(score.points - score.low for score in self.scores)) / len(self.scores)
         above = math.hypot(*(score.high - score.points for score in self.scores)) / len(self.scores)
         return max(0.0, self.points - below), min(1.0, self.points + above)
 
     def record(self) -> bytes:
-        """The content of `best.json`."""
+        """Returns the content of `best.json`."""
         low, high = self.interval
-        told = {
+        content = {
             "format": FORMAT,
             "matches": self.matches,
             "points": self.points,
@@ -155,11 +151,11 @@ class Standing:
             "rule": "the most points, mean over the opponents; the newest among equals",
             "conditions": self.conditions,
         }
-        return (json.dumps(told, indent=1) + "\n").encode()
+        return (json.dumps(content, indent=1) + "\n").encode()
 
 
 def conditions(game: str, config: TrainingConfig) -> dict[str, Any]:
-    """What must be the same for two evaluations to be compared."""
+    """Returns the settings that must agree to compare two evaluations."""
     settings = config_to_dict(config)["evaluation"]
     return {
         "game": game,
@@ -169,10 +165,10 @@ def conditions(game: str, config: TrainingConfig) -> dict[str, Any]:
 
 
 def points_to_beat(run: Path, now: Mapping[str, Any]) -> float | None:
-    """The points of the run's best network; None where there is none that was evaluated under the conditions of `now`.
+    """Returns the points of the run's best network; None without one evaluated under the conditions `now`.
 
     Raises:
-        CheckpointError: there is one, but its record cannot be read, so no other network may replace it.
+        CheckpointError: the record of the best network cannot be read, so no other network may replace it.
     """
     path = run / BEST / RECORD
     if not os.path.lexists(run / BEST):
@@ -188,6 +184,6 @@ def points_to_beat(run: Path, now: Mapping[str, Any]) -> float | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else shown(str(error))
         raise CheckpointError(
-            f"{path} cannot be read ({reason}): move {run / BEST} away, and the next network evaluated is the best",
+            f"{path} cannot be read ({reason}): move {run / BEST} away; the next evaluated network becomes the best",
             path=path,
         ) from None

@@ -1,15 +1,14 @@
-"""A checkpoint: a folder that holds the whole state of a run after some number of matches.
+"""Checkpoint: a folder with the complete state of a run after some number of games.
 
-`weights`, `optimizer`, `replay` and, in a run that keeps proven states, `resolved`, all of them `.safetensors`, and
-`state.json` with everything else and the checksums of the others. Promises:
+It contains `weights`, `optimizer`, `replay` and, if proven states are kept, `resolved`, all `.safetensors`, and
+`state.json` with everything else and the checksums of the others. Guarantees:
 
-1. A folder under its final name is whole: it is written under a temporary name, every file of it is flushed to disk,
-   then it is renamed. A kill at any moment leaves either no such folder or a whole one.
-2. What is damaged, foreign or of a newer format is noticed before any of it is used. A single flipped bit is, in
-   whichever file.
-3. Weights that are infinite or NaN are damage, wherever they come from: none are written (see `Learner`).
-4. Nothing is unpickled, imported or followed out of the folder, and nothing is read beyond the bounds below. Checksums
-   say that a file is what was written, not that it was written here: content is checked as if none of them held.
+1. A folder under its final name is complete. It is written under a temporary name, its files are flushed to disk, then
+   it is renamed. A kill leaves either no such folder or a complete one.
+2. Damage, even of a single bit, files of another program and newer formats are detected before anything is used.
+3. Infinite and NaN weights count as damage. None are written (see `Learner`).
+4. Nothing is unpickled, imported or followed out of the folder, and sizes are limited by the constants below. A checksum
+   does not prove who wrote a file, so content is validated regardless.
 """
 
 from __future__ import annotations
@@ -52,87 +51,86 @@ Tensors = Mapping[str, torch.Tensor]
 
 FORMAT = "athenan_spiel checkpoint"
 VERSION = 4
-"""Grows when an older library could misread what a newer one writes, or a newer one must tell what an older one wrote.
-Since 2 there may be resolved states, since 3 `state.json` holds a checksum of itself, since 4 all arrays are in the
-safetensors format. Networks of all versions can be played; runs can be resumed since 4."""
+"""Format version. Since 2 there may be resolved states, since 3 `state.json` contains its own checksum, since 4 all
+arrays are in the safetensors format. Networks of all versions can play; runs can be resumed since 4."""
 RESUMABLE_VERSION = 4
 WEIGHTS, OPTIMIZER, REPLAY, RESOLVED = (f"{n}.safetensors" for n in ("weights", "optimizer", "replay", "resolved"))
 STATE = "state.json"
 CHECKSUM = "checksum"
-"""Key of `state.json`: the SHA-256 of all else in it."""
+"""Key of `state.json`: the SHA-256 of its other content."""
 MOST_STATE = 2**20
-"""Bytes of `state.json` that are read at most."""
+"""Maximum size of `state.json`, in bytes."""
 MOST_WEIGHTS = 2**31
-"""Bytes of `weights.safetensors` that are read at most: 500 million weights."""
+"""Maximum size of `weights.safetensors`, in bytes: 500 million weights."""
 MOST_OPTIMIZER = 2 * MOST_WEIGHTS + 2**20
-"""Adam keeps two numbers for each weight."""
+"""Maximum size of `optimizer.safetensors`, in bytes: Adam has two moments per weight."""
 MOST_RESOLVED = 2**28
-"""Bytes of `resolved.safetensors` that are read at most: 4,000,000 states take half of them."""
+"""Maximum size of `resolved.safetensors`, in bytes: twice that of 4,000,000 states."""
 MOST_COUNT = 2**53
-"""Whole numbers up to here are exact as floats, too."""
+"""Maximum of a counter; larger integers are not exact as floats."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Counters:
-    """How far a run has come."""
+    """Progress of a run."""
 
     matches: int = 0
     rounds: int = 0
     seconds: float = 0.0
-    """Time used, rounds that were cut off included."""
+    """Training time, interrupted rounds included."""
     evaluations: int = 0
-    """States valued in the rounds that were learned."""
+    """Evaluations in learned rounds."""
     states_learned: int = 0
     evaluated_at: int = 0
-    """Matches that the network had learned which was evaluated last, as far as that has ended."""
+    """Number of games learned by the network of the last completed evaluation."""
     warm_up_states: int = 0
-    """Random terminal states learned before the first match."""
+    """Random terminal states learned before the first game."""
     resolved_since: float = 0.0
-    """Training time when the memory of resolved states was last emptied."""
+    """Training time when the proven states were last dropped."""
 
     def __post_init__(self) -> None:
         for name, count in dataclasses.asdict(self).items():
             kinds = (int, float) if name in ("seconds", "resolved_since") else (int,)
             if type(count) not in kinds or not 0 <= count <= MOST_COUNT:
-                raise TypeError(f"{name} must be a number that counts, got {shown(count)}")
+                raise TypeError(f"{name} must be a counter, got {shown(count)}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Header:
-    """What `state.json` says, but for versions and checksums."""
+    """Content of `state.json` without versions and checksums."""
 
     game: str
     config: TrainingConfig
     outcome: dict[str, Any]
-    """The constants of `config.outcome`, as `Outcome.parameters`."""
+    """Constants of `config.outcome` (`Outcome.parameters`)."""
     counters: Counters
     generators: dict[str, dict[str, Any]]
-    """State of each numpy bit generator, by its purpose."""
+    """State of each numpy bit generator, by purpose."""
     fit: dict[str, Any] | None = None
-    """What the settings were fitted to, as `time_budget.Fit`; None if they were not."""
+    """What the settings were fitted to (`time_budget.Fit`); None if they were not."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Checkpoint:
-    """The state of a run at the end of a round."""
+    """State of a run at the end of a round."""
 
     header: Header
     weights: Tensors
     optimizer: Tensors
-    """Adam's moments, as `Learner.state_dict`."""
+    """Adam's moments (`Learner.state_dict`)."""
     replay: Arrays
     resolved: Arrays | None = None
-    """The memory of resolved states; None where none are kept."""
+    """Proven states; None if they are not kept."""
 
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
-    """Write `checkpoint` below `folder` under the number of its matches; returns its path.
+    """Write `checkpoint` into `folder`, named by its number of games, and return its path.
 
-    That number must be new there, but for 0, which a warm-up saves again and again. A kill between the two renames
-    that this takes leaves no checkpoint, and the warm-up begins again.
+    Only checkpoint 0, saved repeatedly by a warm-up, may exist already. It is replaced by two renames; a kill between
+    them leaves no checkpoint, and the warm-up starts again.
 
     Raises:
-        OSError: it could not be written, because the disk is full for one; what was begun is removed again.
+        OSError: writing failed, for example on a full disk; nothing is left behind.
     """
     final = folder / f"{checkpoint.header.counters.matches:06d}"
     unfinished = folder / f"{UNFINISHED}{final.name}"
@@ -165,10 +163,10 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
 
 
 def write_network(path: Path, header: Header, weights: Tensors) -> None:
-    """Write what of a checkpoint can be played into the new folder `path`, as a milestone keeps it.
+    """Write header and weights into the new folder `path`, as a milestone has them.
 
     Raises:
-        OSError: it could not be written, or there is something of that name.
+        OSError: writing failed, or `path` exists.
     """
     path.mkdir()
     sums = {WEIGHTS: _write_arrays(path / WEIGHTS, _arrays(weights))}
@@ -177,26 +175,26 @@ def write_network(path: Path, header: Header, weights: Tensors) -> None:
 
 
 def rewrite_header(path: Path, header: Header) -> None:
-    """Replace what `state.json` of the whole checkpoint `path` says, leaving weights, optimiser and replay as they are.
+    """Replace `state.json` of the checkpoint `path`, leaving weights, optimiser and replay unchanged.
 
     Raises:
-        OSError: it could not be written; the old one is still there.
+        OSError: writing failed; the old one is still there.
     """
     sums = _read_state(path)["sha256"]
     replace_durably(path / STATE, _state_bytes(header, sums))
 
 
 def read_header(path: Path) -> Header:
-    """What the checkpoint in the folder `path` says of itself.
+    """Returns the header of the checkpoint `path`.
 
     Raises:
-        CheckpointError: it is missing, damaged, foreign, or of a newer format.
+        CheckpointError: it is missing, damaged, of another program, or of a newer format.
     """
     return _header(path, _read_state(path))
 
 
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
-    """The network's weights in the checkpoint `path`.
+    """Returns the network's weights of the checkpoint `path`.
 
     Raises:
         CheckpointError: as `read_header`.
@@ -205,10 +203,10 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """The whole checkpoint in the folder `path`.
+    """Returns the checkpoint `path`.
 
     Raises:
-        CheckpointError: as `read_header`, or it keeps no more than a network, or is of a format before
+        CheckpointError: as `read_header`, or it only contains a network, or its format is older than
             `RESUMABLE_VERSION`.
     """
     state = _read_state(path)
@@ -221,20 +219,22 @@ def read_checkpoint(path: Path) -> Checkpoint:
         )
     if not any(os.path.lexists(path / name) for name in (OPTIMIZER, REPLAY)):
         raise CheckpointError(
-            f"checkpoint {path} keeps the network alone, as in a finished experiment or a milestone: it can be played, "
-            "but not resumed",
+            f"checkpoint {path} only contains a network, as in a finished experiment or a milestone: it can play, "
+            "but not resume",
             path=path,
         )
     weights = _weights(path, state)
     optimizer = _tensors(_read_arrays(path, state, OPTIMIZER, MOST_OPTIMIZER))
-    most_replay = int(2e6 * header.config.replay.megabytes) + 2**28  # twice the limit, as the newest match always stays
+    most_replay = (
+        int(2e6 * header.config.replay.megabytes) + 2**28
+    )  # twice the limit, as the newest game is always kept
     replay = _read_arrays(path, state, REPLAY, most_replay)
     resolved = _read_arrays(path, state, RESOLVED, MOST_RESOLVED) if RESOLVED in state["sha256"] else None
     return Checkpoint(header=header, weights=weights, optimizer=optimizer, replay=replay, resolved=resolved)
 
 
 def damaged(path: Path, problem: str) -> CheckpointError:
-    """The error for a checkpoint that cannot be read."""
+    """Returns the error for a checkpoint that cannot be read."""
     return CheckpointError(f"checkpoint {path} is damaged: {problem}", path=path)
 
 
@@ -245,7 +245,7 @@ def _of_type(kind: type[T], value: object) -> T:
 
 
 def _read_state(path: Path) -> dict[str, Any]:
-    """What `state.json` holds, after the checks of its format and its checksum."""
+    """Returns the content of `state.json` after checking its format and checksum."""
     try:
         require_folder(path)
     except OSError as error:
@@ -292,7 +292,7 @@ def _header(path: Path, state: dict[str, Any]) -> Header:
 def _weights(path: Path, state: dict[str, Any]) -> dict[str, torch.Tensor]:
     weights = _tensors(_read_arrays(path, state, WEIGHTS, MOST_WEIGHTS))
     if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
-        raise damaged(path, f"{WEIGHTS} holds numbers that are infinite or NaN")
+        raise damaged(path, f"{WEIGHTS} contains infinite or NaN weights")
     return weights
 
 
@@ -305,7 +305,6 @@ def _tensors(arrays: Arrays) -> dict[str, torch.Tensor]:
 
 
 def _write_arrays(path: Path, arrays: Arrays) -> str:
-    """Writes a new file durably and returns its checksum."""
     return write_durably(path, functools.partial(write_arrays, arrays=arrays))
 
 
@@ -327,24 +326,24 @@ def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
 
 
 def signed(state: Mapping[str, Any]) -> bytes:
-    """The text of a `state.json` that holds `state` and its checksum."""
+    """Returns the text of a `state.json` with `state` and its checksum."""
     rest = {name: value for name, value in state.items() if name != CHECKSUM}
     return json.dumps(rest | {CHECKSUM: checksum(rest)}, indent=1).encode()
 
 
 def checksum(state: Mapping[str, Any]) -> str:
-    """The checksum of an object that holds none."""
+    """Returns the checksum of `state`, which must not contain one."""
     return hashlib.sha256(json.dumps(state, indent=1).encode()).hexdigest()
 
 
 def library_versions() -> dict[str, str]:
-    """The versions of this library, and of those that what it writes depends on."""
+    """Returns the versions of this library and of those that its files depend on."""
     others = {name: metadata.version(name) for name in ("torch", "open_spiel", "numpy", "safetensors")}
     return {"athenan_spiel": athenan_spiel.__version__, "python": platform.python_version(), **others}
 
 
 def _read_arrays(path: Path, state: Mapping[str, Any], name: str, most_bytes: int) -> dict[str, Any]:
-    """Returns the arrays in the file `name` of the checkpoint `path`, after the check of its size and checksum."""
+    """Returns the arrays of a file after checking its size and checksum."""
     sums = state.get("sha256")
     with contextlib.ExitStack() as stack:
         try:
@@ -358,5 +357,5 @@ def _read_arrays(path: Path, state: Mapping[str, Any], name: str, most_bytes: in
         file.seek(0)
         try:
             return read_arrays(file)
-        except Exception as error:  # anything that the reader raises for content it does not expect
+        except Exception as error:  # the reader raises various errors for invalid content
             raise damaged(path, f"{name} has unexpected content ({type(error).__name__})") from error

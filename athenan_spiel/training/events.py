@@ -1,25 +1,28 @@
-"""What a training run tells its listeners, while it runs.
+"""Events of a training run.
 
-A listener is a callable that takes an event, as in `ath.train(..., listeners=[tell])`; the live view, `metrics.jsonl`
-and TensorBoard are listeners. The order:
+A listener is a callback that takes an event, as in `ath.train(..., listeners=[callback])`. The live view,
+`metrics.jsonl` and TensorBoard are listeners. An error that a listener raises ends the run, which is saved first.
 
-`RunStarted`; where there is a warm-up to learn, any number of `WarmUpProgress`, then `WarmUpFinished`; for each round
-any number of `RoundProgress`, among them for each match, in the order of the seeds, as soon as it and those before it
-have ended, `MatchFinished` and `LearningFinished`; then `RoundFinished`; between rounds, and after the last one,
-perhaps `CheckpointWritten` and `EvaluationStarted`, and some rounds later an `EvaluationFinished` for each opponent and
-perhaps `BestReplaced`, or `EvaluationFailed`; in the end `RunFinished`, also when an error ends the run. A round that a
-stop request breaks off leaves the `MatchFinished` of matches that are played again when the run is resumed, so
-`RunFinished` may count fewer. A `SetBack`, at any time, takes back what came after its checkpoint: what is counted goes
-on from there, while the time runs on. `LearningIsLate` comes once, in the first round, if at all, and `StopNoticed`
-once, when the last matches of a round are learned. `SettingsAdapted` comes among the events of a round, perhaps several
-times. `NothingDecided` comes after a round, once a session at most. `ShareIsFull` comes after a round, once a session
-for each share at most. What a listener raises ends the run, which is saved first.
+The order of events:
 
-A name means one thing in all events. `matches` is the number of matches learned since the run began, resumptions
-included: until now, but where an evaluation is told of, by the network that was evaluated. `seconds` is the time of the
-run likewise; other times have longer names. Where two events share another name, each counts what it tells of: the
-match, the round. What was not measured is None, never 0.
-docs/metrics.md has all names in one table.
+1. `RunStarted`.
+2. With a warm-up, any number of `WarmUpProgress`, then `WarmUpFinished`.
+3. For each round any number of `RoundProgress`. Among them are a `MatchFinished` and a `LearningFinished` for each game,
+   in the order of the seeds. Then `RoundFinished`.
+4. Between rounds and after the last one perhaps `CheckpointWritten` and `EvaluationStarted`. Some rounds later an
+   `EvaluationFinished` for each opponent and perhaps `BestReplaced`, or `EvaluationFailed`.
+5. `RunFinished`, also after an error. If a stop request interrupted a round, it may count fewer games than the
+   `MatchFinished` before it: those games are played again when the run resumes.
+
+`SetBack` may come at any time. Counters continue from its checkpoint, while the time continues. `SettingsAdapted` comes
+within a round, any number of times. `LearningIsLate` comes within the first round, at most once. `StopNoticed` comes at
+most once, while the last games of a round are learned. `NothingDecided` comes after a round, at most once per session,
+and `ShareIsFull` at most once per session for each part of the memory budget.
+
+A name means the same in all events. `matches` is the number of games learned since the run began, over all sessions; in
+events of an evaluation it is the number learned by the evaluated network. `seconds` is the training time since the run
+began; other times have longer names. If two events share another name, each refers to its own game or round. A value
+that was not measured is None, never 0. docs/metrics.md lists all names in one table.
 """
 
 from __future__ import annotations
@@ -33,12 +36,12 @@ from athenan_spiel.config import TrainingConfig
 
 ShareName = Literal["tree", "replay", "proven"]
 EndReason = Literal["matches", "seconds", "stopped", "error"]
-"""Why a run ended: a limit of its config, a stop request (Ctrl-C, SIGTERM and SIGHUP among them), or an error."""
+"""Reason for the end of a run: a limit of its config, a stop request (such as Ctrl-C or SIGTERM), or an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunStarted:
-    """A run begins, or goes on after `matches` matches and `seconds` seconds."""
+    """A run begins, or resumes after `matches` games and `seconds` seconds."""
 
     matches: int
     seconds: float
@@ -46,71 +49,68 @@ class RunStarted:
     config: TrainingConfig
     folder: Path
     network: str
-    """One line about the network."""
+    """Description of the network, in one line."""
     engine: str
-    """Name of what computes its values."""
+    """Name of the inference backend."""
     outcome: str
-    """The worth of a match, with its constants."""
+    """Terminal value of a game, with its constants."""
     symmetries: tuple[str, ...]
-    """Each learned state is joined by its image by one of these."""
+    """Symmetries, one of which augments each training sample."""
     choice: str | None = None
-    """What random matches showed of the game, and which settings were chosen by that; None where none were."""
+    """Measurements of random games and the settings chosen by them; None if none were chosen."""
     memory: str | None = None
-    """How much of the memory that the run may take each part of it has; None where there is no bound."""
+    """Memory budget of each part of the run; None without a limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUpProgress:
-    """Random terminal states are being learned, before the first match. Sent a few times a second at most."""
+    """Progress of the warm-up, before the first game. Sent a few times a second at most."""
 
     matches: int
     warm_up_states: int
-    """Random terminal states learned, earlier sessions included."""
+    """Random terminal states learned, over all sessions."""
     minibatch_loss: float
-    """Of the last minibatch."""
+    """Loss of the last minibatch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUpFinished:
-    """All random terminal states are learned."""
+    """The warm-up has ended: all random terminal states are learned."""
 
     matches: int
     warm_up_states: int
-    """Random terminal states learned, earlier sessions included."""
+    """Random terminal states learned, over all sessions."""
     loss: float
     """Mean loss over the states learned in this session."""
     warm_up_seconds: float
-    """Time that this session took for it; the run's `seconds` do not count it."""
+    """Time of the warm-up in this session; the run's `seconds` exclude it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundProgress:
-    """A round is being played, and those of its matches that have ended are learned.
-
-    Sent a few times a second at most; nothing in it is final.
-    """
+    """Progress of a round. Sent a few times a second at most; its numbers are not final."""
 
     matches: int
     seconds: float
     alive: int
-    """Matches of the round that have not ended."""
+    """Games of the round in play."""
     plies: int
-    """Actions found in the round; random ones do not count."""
+    """Moves searched in the round; random moves don't count."""
     plies_in_play: int
-    """Actions found in the matches that have neither ended nor been dropped; random ones do not count."""
+    """Moves searched in the games in play; random moves don't count."""
     evaluations: int
-    """States valued by the network in the round."""
+    """Evaluations in the round."""
     evaluations_per_second: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearningIsLate:
-    """The first match of the run will hardly end before its time limit, so nothing would be learned."""
+    """The first game of the run is not expected to end before the time limit, so nothing would be learned."""
 
     matches: int
     seconds: float
     expected_seconds: float | None
-    """When that match is expected to end, in the run's time; None where no move was played yet."""
+    """Expected end of that game, in the run's time; None if no move was played yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,109 +136,104 @@ class SettingsAdapted:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchFinished:
-    """A match that has ended, as have all before it in its round, is learned: the `matches`-th of the run."""
+    """The `matches`-th game of the run has ended and is learned."""
 
     matches: int
     length: int
-    """Actions played."""
+    """Number of actions played."""
     returns: tuple[float, ...]
-    """As OpenSpiel's `state.returns()`."""
+    """OpenSpiel's `state.returns()`."""
     iterations: int
-    """Of the search, over the whole match."""
+    """Search iterations in the game."""
     evaluations: int
-    """States valued by the network in the match."""
+    """Evaluations in the game."""
     questions: int
-    """Questions in which the match has asked for them; those of several matches are one call of the network."""
+    """Requests for evaluations in the game; requests of several games share one call of the network."""
     targets: int
-    """States of the match's tree that join the replay, images by symmetries included, each with the value to learn."""
+    """Training samples of the game added to the replay, augmented ones included."""
     staleness: int | None = None
-    """Learning phases between the weights with which its last move was searched and its own; None where a run plays
-    and learns in one process."""
+    """Learning phases between the weights of its last move and the phase that learns it; None without workers."""
     worker: int | None = None
-    """The process that played it, from 0; None likewise."""
+    """Index of the worker that played it, from 0; None without workers."""
     curtailed: int | None = None
-    """Moves of which the search has ended sooner, as the match's tree held as many states as it may; None where there
-    is no bound."""
+    """Moves whose search ended early because the tree was full; None if its size is not limited."""
     actions: tuple[int, ...] | None = None
-    """All that were played, from which the match can be shown."""
+    """The actions played."""
     cut_off: bool = False
-    """The limit on the length of a game ended it, undecided."""
+    """Whether the limit on the length of a game ended it without a result."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearningFinished:
-    """The learning phase after the `matches`-th match."""
+    """The learning phase after the `matches`-th game has ended."""
 
     matches: int
     loss: float | None
-    """Mean loss of the values of the states learned; None where the replay offered nothing to learn."""
+    """Mean value loss over the states learned; None if the replay had nothing to learn."""
     policy_loss: float | None
-    """Likewise of their policies; None where no policy was learned."""
+    """Mean policy loss over the states learned; None if no policy was learned."""
     states_learned: int
-    """States learned in the phase, each as often as it was."""
+    """States learned in the phase; a state learned twice counts twice."""
     batches: int
-    """Minibatches, each a step of the optimiser."""
+    """Minibatches, one per step of the optimiser."""
     learning_seconds: float
     """Time of the phase."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundFinished:
-    """What is to be learned of a round is learned: the next one is played with the new weights.
-
-    These are all its matches, but for a round that the time limit ends.
-    """
+    """The games of a round are learned, all of them unless the time limit ended the round."""
 
     matches: int
     seconds: float
     rounds: int
     """Rounds learned since the run began."""
     evaluations: int
-    """States valued by the network in the round."""
+    """Evaluations in the round."""
     network_calls: int
-    """Calls of the network in the round."""
+    """Network calls in the round."""
     states_learned: int
-    """States learned in the round, each as often as it was."""
+    """States learned in the round; a state learned twice counts twice."""
     search_seconds: float
-    """Time in which the round's matches were played, without that in which some of them were learned."""
+    """Time of the round minus `learning_seconds`."""
     learning_seconds: float
-    """Time in which they were learned."""
+    """Time of learning in the round."""
     replay_states: int
-    """States that the replay holds."""
+    """States in the replay."""
     replay_bytes: int
-    """What they take."""
+    """Memory of the replay, in bytes."""
     decisive_share: float | None = None
-    """Share of the round's games that somebody has won; a game of one player counts as won."""
+    """Fraction of the round's games that were won; a game for one player counts as won."""
     cut_off_share: float | None = None
-    """Share of the round's games that the limit on their length ended, undecided."""
+    """Fraction of the round's games that the limit on their length ended without a result."""
     resolved_states: int | None = None
-    """Resolved states kept from match to match; None where none are kept."""
+    """Proven states kept from game to game; None if they are not kept."""
     staleness: float | None = None
-    """Mean over the matches of the round; None, as all that follows, where a run plays and learns in one process."""
+    """Mean staleness of the round's games; this and all following fields are None without workers."""
     most_staleness: int | None = None
-    """The greatest."""
+    """Maximum staleness of the round's games."""
     learner_busy: float | None = None
-    """Processor time that the process which learns took, divided by the round's time: how many cores it kept busy."""
+    """Cores kept busy by the trainer: its processor time divided by the round's time."""
     workers_busy: tuple[float, ...] | None = None
-    """The same of each worker."""
+    """Cores kept busy by each worker."""
     workers_waited: tuple[float, ...] | None = None
-    """Time in which each worker waited for the learner, divided by the round's."""
+    """Fraction of the round's time in which each worker waited for the trainer."""
     inference_busy: float | None = None
-    """As `learner_busy`, of the process that values states for all workers; None where there is none."""
+    """Cores kept busy by the shared inference process; None without one."""
     queued: int | None = None
-    """Matches that have ended and are not learned, at the end of the round."""
+    """Finished games not yet learned at the end of the round."""
     workers_lost: int | None = None
-    """Workers that ended by themselves, or hung, in this session; others have taken their places."""
+    """Workers that ended or hung in this session and were replaced."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShareIsFull:
-    """Something takes as much memory as it may, and was not full before in this session: there is no room for more."""
+    """A part of the memory budget is full for the first time in this session."""
 
     matches: int
     share: ShareName
-    """A match's `tree`: searches in it end sooner; the `replay`: its oldest states leave before the settings say so;
-    the states `proven` in earlier matches: no more are kept."""
+    """Part of the budget. `tree`: searches in the tree of a game end early; `replay`: the oldest states are dropped
+    earlier than its other settings say; `proven`: no more proven states are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,16 +253,16 @@ class NothingDecided:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationStarted:
-    """The network as it is now, after `matches` matches, begins to meet its opponents, beside the training."""
+    """The evaluation of the network after `matches` games begins. Training continues meanwhile."""
 
     matches: int
     skipped: int
-    """Evaluations that have become due since the one before began, and are not played, as that had not ended."""
+    """Evaluations skipped because the previous one was still running."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationFinished:
-    """The network after `matches` matches has met an opponent, with both colours; there is one for each opponent."""
+    """The network after `matches` games was evaluated against one opponent, with both colours."""
 
     matches: int
     opponent: str
@@ -275,77 +270,77 @@ class EvaluationFinished:
     draws: int
     losses: int
     points: float
-    """(wins + draws / 2) / matches played."""
+    """Points per game: (wins + draws / 2) / games."""
     low: float
-    """The lower end of the interval of `points`."""
+    """Lower end of the confidence interval of `points`."""
     high: float
-    """The upper end."""
+    """Upper end of the interval."""
     confidence: float
-    """Of the interval."""
+    """Confidence level of the interval."""
     forfeits: int
-    """Matches that somebody has lost by no play, as an engine that fails does."""
+    """Games lost by forfeit, such as by an engine that failed."""
     evaluation_seconds: float
-    """Time of the evaluation, with all opponents; the run goes on meanwhile."""
+    """Duration of the evaluation against all opponents."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationFailed:
-    """The evaluation of the network after `matches` matches has come to nothing; the run goes on."""
+    """The evaluation of the network after `matches` games failed. The run continues."""
 
     matches: int
     problem: str
-    """Why."""
+    """Reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestReplaced:
-    """The network after `matches` matches is the best one that was evaluated, and kept as that (`best/`)."""
+    """The network after `matches` games is the best one evaluated and is kept in `best/`."""
 
     matches: int
     points: float
-    """Its share of the points, mean over the opponents."""
+    """Points per game, mean over the opponents."""
     low: float
-    """The lower end of the interval of `points`."""
+    """Lower end of the confidence interval of `points`."""
     high: float
-    """The upper end."""
+    """Upper end of the interval."""
     confidence: float
-    """Of the interval."""
+    """Confidence level of the interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointWritten:
-    """A checkpoint is whole on disk."""
+    """A checkpoint is complete on disk."""
 
     matches: int
     checkpoint: Path
     bytes: int
-    """Of all its files."""
+    """Size of all its files."""
     writing_seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetBack:
-    """Learning has diverged, so the run goes on from its last good checkpoint, after `matches` matches.
+    """Rollback: learning has diverged, so the run continues from its last good checkpoint, after `matches` games.
 
-    It learns slower from there. The matches in play are lost.
+    The learning rate is halved. Games in play are dropped.
     """
 
     matches: int
     seconds: float
     dropped: int
-    """Matches that were learned since, and count no more."""
+    """Games learned since that checkpoint, which are dropped."""
     problem: str
-    """How it was noticed."""
+    """How the divergence was detected."""
     learning_rate: float
-    """From now on: half of what it was, as `config.toml` says, too."""
+    """The new learning rate, also written to `config.toml`."""
     checkpoint: Path
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopNoticed:
-    """The run was asked to stop while it learns the last matches of a round, of which none is in play any more.
+    """A stop was requested while the last games of a round are learned and none is in play.
 
-    It will, once the round is learned or that has taken too long.
+    The run stops when they are learned, or when that takes too long.
     """
 
     matches: int
@@ -353,14 +348,14 @@ class StopNoticed:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFinished:
-    """The run is over. `checkpoint` holds its state after `matches` matches, or an earlier one after an error."""
+    """The run has ended. `checkpoint` contains its state after `matches` games, or after an error an earlier one."""
 
     matches: int
     seconds: float
     reason: EndReason
     folder: Path
     checkpoint: Path | None
-    """The newest checkpoint; None if not even the first could be written."""
+    """The newest checkpoint; None if none could be written."""
 
 
 Event = (

@@ -1,10 +1,9 @@
-"""The side of a run that learns: everything that a checkpoint holds, and what changes it.
+"""Trainer: everything that a checkpoint contains, and the operations that change it.
 
-Seeds and weights go out to an actor, match records come in. A round begins with its seeds (`new_round`); each record is
-learned (`learn`) when it and those before it are there; `end_round` is for what is done once a round. Between two
-rounds `checkpoint` is the whole truth: one who is restored from it goes on as this one would. Until a round has ended
-`drop_round` takes back all that it has changed, and `drop_phase` what the last match has. `go_back` takes back what
-came after a checkpoint.
+Seeds and weights go to an actor, game records come back. `new_round` returns the seeds of a round, `learn` learns each
+record in the order of the seeds, and `end_round` ends the round. Between two rounds `checkpoint` is the complete state.
+Until the round ends, `drop_round` undoes all its changes and `drop_phase` those of the last game. `go_back` rolls back
+to a checkpoint.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from athenan_spiel.training.plan import Randomness, RunPlan
 
 
 class LearnerSide:
-    """What a run has learned.
+    """State of a run: network, optimiser, replay, proven states, counters and random generators.
 
     Args:
         checkpoint: state to resume from; None for a new run. The plan has the same header.
@@ -79,15 +78,15 @@ class LearnerSide:
 
     @property
     def network(self) -> ValueNetwork:
-        """The network that learns; no one else uses it."""
+        """The network in training."""
         return self._learner.network
 
     def published(self) -> PublishedWeights:
-        """The weights as they are now, for an actor."""
+        """Returns the current weights, for an actor."""
         return PublishedWeights(self._version, self._weights())
 
     def warm_up(self) -> Generator[Batch, None, None]:
-        """The minibatches of the warm-up that are still to be learned; none once a match is learned."""
+        """Yields the remaining minibatches of the warm-up; none once a game is learned."""
         config, done = self.config.warm_up, self.counters.warm_up_states
         if config.states is None or done >= config.states or self.counters.matches > 0:
             return
@@ -103,10 +102,10 @@ class LearnerSide:
         yield from ends.minibatches(self.config.learner.batch_size, first=done)
 
     def learn_warm_up(self, batch: Batch) -> float:
-        """Learn the next minibatch of the warm-up; returns its loss.
+        """Learn a minibatch of the warm-up and return its loss.
 
         Raises:
-            DivergedError: the loss or the weights are not finite any more.
+            DivergedError: the loss or the weights are not finite.
         """
         self._version += 1
         loss = self._learner.learn([batch]).loss
@@ -115,12 +114,11 @@ class LearnerSide:
         return loss
 
     def new_round(self, progress: float = 0.0, matches: int | None = None) -> list[int]:
-        """Begin the next round; returns the seeds of its matches.
+        """Begin the next round and return the seeds of its games.
 
         Args:
-            progress: how much of the run lies behind, in [0, 1]: by the settings values may be learned later on alone,
-                and the step size falls.
-            matches: how many seeds; none: as many as are played at once, and not more than the run has left.
+            progress: fraction of the run completed, in [0, 1], for the learning rate and ExIt's phases.
+            matches: number of games; by default `matches_at_once`, or fewer at the end of the run.
         """
         self._with_values = self.config.self_play.has_values(progress)
         self._learner.set_progress(progress)
@@ -132,21 +130,21 @@ class LearnerSide:
         return self.seeds(matches)
 
     def seeds(self, count: int) -> list[int]:
-        """Seeds of further matches."""
+        """Draw the seeds of further games."""
         seeds: list[int] = self._random.generators["matches"].integers(2**64, size=count, dtype=np.uint64).tolist()
         return seeds
 
     def learn(self, record: MatchRecord, on_batch: Callable[[], None]) -> tuple[MatchFinished, LearningFinished]:
-        """Put what a match has to teach into the replay and go through one learning phase (Algorithms 3-8).
+        """Add the training samples of a game to the replay and run one learning phase (Algorithms 3-8).
 
         Args:
-            on_batch: called before each minibatch; what it raises breaks the phase off, which `drop_phase` takes back.
+            on_batch: called before each minibatch. If it raises, `drop_phase` undoes the phase.
 
         Raises:
-            DivergedError: the loss or the weights are not finite any more.
+            DivergedError: the loss or the weights are not finite.
         """
         assert self._before_round is not None, "a round is in progress"
-        if self.counters.matches == self._before_round.counters.matches:  # but for its seeds nothing has changed
+        if self.counters.matches == self._before_round.counters.matches:  # only seeds were drawn
             self._before_match = dataclasses.replace(self._before_round, generators=self._random.states())
         else:
             self._before_match = self._state()
@@ -187,25 +185,25 @@ class LearnerSide:
         return played, learned
 
     def drop_phase(self) -> None:
-        """Forget the match that was learned last, or whose learning was broken off; the others of the round stay."""
+        """Undo the last learning phase, complete or not; earlier games of the round stay learned."""
         assert self._before_match is not None, "a match was learned"
-        self._go_back_to(self._before_match)
+        self._restore_state(self._before_match)
         self._before_match = None
 
     def drop_round(self) -> None:
-        """Forget the round in progress, if there is one, learned or not: the next one will be the same again."""
+        """Undo the round in progress, if any; the next round then has the same games."""
         if self._before_round is not None:
-            self._go_back_to(self._before_round)
+            self._restore_state(self._before_round)
             self._before_round = self._before_match = None
 
     def go_back(self, checkpoint: Checkpoint, config: TrainingConfig) -> None:
-        """Be what one is who is restored from a checkpoint of this run.
+        """Restore the state of a checkpoint of this run.
 
         Args:
-            config: the run's settings from now on, of which those of the learner may differ.
+            config: settings from now on; only those of the learner may differ.
 
         Raises:
-            CheckpointError: it does not fit this run.
+            CheckpointError: the checkpoint does not fit this run.
         """
         self.config = config
         self._version += 1
@@ -219,7 +217,7 @@ class LearnerSide:
         self.config = config
 
     def end_round(self, seconds: float) -> None:
-        """What of the round is to be learned is learned.
+        """End the round.
 
         Args:
             seconds: training time until now.
@@ -233,7 +231,7 @@ class LearnerSide:
         self._new_proofs = []
 
     def forget_proven(self, seconds: float) -> None:
-        """Empty the memory of proven states, if it is time to; to be called between two rounds.
+        """Drop the proven states if `search.resolved_hours` have passed. Call this between two rounds.
 
         Args:
             seconds: training time until now.
@@ -245,7 +243,7 @@ class LearnerSide:
         self._count(resolved_since=seconds)
 
     def full_shares(self) -> list[ShareName]:
-        """What is full, or has been."""
+        """Returns the parts of the memory budget that are or were full."""
         full: dict[ShareName, bool] = {
             "tree": self.trees_were_full,
             "replay": self.replay.lacked_room,
@@ -254,11 +252,11 @@ class LearnerSide:
         return [name for name, is_full in full.items() if is_full]
 
     def note_evaluation(self, matches: int) -> None:
-        """The network as it was after so many matches was evaluated; to be called between two rounds."""
+        """Record the evaluation of the network after `matches` games. Call this between two rounds."""
         self._count(evaluated_at=matches)
 
     def checkpoint(self, seconds: float) -> Checkpoint:
-        """The state between two rounds.
+        """Returns the state between two rounds.
 
         Args:
             seconds: training time until now.
@@ -266,7 +264,7 @@ class LearnerSide:
         return self.snapshot(seconds)()
 
     def snapshot(self, seconds: float) -> Callable[[], Checkpoint]:
-        """The same, to be made at any later time, once, and in any thread: the large arrays are put together then.
+        """Returns a function that makes the checkpoint of this moment. Call it once, at any time, in any thread.
 
         Args:
             seconds: training time until now.
@@ -281,7 +279,7 @@ class LearnerSide:
         return lambda: Checkpoint(replay=replays.pop().to_arrays(), **parts)
 
     def header(self, seconds: float) -> Header:
-        """The part of the checkpoint that is not weights, optimiser, replay or proven states."""
+        """Returns the header of a checkpoint."""
         return Header(
             game=str(self.game),
             config=self.config,
@@ -298,8 +296,8 @@ class LearnerSide:
         self.counters = dataclasses.replace(self.counters, **counts)
 
     def _state(self) -> _State:
-        """A copy of all that learning a match changes."""
-        with torch_threads(1):  # several are slower where other processes are at work, and no faster elsewhere
+        """Copies everything that learning a game changes."""
+        with torch_threads(1):  # more are slower beside other processes, and no faster without them
             return _State(
                 weights={name: tensor.clone() for name, tensor in self._weights().items()},
                 moments=self._learner.state_dict(),
@@ -309,8 +307,7 @@ class LearnerSide:
                 new_proofs=tuple(self._new_proofs),
             )
 
-    def _go_back_to(self, state: _State) -> None:
-        """Make all that learning a match changes what it was."""
+    def _restore_state(self, state: _State) -> None:
         self._version += 1
         with torch_threads(1):
             self.network.load_state_dict(state.weights)
@@ -339,23 +336,23 @@ class LearnerSide:
             self.proven = proven_states(self.config, checkpoint.resolved)
 
     def _replay_config(self) -> ReplayConfig:
-        """The settings of the replay, which takes no more than its share of the memory."""
+        """Settings of the replay within the memory budget."""
         config, most = self.config.replay, self.config.memory.replay_bytes
         return config if most is None else dataclasses.replace(config, megabytes=min(config.megabytes, most / 1e6))
 
     def _require_known_actions(self, actions: NDArray[Any] | None) -> None:
-        """Raise `CheckpointError` unless the network has a logit for each of the actions in a replay's policies."""
+        """Raise `CheckpointError` unless the network has a logit for each action in the replay's policies."""
         most = 0 if self.policy is None else self.policy.actions
         if actions is not None and actions.size and not (actions.min() >= 0 and actions.max() < most):
             raise CheckpointError(
                 f"the checkpoint does not fit this run: its replay has policies of actions up to {actions.max()}, and "
-                f"the network tells of {most}"
+                f"the network has {most}"
             )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _State:
-    """All that learning a match changes, as it was at one moment."""
+    """Copy of everything that learning a game changes."""
 
     weights: Weights
     moments: Weights

@@ -1,21 +1,20 @@
-"""Training from start to end: `train` begins a run in a new folder, `resume` goes on with one.
+"""Training: `train` starts a run in a new folder, `resume` continues one.
 
-Their promises:
+Guarantees:
 
-1. A checkpoint is the state between two rounds. A kill at any moment loses at most what came after the last one.
-2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) breaks the round in progress off, and the state before it is
-   saved at once. Where all its matches have ended, learning is finished first, if it takes no more than
-   `LEARNING_SECONDS`; else the round is dropped, learned or not. At the end of the time limit what was learned of it
-   stays: its matches in play are dropped, those that have ended are learned, as far as `LEARNING_SECONDS` allow, and a
-   run that goes on from there plays others.
-3. A run that was stopped or killed and resumed, however often, ends with the same weights as one that was not,
-   where search is limited by iterations or evaluations and the run by matches.
-4. What goes wrong, such as a full disk, ends the run with the last checkpoint as it was. An error that a listener
-   raises is passed on as it is, after the state before the round was saved.
-5. A run whose folder is moved or deleted ends with the round, and makes no part of the folder anew.
-6. Where learning diverges (a loss, weights or values that are not finite) the run goes on from its last good checkpoint
-   with half the learning rate (`set_backs`). In one process it diverges at the same match each time; which checkpoint
-   is the last then depends on when they were written, and with it all that follows, promise 3 included.
+1. A checkpoint is the state between two rounds. A kill loses at most what came after the last checkpoint.
+2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) interrupts the round, and the state before it is saved at once. If
+   all games of the round have ended, they are learned first, unless that takes more than `LEARNING_SECONDS`; then the
+   round is dropped. At the time limit, games in play are dropped, and those that have ended are learned as far as
+   `LEARNING_SECONDS` allow; a run resumed from there plays other games.
+3. A run stopped or killed and resumed any number of times ends with the same weights as an uninterrupted one, if search
+   is limited by iterations or evaluations and the run by games.
+4. An error such as a full disk ends the run and leaves the last checkpoint unchanged. An error raised by a listener is
+   passed on unchanged after the state before the round was saved.
+5. A run whose folder is moved or deleted ends with the round and recreates no part of the folder.
+6. If learning diverges (the loss, weights or values are not finite), the run is rolled back to its last good checkpoint
+   and continues with half the learning rate. Without workers it diverges at the same game each time, but the checkpoint
+   depends on when it was written, so guarantee 3 doesn't hold afterwards.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
 
 FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
-"""Settings that a run keeps from its beginning on: the weights and what was learned rest on them."""
+"""Settings that can't be changed after a run has begun, as its weights or its replay depend on them."""
 
 
 def train(
@@ -85,51 +84,51 @@ def train(
 ) -> Run:
     """Train from the beginning, in a new folder, until a limit or a request to stop.
 
-    `ath.train(GAME, seconds=180)` is the same training as `athenan train GAME --time 3m`.
+    `ath.train(GAME, seconds=180)` is equivalent to `athenan train GAME --time 3m`.
 
     Args:
-        game: any game that `load_game` gives, or its string.
+        game: the game, or its OpenSpiel string.
         config: settings, or the name of a preset; by default the preset `quick`.
-        folder: of the run; made if it does not exist, and must be empty if it does. By default runs/NAME here, with
-            the game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
+        folder: run folder, which must be empty if it exists. By default runs/NAME in the current folder, with the
+            game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
         seconds: training time; replaces both limits of `config`.
         matches: number of games; replaces both limits of `config`, with `seconds` too.
-        workers: number of processes that play, or "auto": one for each core. By default `config.workers.count`; with
-            the presets quick, hour and day as `means.usual_workers` says.
-        fit: names among `presets.FITTED`: settings that are fitted to the length and speed of the game, which some
-            random games show. By default all with the presets quick, hour and day, else none.
-        allow_programs: commands of engines that may be begun to be met in evaluations (`gtp:COMMAND` and the like);
-            None: all that `config` names. Give () where it comes from a file that you have not read.
-        listeners: called with each event, besides those that write `metrics.jsonl` and TensorBoard's files there.
-        stop: looked at for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
+        workers: number of worker processes, or "auto": one for each core. By default `config.workers.count`; with
+            the presets quick, hour and day "auto" for a run limited by a minute or more, else 0.
+        fit: names among `presets.FITTED` of the settings to fit to the game's length and speed, which are measured on
+            random games. By default all with the presets quick, hour and day, else none.
+        allow_programs: commands of engines that may be started as opponents of evaluations (such as `gtp:COMMAND`);
+            None: all that `config` names. Use () for a `config` from an untrusted file.
+        listeners: callbacks for events, in addition to `metrics.jsonl` and TensorBoard's files.
+        stop: polled for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
             main thread.
-        milestones: shares of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
-        set_backs: how often at most, where learning has diverged, the run goes back to its last good checkpoint with
-            half the learning rate, which `config.toml` says then.
-        cluster: the Ray cluster on which matches are played: "local", which is started and ends with this, "auto", that
-            which runs here, or "HOST:PORT" (docs/scaling.md). `workers.count` of them are played there by as many
-            actors; 0: by as many as it has processors for. None: all is done on this machine, without Ray.
+        milestones: fractions of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
+        set_backs: maximum number of rollbacks to the last good checkpoint when learning diverges. Each halves the
+            learning rate, also in `config.toml`.
+        cluster: Ray cluster that plays the games: "local", started for this call, "auto", the one running on this
+            machine, or "HOST:PORT" (docs/scaling.md). It gets `workers.count` actors; 0: as many as it has processors
+            for. None: this machine, without Ray.
 
     Returns:
-        What became of the run, also where it was stopped; `load_agent(run.folder)` plays with what it has learned.
+        Result of the run, also of a stopped one; `load_agent(run.folder)` loads the trained agent.
 
     Raises:
-        UnsupportedGameError: the game is outside what the algorithms assume.
+        UnsupportedGameError: the game does not meet the algorithms' assumptions.
         ConfigError: the game has no such outcome, a setting does not suit this machine, an opponent of evaluations
-            cannot be met, an argument is not of its kind, Ray is missing, or the cluster cannot be joined.
-        CheckpointError: the folder is in use, holds something already, cannot be written, or is gone.
-        DivergedError: learning has diverged, also after all set-backs; the last checkpoint stays.
+            cannot be loaded, an argument has a wrong type, Ray is missing, or the cluster cannot be joined.
+        CheckpointError: the folder is in use, is not empty, cannot be written, or is gone.
+        DivergedError: learning diverged again after all rollbacks; the last checkpoint is kept.
         EvaluatorError: values are not finite before anything was learned.
-        LearningError: processes that play cannot be started, or end again and again; the last checkpoint stays.
-        KeyboardInterrupt: Ctrl-C came twice; the last checkpoint stays.
-        Exception: what a listener has raised, once the run is saved.
+        LearningError: workers cannot be started, or end repeatedly; the last checkpoint is kept.
+        KeyboardInterrupt: Ctrl-C was pressed twice; the last checkpoint is kept.
+        Exception: raised by a listener; the run is saved first.
     """
-    said, game = game, given_game(game)
+    given, game = game, given_game(game)
     config, fits = _settings_of(config)
     _require_hooks(listeners, stop, milestones, set_backs)
     if cluster is not None:
         require_address(cluster)
-    names = fit_names(fit, said, fits=fits)
+    names = fit_names(fit, given, fits=fits)
     config = with_limits(config, seconds, matches)
     if workers is None and fits:
         workers = usual_workers(config, game)
@@ -172,33 +171,33 @@ def resume(
     set_backs: int = SET_BACKS,
     cluster: str | None = None,
 ) -> Run:
-    """Go on with the run in `folder` exactly where its newest checkpoint was written, or another one.
+    """Resume the run in `folder` exactly from its newest checkpoint, or from another one.
 
-    The settings are those of `config.toml`, where all may have been edited but those in `FIXED`.
+    The settings are those of `config.toml`, in which all but those in `FIXED` may have been edited.
 
     Args:
-        more_matches, more_seconds: end so much later than the checkpoint. Either takes the place of both limits.
-        workers: in place of `workers.count`, from now on; `auto`: as many as this machine, or the cluster, has
-            cores for.
-        memory: bytes, in place of `memory.bytes`, from now on. What of that each part of the run has is computed anew
-            then, and where the number of workers changes.
-        checkpoint: that after so many matches, in place of the newest. Those after it are put aside in the folder, and
-            what `metrics.jsonl` tells of later matches is cut off.
-        outcome: where the run's is one of your own, "module:name", that name again (or a tuple of names that are
-            allowed), or the function or class itself: a name that stands in a file imports nothing.
-        allow_programs: commands of engines that `config.toml` may name as opponents of evaluations: none of them is
-            begun for standing in a file.
-        listeners, stop, milestones, set_backs, cluster: as for `train`. A run may go from one machine to a cluster and
-            back.
+        more_matches, more_seconds: games or seconds after the checkpoint. Either replaces both limits.
+        workers: replaces `workers.count` from now on; "auto": one for each core of this machine or the cluster.
+        memory: replaces `memory.bytes` from now on. The memory budget is then computed again, as it is when the number
+            of workers changes.
+        checkpoint: number of games of the checkpoint to resume from, by default the newest one. Later checkpoints are
+            put aside in the folder, and lines about later games are removed from `metrics.jsonl`.
+        outcome: custom outcome of the run: its name "module:name", a tuple of allowed names, or the function or class
+            itself. A name in a file is never imported by itself.
+        allow_programs: commands of engines that `config.toml` may name as opponents of evaluations. No other one is
+            started.
+        listeners, stop, milestones, set_backs, cluster: as for `train`. A run may move between one machine and a
+            cluster.
 
     Returns:
-        What became of the run, earlier sessions included.
+        Result of the run, over all sessions.
 
     Raises:
-        CheckpointError: the folder is no run or is in use, or its newest checkpoint is damaged, foreign or newer.
-        ConfigError: `config.toml` cannot be understood, or does not fit the checkpoint; an opponent of evaluations
-            cannot be met; an argument is not of its kind; `outcome` is not the run's, cannot be imported, or is needed
-            and not given.
+        CheckpointError: the folder is not a run or is in use, or its newest checkpoint is damaged, of another program or
+            of a newer version.
+        ConfigError: `config.toml` is invalid or does not fit the checkpoint; an opponent of evaluations cannot be
+            loaded; an argument has a wrong type; `outcome` is not the run's, cannot be imported, or is required and
+            missing.
         DivergedError, EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
     _require_hooks(listeners, stop, milestones, set_backs)
@@ -234,7 +233,7 @@ def resume(
             actor = Actor(game, plan.config, plan.outcome, encoder=plan.encoder)
             hooks = listeners, stop, milestones, allow_programs, set_backs, site
             origin = None if begun is None else run_folder.checkpoint(checkpoint)
-            session = Session(run_folder, learner, actor, origin, *hooks)  # all that may be refused is refused by now
+            session = Session(run_folder, learner, actor, origin, *hooks)  # the last step that may raise for bad input
             if plan.config != config:
                 run_folder.write_settings(spec, plan.config)
             if checkpoint is not None:
@@ -252,20 +251,17 @@ def _settings_of(config: TrainingConfig | str | None) -> tuple[TrainingConfig, b
 
 
 def _missing_folders(path: Path) -> list[Path]:
-    """`path` and its parents, as far as they do not exist, the innermost first."""
+    """Returns those of `path` and its parents that do not exist, innermost first."""
     return [folder for folder in (path, *path.parents) if not folder.exists()]
 
 
 @contextlib.contextmanager
 def _removed_if_refused(path: Path, made: list[Path], is_worthless: Callable[[], bool]) -> Iterator[None]:
-    """Remove a new run's folder if its training is refused before it holds anything worth keeping.
-
-    The disk or the shared memory may be full, or processes cannot be started. Nothing else was in the folder before.
+    """Remove a new run's folder if training fails before anything was learned, for example on a full disk.
 
     Args:
-        made: the folders that were made for the run (`_missing_folders`). If `path` is none of them, only what is in
-            it is removed.
-        is_worthless: asked when the training has ended with such an error.
+        made: folders created for the run (`_missing_folders`). If `path` is not among them, only its content is removed.
+        is_worthless: returns whether nothing was learned.
     """
     try:
         yield
@@ -280,14 +276,13 @@ def _removed_if_refused(path: Path, made: list[Path], is_worthless: Callable[[],
 
 
 def _has_learned_nothing(learner: LearnerSide) -> bool:
-    """Whether neither a match nor a warm-up has changed the weights."""
     return learner.counters.matches == 0 and learner.config.warm_up.states is None
 
 
 def _require_hooks(
     listeners: Sequence[Listener], stop: Callable[[], bool] | None, milestones: Sequence[float], set_backs: int
 ) -> None:
-    """Raise `ConfigError` for listeners, a stop, milestones or set-backs that a run would stumble over much later."""
+    """Raise `ConfigError` for arguments that would only fail late in a run."""
     require_whole("set_backs", set_backs, ConfigError)
     if not 0 <= set_backs <= MOST:
         raise ConfigError(f"set_backs must be from 0 to {MOST:,}, got {shown(set_backs)}")
@@ -296,13 +291,13 @@ def _require_hooks(
         require_callable("a listener", listener, ConfigError)
     require_callable("stop", stop, ConfigError, or_none=True)
     require_kind("milestones", milestones, Sequence, ConfigError)
-    for share in milestones:
-        if not (is_number(share) and 0 < share < 1):
-            raise ConfigError(f"a milestone must be a share of the run, in (0, 1), got {shown(share)}")
+    for fraction in milestones:
+        if not (is_number(fraction) and 0 < fraction < 1):
+            raise ConfigError(f"a milestone must be a fraction of the run, in (0, 1), got {shown(fraction)}")
 
 
 def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoint: Checkpoint) -> None:
-    """Refuse settings edited in a way that the checkpoint cannot follow."""
+    """Raise `ConfigError` if settings that must not change were edited."""
     header = checkpoint.header
     new, old = config_to_dict(config) | {"game": spec}, config_to_dict(header.config) | {"game": header.game}
     for name in ("game", *FIXED):
@@ -317,7 +312,7 @@ def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoi
 def _extended(
     config: TrainingConfig, checkpoint: Checkpoint | None, more_matches: int | None, more_seconds: float | None
 ) -> TrainingConfig:
-    """`config` with limits that lie so much further than the checkpoint, if any is given."""
+    """Returns `config` with limits relative to the checkpoint, if any is given."""
     if more_matches is None and more_seconds is None:
         return config
     done = Counters() if checkpoint is None else checkpoint.header.counters

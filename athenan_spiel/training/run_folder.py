@@ -1,10 +1,10 @@
-"""A run's folder on disk: `config.toml`, `metrics.jsonl`, `tensorboard/`, `checkpoints/` and perhaps `best/`.
+"""Run folder: `config.toml`, `metrics.jsonl`, `tensorboard/`, `checkpoints/` and perhaps `best/`.
 
-What is under its final name is whole (see `checkpoints`). The last good checkpoint stays until the next one is whole;
-then all but the newest are removed, and of milestones the network is kept, as the run's settings say. One process at a
-time may train in a folder: it holds a lock that the system drops when the process ends, however it ends.
+Everything under its final name is complete (see `checkpoints`). The last good checkpoint is kept until the next one is
+complete; then all but the newest are removed, and the networks of milestones are kept, according to the settings. One
+process at a time may train in a folder; it holds a lock that the system releases when the process ends.
 
-The folder itself may be a link, as the user has named it; nothing below it is followed out of it (see `files`).
+The folder itself may be a link, as the user named it. Links below it are not followed out of it (see `files`).
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ from athenan_spiel.training.settings_file import read_text, require_game, settin
 CONFIG = "config.toml"
 LOCK = ".lock"
 EVALUATING = "evaluating"
-"""The folder of the network that is being evaluated, while the process trains that has written it."""
+"""Folder of the network being evaluated."""
 _NUMBER = re.compile(r"[0-9]{6,18}")
-"""A checkpoint's name: after how many matches it was written."""
+"""Name of a checkpoint: its number of games."""
 ASIDE = "aside-"
-"""What the name of a checkpoint begins with from which a run does not go on any more."""
+"""Prefix of checkpoints put aside."""
 LISTED = 10
-"""So many checkpoints are named where another one is asked for."""
+"""Maximum number of checkpoints listed in a message."""
 _log = logging.getLogger(__name__)
 
 
 class RunFolder:
-    """The folder of a run; reading needs no lock, writing does.
+    """Folder of a run. Writing requires the lock, reading doesn't.
 
     Args:
-        path: the folder, which need not exist yet.
+        path: the folder; it may not exist yet.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -79,7 +79,7 @@ class RunFolder:
         self._is_kept: Callable[[], bool] | None = None
 
     def require_run(self) -> RunFolder:
-        """Return this folder if a run is in it.
+        """Return this folder if it contains a run.
 
         Raises:
             CheckpointError: there is no such folder, or it is not a run.
@@ -97,10 +97,10 @@ class RunFolder:
         return self
 
     def require_new(self) -> None:
-        """Check that a new run can have this folder, which is then made one by `write_settings`.
+        """Check that a new run can use this folder.
 
         Raises:
-            CheckpointError: the folder holds a run or anything else already.
+            CheckpointError: the folder is not empty.
         """
         if not self.path.is_dir():
             return
@@ -119,12 +119,10 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that writes here; the folder is made if need be.
-
-        Nothing that is in the folder is changed, as what follows may yet refuse it.
+        """Context in which only this process writes to the folder. Creates the folder and changes nothing in it.
 
         Raises:
-            CheckpointError: another process trains in this folder, or it cannot be written.
+            CheckpointError: another process is training in this folder, or it cannot be written.
         """
         with contextlib.ExitStack() as held:
             try:
@@ -146,13 +144,13 @@ class RunFolder:
                 self._is_kept = None
 
     def remove_leftovers(self) -> None:
-        """Remove what a kill has left unfinished, and put the best network back where it was.
+        """Remove unfinished files left by a kill, and restore the best network.
 
-        Call it with the lock held, once the checkpoint to continue from has been read: a leftover may be the last
-        whole copy of a checkpoint.
+        Call it with the lock held, after reading the checkpoint to resume from: a leftover may be the last complete
+        copy of a checkpoint.
 
         Raises:
-            CheckpointError: it cannot be done.
+            CheckpointError: the folder cannot be written.
         """
         try:
             mend_best(self.path)
@@ -163,9 +161,9 @@ class RunFolder:
             raise self._not_usable(error) from None
 
     def _continuation(self) -> str:
-        """The command that continues the run: with more time if it has reached its limit."""
+        """Returns the command that resumes the run, with more time if it has reached its limit."""
         command = f"athenan resume {shlex.quote(str(self.path))}"
-        with contextlib.suppress(AthenanError):  # what cannot be read has no limit yet; `resume` says what is wrong
+        with contextlib.suppress(AthenanError):  # `resume` reports what can't be read
             newest, (_, config) = self.newest(), self.settings()
             counters = Counters() if newest is None else read_header(newest).counters
             if limit_reached(config, counters.matches, counters.seconds) is not None:
@@ -173,7 +171,7 @@ class RunFolder:
         return command
 
     def require_kept(self) -> None:
-        """Check that the folder is still where it was when it was locked, so that no part of it is made anew.
+        """Check that the folder has not been moved or deleted since it was locked, so that it is not created again.
 
         Raises:
             CheckpointError: it was moved or deleted.
@@ -187,10 +185,10 @@ class RunFolder:
             )
 
     def settings(self) -> tuple[str, TrainingConfig]:
-        """The game's string and the settings in `config.toml`, whose outcome must not be imported yet.
+        """Returns the game string and the settings in `config.toml`. A custom outcome is not imported.
 
         Raises:
-            ConfigError: they cannot be understood.
+            ConfigError: the file is invalid.
             CheckpointError: the file cannot be read.
         """
         path = self.path / CONFIG
@@ -202,10 +200,10 @@ class RunFolder:
         return require_game(game, str(path)), config
 
     def write_settings(self, game: str, config: TrainingConfig) -> None:
-        """Write `config.toml`, old or new at any moment.
+        """Replace `config.toml` atomically.
 
         Raises:
-            CheckpointError: it could not be written.
+            CheckpointError: writing failed.
         """
         try:
             replace_durably(self.path / CONFIG, settings_to_toml(game, config).encode())
@@ -214,7 +212,7 @@ class RunFolder:
             raise CheckpointError(f"{path} could not be written: {error.strerror}", path=path) from None
 
     def checkpoints(self) -> list[Path]:
-        """The checkpoints that are folders, oldest first.
+        """Returns the checkpoints that are folders, oldest first.
 
         Raises:
             CheckpointError: `checkpoints` is a link or no folder, or cannot be read.
@@ -222,7 +220,7 @@ class RunFolder:
         return [item for item in self._numbered_items() if is_folder(item)]
 
     def newest(self) -> Path | None:
-        """The newest checkpoint. It may be a link or no folder, which every function that reads it refuses.
+        """Returns the newest checkpoint. It may be a link or no folder, which all readers refuse.
 
         Raises:
             CheckpointError: as `checkpoints`.
@@ -230,7 +228,7 @@ class RunFolder:
         return next(reversed(self._numbered_items()), None)
 
     def _numbered_items(self) -> list[Path]:
-        """Whatever has the name of a checkpoint, oldest first."""
+        """Returns everything named like a checkpoint, oldest first."""
         try:
             require_folder(self.checkpoints_path)
             found = [item for item in self.checkpoints_path.iterdir() if _NUMBER.fullmatch(item.name)]
@@ -243,16 +241,16 @@ class RunFolder:
         return sorted(found, key=lambda item: int(item.name))
 
     def load(self, matches: int | None = None) -> Checkpoint | None:
-        """The newest checkpoint, or None where the run has no checkpoint and no games yet, which a warning says.
+        """Returns the newest checkpoint. If the run has no checkpoint and no games yet, logs a warning and returns None.
 
-        A damaged one is never passed over in silence: the error names the older one that is whole, if there is one.
+        A damaged checkpoint is never skipped silently: the error names an older complete one, if there is one.
 
         Args:
-            matches: that after so many matches instead.
+            matches: number of games of another checkpoint to load.
 
         Raises:
-            CheckpointError: the checkpoint is damaged, foreign or of a newer format, there is none after just so
-                many matches, or there is none at all although the run has played games.
+            CheckpointError: the checkpoint is damaged, of another program or of a newer format, or does not exist
+                although the run has played games.
         """
         if matches is not None:
             return _numbered(self.checkpoint(matches))
@@ -275,14 +273,14 @@ class RunFolder:
             raise CheckpointError(problem, path=newest) from None
 
     def _require_no_games(self) -> None:
-        """Check that a run without a checkpoint was ended before its first game.
+        """Check that a run without a checkpoint has no games.
 
         Raises:
-            CheckpointError: it has played games, so its checkpoints are lost.
+            CheckpointError: it has games, so its checkpoints are lost.
         """
         try:
             sign = f"{METRICS} records games" if has_games(self.metrics_path) else ""
-        except FileNotFoundError:  # TensorBoard's files are begun after it
+        except FileNotFoundError:  # TensorBoard's files are created after it
             sign = f"{METRICS} is missing" if os.path.lexists(self.tensorboard_path) else ""
         except OSError as error:
             sign = f"{METRICS} cannot be read ({error.strerror})"
@@ -296,10 +294,10 @@ class RunFolder:
             )
 
     def last_good(self, before: int | None = None) -> Checkpoint | None:
-        """The newest checkpoint that a run can go on from; None where there is none.
+        """Returns the newest checkpoint that can be resumed; None if there is none.
 
         Args:
-            before: of those after fewer matches.
+            before: considers only checkpoints with fewer games.
         """
         for path in reversed(self.checkpoints()):
             if before is None or int(path.name) < before:
@@ -308,10 +306,10 @@ class RunFolder:
         return None
 
     def checkpoint(self, matches: int | Literal["best"] | None = None) -> Path:
-        """The checkpoint after a number of matches, or the best network; by default the newest checkpoint.
+        """Returns the checkpoint after a number of games, or the best network; by default the newest checkpoint.
 
         Raises:
-            CheckpointError: there is none, or none after just as many.
+            CheckpointError: it does not exist.
         """
         if isinstance(matches, str) and matches == BEST:
             return best_network(self.path)
@@ -335,10 +333,10 @@ class RunFolder:
         return found[matches]
 
     def put_aside(self, matches: int) -> None:
-        """Let the checkpoint after so many matches be the newest: those after it get names that no checkpoint has.
+        """Rename the checkpoints after `matches` games, so that they are no longer used.
 
         Raises:
-            CheckpointError: it cannot be done.
+            CheckpointError: renaming failed.
         """
         try:
             for path in self._numbered_items():
@@ -348,10 +346,10 @@ class RunFolder:
             raise self._not_usable(error) from None
 
     def save(self, checkpoint: Checkpoint) -> Path:
-        """Write a checkpoint, then remove what its settings do not keep; returns its path.
+        """Write a checkpoint, remove old ones according to its settings, and return its path.
 
         Raises:
-            CheckpointError: it could not be written; those before it are still there.
+            CheckpointError: writing failed; earlier checkpoints are still there.
         """
         try:
             path = write_checkpoint(self.checkpoints_path, checkpoint)
@@ -361,10 +359,10 @@ class RunFolder:
         return path
 
     def save_header(self, path: Path, header: Header) -> None:
-        """Bring the header of the checkpoint `path` up to date where all else in it still holds.
+        """Replace the header of the checkpoint `path`.
 
         Raises:
-            CheckpointError: it could not be written; the old header is still there.
+            CheckpointError: writing failed; the old header is still there.
         """
         try:
             rewrite_header(path, header)
@@ -372,7 +370,7 @@ class RunFolder:
             raise self._not_written(error) from error
 
     def _remove_old(self, config: TrainingConfig) -> None:
-        """Remove old checkpoints, but for the networks of milestones; what cannot be removed is tried again later."""
+        """Remove old checkpoints except the networks of milestones. Failures are retried after the next checkpoint."""
         paths = self.checkpoints()
         before = 0
         for path in paths[: -config.keep]:
@@ -390,13 +388,12 @@ class RunFolder:
                 shutil.rmtree(removed)
 
     def _require_no_links(self) -> None:
-        """Raise `OSError` if what is written to in here is a link to elsewhere, or no file or folder at all."""
+        """Raise `OSError` if a file or folder written to is a link, or of another kind."""
         for folder in (self.checkpoints_path, self.tensorboard_path, self.path / BEST):
             require_folder(folder)
         require_file(self.metrics_path)
 
     def _not_usable(self, error: OSError) -> CheckpointError:
-        """What is wrong with the folder, or with a file in it."""
         where = f", {error.filename}" if error.filename not in (None, str(self.path)) else ""
         return CheckpointError(
             f"the run folder {str(self.path)!r} cannot be written{where}: {error.strerror}", path=self.path
@@ -413,15 +410,15 @@ class RunFolder:
 
 
 def _numbered(path: Path) -> Checkpoint:
-    """The checkpoint `path`, which has the number of its matches."""
+    """Reads a checkpoint and checks that its name is its number of games."""
     checkpoint = read_checkpoint(path)
     if (matches := checkpoint.header.counters.matches) != int(path.name):
-        raise damaged(path, f"it was written after {matches} matches, and its name says {int(path.name)}")
+        raise damaged(path, f"it was written after {matches} games, and its name says {int(path.name)}")
     return checkpoint
 
 
 def _new_name(path: Path) -> Path:
-    """`path`, or with the first number behind it that no file has."""
+    """Returns `path`, or `path` with the first number appended that is free."""
     names = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
     return next(name for name in itertools.chain([path], names) if not os.path.lexists(name))
 

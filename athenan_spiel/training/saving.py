@@ -1,8 +1,7 @@
-"""When the checkpoints of a session are written, and what is told of each.
+"""Schedule of checkpoints and rollback to one.
 
-A checkpoint is the state at one moment. Where workers play, it is written in a thread, beside what comes next.
-
-What a run does when learning diverges: it goes back to its last good checkpoint, and learns slower from there.
+With workers, checkpoints are written in a thread while the run continues. When learning diverges, a run goes back to its
+last good checkpoint and continues with half the learning rate.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from athenan_spiel.training.limits import Limits
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 CHECKPOINT_SHARE = 0.05
-"""Checkpoints are spaced out so far that writing them takes at most this share of the time."""
+"""Maximum fraction of the time spent writing checkpoints; their spacing grows accordingly."""
 
 
 class Saving:
     """Writes the checkpoints of a session.
 
     Args:
-        milestones: a checkpoint is due as soon as so much of the run lies behind, each in (0, 1).
-        newest: the checkpoint that `learner` was restored from; none: it was not.
+        milestones: fractions of the run, in (0, 1), at which a checkpoint is due.
+        newest: checkpoint that `learner` was restored from; None for a new run.
 
     Attributes:
         newest: the newest checkpoint.
-        seconds: training time when it was brought up to date.
-        spacing: seconds until the next one at least.
+        seconds: training time in the newest checkpoint.
+        spacing: minimum time until the next checkpoint, in seconds.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Saving:
         self._writing: _Writing | None = None
 
     def look(self, tell: Listener) -> None:
-        """Tell of what is written by now, and write what is due; to be called once between two rounds.
+        """Report a checkpoint that is complete, and write one if it is due. Call this between two rounds.
 
         Raises:
             CheckpointError: a checkpoint could not be written, or the folder is gone.
@@ -73,7 +72,7 @@ class Saving:
             self._finish(tell)
 
     def save(self, tell: Listener) -> None:
-        """Write a checkpoint and tell it; where nothing was learned since the last one, only its header, unsaid.
+        """Write a checkpoint and report it. If nothing was learned since the last one, only its header is rewritten.
 
         Raises:
             CheckpointError: it could not be written, nor could one before it, or the folder is gone.
@@ -83,12 +82,11 @@ class Saving:
         self._finish(tell)
 
     def close(self) -> None:
-        """Wait for what is being written, and say no more of it."""
+        """Wait for the checkpoint being written, without reporting it."""
         if self._writing is not None:
             self._settle(self._writing)
 
     def _write(self, *, beside: bool) -> None:
-        """Write a checkpoint, or begin to; `_finish` tells of it."""
         self._folder.require_kept()
         self.seconds = self._clock.seconds()
         if self.newest is not None and self._saved_at == self._learned():
@@ -104,7 +102,7 @@ class Saving:
         self._writing = writing
 
     def _finish(self, tell: Listener) -> None:
-        """Wait for the checkpoint that is being written, if there is one, and tell it."""
+        """Wait for the checkpoint being written, if any, and report it."""
         if self._writing is None:
             return
         writing = self._writing
@@ -119,7 +117,6 @@ class Saving:
         tell(CheckpointWritten(matches=matches, checkpoint=writing.path, bytes=size, writing_seconds=taken))
 
     def _settle(self, writing: _Writing) -> None:
-        """Wait for it, and know what is written then."""
         if writing.is_alive():
             writing.join()
         self._writing = None
@@ -127,7 +124,7 @@ class Saving:
             self.newest, self._saved_at = writing.path, writing.learned
 
     def _milestone_is_passed(self) -> bool:
-        """Whether milestones were passed since this was last asked."""
+        """Whether milestones were passed since the last call."""
         ahead = [milestone for milestone in self._milestones if milestone > self._limits.done()]
         passed = len(ahead) < len(self._milestones)
         self._milestones = ahead
@@ -136,30 +133,30 @@ class Saving:
         return passed or self._learner.config.has_milestone_between(matches, self._learner.counters.matches)
 
     def _learned(self) -> tuple[int, int]:
-        """What a checkpoint's weights rest on."""
+        """Counters that change with the weights."""
         return self._learner.counters.matches, self._learner.counters.warm_up_states
 
 
 class _Writing(threading.Thread):
-    """A checkpoint that is written, in the thread that `start` begins or in that which calls `run`.
+    """Writes a checkpoint, in a thread of its own (`start`) or in the caller's (`run`).
 
     Attributes:
-        learned: what its weights rest on.
-        path: where it is, once it is written.
-        error: why it is not.
-        seconds: taken for it.
+        learned: counters of the checkpoint (`Saving._learned`).
+        path: its path once it is complete, else None.
+        error: reason for a failure.
+        seconds: duration.
     """
 
     def __init__(self, learned: tuple[int, int], write: Callable[[], Path]) -> None:
         super().__init__(name="checkpoint", daemon=True)
         self.learned = learned
         self.path: Path | None = None
-        self.error: Exception = CheckpointError("the writing of a checkpoint was broken off")
+        self.error: Exception = CheckpointError("writing the checkpoint was interrupted")
         self.seconds = 0.0
         self._write = write
 
     def run(self) -> None:
-        """Write it."""
+        """Write the checkpoint."""
         start = now()
         try:
             self.path = self._write()
@@ -169,21 +166,21 @@ class _Writing(threading.Thread):
 
 
 SET_BACKS = 5
-"""How often a session is set back at most: then it learns at a thirty-second part of its rate."""
+"""Default maximum of rollbacks in a session, after which the learning rate is 1/32 of the first."""
 _log = logging.getLogger(__name__)
 
 
-class SetBacks:
-    """Sets a session back, as often as it may be.
+class Rollbacks:
+    """Rolls a session back to a checkpoint, a limited number of times.
 
-    1. The learner becomes what one is who resumes the run from the checkpoint with half the learning rate, and
-       `config.toml` says that rate. Checkpoints after it are put aside.
-    2. The checkpoint is the newest that is whole. If the run has been set back to that one already, and has written
-       none since, it may not be good, though it is whole: then it is the one before, if there is one.
-    3. A kill at any moment leaves a run that can be resumed, with the old rate or the new.
+    1. The learner gets the same state as after `resume` from the checkpoint with half the learning rate, which is
+       written to `config.toml`. Later checkpoints are put aside.
+    2. The checkpoint is the newest complete one. If the run was already rolled back to it and has written none since, it
+       may be bad, so the one before is used if there is one.
+    3. A kill at any moment leaves a run that can be resumed, with the old or the new rate.
 
     Args:
-        most: how often.
+        most: maximum number of rollbacks.
     """
 
     def __init__(self, folder: RunFolder, learner: LearnerSide, most: int) -> None:
@@ -193,15 +190,18 @@ class SetBacks:
         self._last: Path | None = None
 
     def go_back(self, error: DivergedError, newest: Path | None, seconds: float) -> SetBack:
-        """Set the learner back; what is to be told of it.
+        """Roll the learner back.
 
         Args:
-            error: what was noticed.
+            error: the divergence.
             newest: the session's newest checkpoint.
             seconds: training time until now.
 
+        Returns:
+            The event to report.
+
         Raises:
-            DivergedError: that was done often enough, or there is no such checkpoint.
+            DivergedError: the maximum is reached, or no checkpoint is complete.
             CheckpointError: the folder is gone or cannot be written.
         """
         if not self._most:

@@ -1,6 +1,6 @@
-"""One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints, evaluations beside them.
+"""One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints and evaluations.
 
-The warm-up of a run: random terminal states are learned before the first match. The run's clock stands still.
+The run's clock does not run during the warm-up.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from athenan_spiel.training.listeners.lines import ENDINGS
 from athenan_spiel.training.results import Results
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
-from athenan_spiel.training.saving import SET_BACKS, Saving, SetBacks
+from athenan_spiel.training.saving import SET_BACKS, Saving, Rollbacks
 
 
 def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRequests, emit: Broadcast) -> bool:
-    """Learn what is left of the warm-up; False if a stop request came first."""
+    """Learn the rest of the warm-up; returns False if a stop was requested first."""
     start, pace = now(), Pace()
     before = states = learner.counters.warm_up_states
     total = 0.0
@@ -84,16 +84,16 @@ def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRe
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Pictured):
-    """What became of a run. A notebook shows it as `picture` draws it.
+    """Result of a run. Notebooks show it as `picture` draws it.
 
     Attributes:
-        folder: where it is; `resume` and `load_agent` take it.
-        game: its string.
-        config: its settings.
-        matches: learned in all.
-        seconds: of training in all, resumptions included; a warm-up does not count.
-        reason: why it ended: "matches" or "seconds" (a limit), or "stopped" (a request).
-        checkpoint: the folder of its newest checkpoint.
+        folder: run folder, for `resume` and `load_agent`.
+        game: OpenSpiel string of the game.
+        config: settings.
+        matches: total number of games learned.
+        seconds: total training time over all sessions, without the warm-up.
+        reason: reason for the end: "matches" or "seconds" (a limit), or "stopped" (a request).
+        checkpoint: folder of the newest checkpoint.
     """
 
     folder: Path
@@ -105,11 +105,11 @@ class Run(Pictured):
     checkpoint: Path
 
     def picture(self) -> RunPicture:
-        """What became of it, and its curves, as its folder has them now."""
+        """Returns the result with the run's curves, read from its folder now."""
         facts = [
             ("run", str(self.folder)),
             ("game", self.game),
-            ("learned", f"{self.matches:,} matches in {time_text(self.seconds)}"),
+            ("learned", f"{self.matches:,} games in {time_text(self.seconds)}"),
             ("ended", ENDINGS[self.reason]),
             ("newest checkpoint", self.checkpoint.name),
         ]
@@ -128,20 +128,19 @@ class Beginning:
 
 
 class Session:
-    """Plays and learns to the end of the run's limits, or until it is asked to stop. For one use.
+    """Plays and learns until a limit of the run or a request to stop. Use it once.
 
-    Until `run` is called, nothing in the folder is changed.
+    Nothing in the folder is changed before `run` is called.
 
     Args:
-        learner: what the run has learned.
-        actor: plays its matches, with its weights.
-        origin: the checkpoint that `learner` was restored from, or what came before a new run; none: a run without
-            a checkpoint is begun again.
-        milestones: a checkpoint is written as soon as so much of the run lies behind, each in (0, 1).
-        programs: engines that evaluations may begin.
-        set_backs: how often it goes back to its last good checkpoint, with half the learning rate, where learning has
-            diverged; then that is an error.
-        site: the cluster on which matches are played; none: they are played on this machine.
+        learner: state of the run.
+        actor: plays the games if there are no workers.
+        origin: the checkpoint that `learner` was restored from, or the start of a new run. None: a run without a
+            checkpoint starts again.
+        milestones: fractions of the run, in (0, 1), at which a checkpoint is written.
+        programs: engines that evaluations may start.
+        set_backs: maximum number of rollbacks when learning diverges.
+        site: Ray cluster that plays the games; None: this machine.
 
     Raises:
         CheckpointError: `metrics.jsonl` cannot be read.
@@ -177,7 +176,7 @@ class Session:
         self._limits = limits = Limits(learner, clock, stops, emit)
         self._milestones = milestones
         self._programs = programs
-        self._set_backs = SetBacks(folder, learner, set_backs)
+        self._rollbacks = Rollbacks(folder, learner, set_backs)
         self._begin_beside(origin if isinstance(origin, Path) else None)
         adaptation = Adaptation(learner, emit, self._write_settings)
         of_session = learner, clock, limits, stops, emit, adaptation
@@ -186,7 +185,7 @@ class Session:
             self._rounds = PoolRounds(self._pool, *of_session)
 
     def run(self) -> Run:
-        """Play and learn until the end, save, and say why it ended."""
+        """Play and learn until the end, save, and return the result."""
         reason: EndReason = "error"
         try:
             with self._stops:
@@ -198,7 +197,7 @@ class Session:
                 self._end(reason)
         except BaseException:
             if self._emit.broken:
-                self._save_what_there_is()
+                self._save_after_error()
             self._saving.close()
             self._emit.last(self._finished_early())
             raise
@@ -218,33 +217,33 @@ class Session:
         )
 
     def _begin_beside(self, newest: Path | None) -> None:
-        """Let what is saved and evaluated beside the training follow the state that the learner has now."""
+        """Start saving and evaluating from the learner's current state."""
         self._saving = Saving(self._folder, self._learner, self._clock, self._limits, self._milestones, newest)
         there = None if self._site is None or self._site.is_own else self._site.address
         self._evaluating = Evaluating(self._folder.path, self._learner, self._clock, self._emit, self._programs, there)
 
     def _trained(self) -> EndReason:
-        """Warm up, play and learn; returns why the run ends."""
+        """Warm up, play and learn; returns the reason for the end."""
         while True:
             try:
                 is_warm = warm_up(self._learner, self._clock, self._saving, self._stops, self._emit)
                 return self._play() if is_warm else "stopped"
             except DivergedError as error:
-                self._set_back(error)
+                self._roll_back(error)
 
-    def _set_back(self, error: DivergedError) -> None:
-        """Go on from the last good checkpoint, learning slower.
+    def _roll_back(self, error: DivergedError) -> None:
+        """Continue from the last good checkpoint with half the learning rate.
 
         Raises:
-            DivergedError: that has been done often enough.
+            DivergedError: the maximum of rollbacks is reached.
             CheckpointError: the folder is gone or cannot be written.
         """
         self._saving.close()
-        told = self._set_backs.go_back(error, self._saving.newest, self._clock.seconds())
+        event = self._rollbacks.go_back(error, self._saving.newest, self._clock.seconds())
         self._rounds.close()
-        self._evaluating.drop("learning has diverged, and the run is set back to a checkpoint")
-        self._begin_beside(told.checkpoint)
-        self._emit(told)
+        self._evaluating.drop("learning has diverged, and the run was rolled back to a checkpoint")
+        self._begin_beside(event.checkpoint)
+        self._emit(event)
 
     def _pool(self) -> ActorPool:
         learner = self._learner
@@ -259,7 +258,7 @@ class Session:
         return ActorPool(learner.config, transport)
 
     def _play(self) -> EndReason:
-        """Play and learn round after round; returns why the run ends."""
+        """Play and learn round after round; returns the reason for the end."""
         while True:
             if self._limits.reason() is None:
                 self._evaluating.look()
@@ -272,18 +271,17 @@ class Session:
             except (KeyboardInterrupt, BrokenOffError):
                 self._learner.drop_round()
                 return self._limits.reason() or "stopped"
-            self._tell_full()
+            self._report_full()
             self._warn()
             self._folder.require_kept()
 
-    def _tell_full(self) -> None:
+    def _report_full(self) -> None:
         for share in self._learner.full_shares():
             if share not in self._full:
                 self._full.add(share)
                 self._emit(ShareIsFull(matches=self._learner.counters.matches, share=share))
 
     def _warn(self, *, at_end: bool = False) -> None:
-        """Warn if no game was won."""
         if (warning := self._results.warning(at_end=at_end)) is not None:
             self._emit(warning)
 
@@ -292,7 +290,7 @@ class Session:
         self._folder.write_settings(str(self._learner.game), config)
 
     def _end(self, reason: EndReason) -> None:
-        """Save, and see to the evaluations."""
+        """Save, and finish or stop evaluations."""
         self._warn(at_end=True)
         if reason == "stopped":
             self._evaluating.stop()
@@ -303,10 +301,10 @@ class Session:
         evaluated_at = self._learner.counters.evaluated_at
         self._evaluating.finish(lambda: self._stops.requested)
         if self._learner.counters.evaluated_at != evaluated_at:
-            self._saving.save(self._emit)  # the checkpoint counts what was evaluated
+            self._saving.save(self._emit)  # the checkpoint contains `evaluated_at`
 
-    def _save_what_there_is(self) -> None:
-        """Write a checkpoint after a listener's own error, if that can be; the error is what is to be told."""
+    def _save_after_error(self) -> None:
+        """Try to write a checkpoint after a listener raised an error, which is raised again."""
         self._learner.drop_round()
         with contextlib.suppress(CheckpointError):
             self._saving.save(self._emit.last)
@@ -329,7 +327,7 @@ class Session:
         )
 
     def _finished_early(self) -> RunFinished:
-        """The end by an error or a second Ctrl-C, after which only what the newest checkpoint holds is left."""
+        """The event after an error or a second Ctrl-C, when only the newest checkpoint is left."""
         if not self._stops.requested:
             return self._finished("error")
         newest = self._saving.newest

@@ -393,7 +393,7 @@ def test_a_game_may_be_a_string() -> None:
 
 
 def test_the_best_checkpoint_is_taken_where_there_is_one(tiny_run: Path, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="has no best network: one is kept once an evaluation"):
+    with pytest.raises(CheckpointError, match="has no best network: one is kept after the first evaluation"):
         agents.make_bot(f"{tiny_run}#best", TIC_TAC_TOE, 0)
     run = tmp_path / "run"
     shutil.copytree(tiny_run, run)

@@ -239,7 +239,7 @@ def _rows(sandbox: Sandbox) -> list[dict[str, Any]]:
 
 def _begun_after(ended: Ended) -> int | None:
     """The matches after which a session began; None where it has not said so."""
-    if found := re.search(r"^resuming after ([\d,]+) matches", ended.stderr, re.MULTILINE):
+    if found := re.search(r"^resuming after ([\d,]+) games", ended.stderr, re.MULTILINE):
         return int(found[1].replace(",", ""))
     return 0 if ended.stderr.startswith("training: ") else None
 

@@ -376,7 +376,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no counters": (lambda file: edit_agent(file, counters={}), r"unexpected content \('matches'\)"),
     "counters below zero": (
         lambda file: edit_agent(file, counters={"matches": -1, "seconds": 0, "evaluations": 0, "states_learned": 0}),
-        "matches must be a number that counts, got -1",
+        "matches must be a counter, got -1",
     ),
     "much strength": (lambda file: edit_agent(file, strength=[{}] * 101), "strength must be a list of at most 100"),
 }

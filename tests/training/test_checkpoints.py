@@ -270,5 +270,5 @@ def test_each_flipped_bit_of_the_state_is_noticed(folder: RunFolder) -> None:
 
 def test_a_checkpoint_under_another_number_is_damaged(folder: RunFolder) -> None:
     newest(folder).rename(folder.checkpoints_path / "000009")
-    with pytest.raises(CheckpointError, match=r"after 8 matches, and its name says 9\n.*000004 is whole"):
+    with pytest.raises(CheckpointError, match=r"after 8 games, and its name says 9\n.*000004 is whole"):
         folder.load()

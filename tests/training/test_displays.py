@@ -103,12 +103,12 @@ def test_plain_lines_come_at_intervals_and_at_events() -> None:
     tell(printer, [*ROUND[1:], progress(2, 6.0), progress(2, 9.5), evaluated(2), written(2), noticed, finished(2)])
     assert stream.getvalue().splitlines() == [
         "training: tic_tac_toe() in runs/ttt; mlp, 1,000 weights; openvino; additive_depth (longest = 9)",
-        "5 s, 2 matches, 2,000 states valued/s, loss 0.125, length 8",
-        "10 s, 2 matches, 3 in play, 1,234 states valued/s, loss 0.125, length 8",
+        "5 s, 2 games, 2,000 evaluations/s, loss 0.125, length 8",
+        "10 s, 2 games, 3 in play, 1,234 evaluations/s, loss 0.125, length 8",
         "evaluation after 2 matches: 70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost",
         "checkpoint 000002: 3.0 MB in 0.2 s",
-        "stopping: what is learned is saved in a moment; Ctrl-C again stops at once, and keeps the last checkpoint",
-        "all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002",
+        "stopping: saving a checkpoint; Ctrl-C again stops at once and keeps the last checkpoint",
+        "all games played: 2 games in 9 s; the newest checkpoint is runs/ttt/000002",
     ]
 
 
@@ -119,9 +119,9 @@ def test_what_becomes_of_an_evaluation_has_its_line() -> None:
     failed = EvaluationFailed(matches=1, problem="no engine")
     tell(LinePrinter(stream), [started(), EvaluationStarted(matches=1, skipped=0), forfeited, best, failed])
     assert stream.getvalue().splitlines()[1:] == [
-        "evaluation after 1 matches: 70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost, 1 of them by forfeit",
-        "best network until now: that after 1 matches, with 70% of the points",
-        "evaluation after 1 matches: none, as no engine",
+        "evaluation after 1 games: 70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost, 1 of them by forfeit",
+        "best network so far: after 1 games, with 70% of the points",
+        "evaluation after 1 games: failed, as no engine",
     ]
 
 
@@ -142,14 +142,14 @@ def test_an_evaluation_is_of_an_earlier_network() -> None:
 def test_the_first_line_names_the_symmetries_where_images_are_learned() -> None:
     stream = io.StringIO()
     tell(LinePrinter(stream), [started(symmetries=("rotate_180", "transpose"))])
-    assert stream.getvalue().endswith("; additive_depth (longest = 9); with images by rotate_180, transpose\n")
+    assert stream.getvalue().endswith("; additive_depth (longest = 9); augmented by rotate_180, transpose\n")
 
 
 def test_a_line_says_the_time_left_and_that_a_run_goes_on() -> None:
     stream = io.StringIO()
     tell(LinePrinter(stream), [started(3, 2.0, MINUTE), progress(3, seconds=20.0)])
     lines = stream.getvalue().splitlines()
-    assert lines[0].startswith("resuming after 3 matches: tic_tac_toe()")
+    assert lines[0].startswith("resuming after 3 games: tic_tac_toe()")
     assert lines[-1].endswith("40 s left")
 
 
@@ -157,7 +157,7 @@ def test_the_last_line_of_a_run_that_saved_nothing() -> None:
     stream = io.StringIO()
     end = RunFinished(matches=0, seconds=1.0, reason="error", folder=FOLDER, checkpoint=None)
     tell(LinePrinter(stream), [end])
-    assert stream.getvalue() == "stopped by an error: 0 matches in 1 s; there is no checkpoint\n"
+    assert stream.getvalue() == "stopped by an error: 0 games in 1 s; there is no checkpoint\n"
 
 
 def terminal() -> Console:
@@ -185,7 +185,7 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
             "8.0 plies, 1 won, 0 drawn, 1 lost by the first player",
             "70% (40% to 90%) against mcts:100",
             "0:00:05, 0:00:55 left",
-            "Ctrl-C saves and stops, and says how to go on",
+            "Ctrl-C saves, stops and prints how to resume",
             "mlp, 1,000 weights",
         ]:
             assert part in shown
@@ -195,8 +195,8 @@ def test_the_live_view_shows_the_run_and_how_to_stop_it() -> None:
     finally:
         live(finished(2))
     output = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "stopping: what is learned is saved in a moment" in output
-    assert output.rstrip().endswith("all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002")
+    assert "stopping: saving a checkpoint" in output
+    assert output.rstrip().endswith("all games played: 2 games in 9 s; the newest checkpoint is runs/ttt/000002")
 
 
 def test_the_bar_leaves_the_line_below_it_whole() -> None:
@@ -206,7 +206,7 @@ def test_the_bar_leaves_the_line_below_it_whole() -> None:
         tell(live, [started(limits=MINUTE), *ROUND])
         lines = Text.from_ansi(text_of(console, live)).plain.splitlines()
         assert "━━━" in lines[-3]
-        assert "Ctrl-C saves and stops, and says how to go on" in lines[-2]
+        assert "Ctrl-C saves, stops and prints how to resume" in lines[-2]
     finally:
         live(finished(2))
     assert "Ctrl-C" not in text_of(console, live)
@@ -291,9 +291,9 @@ def test_a_bar_is_one_line_written_over() -> None:
     tell(show, [started(limits=MINUTE), progress(0, 3.0), progress(0, 6.0), progress(2, 30.0), finished(2)])
     assert stream.getvalue().split("\r")[1:] == [
         "training: tic_tac_toe() in runs/ttt; mlp, 1,000 weights; openvino; additive_depth (longest = 9)\n",
-        "[#-------------------] 5%, 3 s, 0 matches, 3 in play, 1,234 states valued/s, 57 s left",
-        "[##########----------] 50%, 30 s, 2 matches, 3 in play, 1,234 states valued/s, 30 s left",
-        "all matches played: 2 matches in 9 s; the newest checkpoint is runs/ttt/000002          \n",
+        "[#-------------------] 5%, 3 s, 0 games, 3 in play, 1,234 evaluations/s, 57 s left",
+        "[##########----------] 50%, 30 s, 2 games, 3 in play, 1,234 evaluations/s, 30 s left",
+        "all games played: 2 games in 9 s; the newest checkpoint is runs/ttt/000002          \n",
     ]
 
 
@@ -318,7 +318,7 @@ def test_a_bar_is_on_standard_error_unless_said(capsys: pytest.CaptureFixture[st
     tell(ProgressBar(), SESSION)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "all matches played" in captured.err
+    assert "all games played" in captured.err
 
 
 def test_a_summary_follows_the_warm_up() -> None:

@@ -166,7 +166,7 @@ def test_it_is_waited_for_no_longer_than_was_said(tmp_path: Path, fake: type[Fak
     fake.results = [None]
     events = events_of(with_evaluation(every_matches=7, final_seconds=0.01), tmp_path / "run")
     (failed,) = of_type(events, EvaluationFailed)
-    assert failed.problem == "it has not ended within the 0.01 s of evaluation.final_seconds"
+    assert failed.problem == "it did not end within the 0.01 s of evaluation.final_seconds"
     (finished,) = of_type(events, RunFinished)
     assert finished.reason == "matches"
     assert [call.ended for call in fake.begun] == [True]

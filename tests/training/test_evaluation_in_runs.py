@@ -21,7 +21,7 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import AgentError, CheckpointError, ConfigError
 from athenan_spiel.system.calls import CallResult
 from athenan_spiel.training import evaluation, resume, train
-from athenan_spiel.training.best import BEST, RECORD, Standing, conditions, points_to_beat
+from athenan_spiel.training.best import BEST, RECORD, EvaluationScore, conditions, points_to_beat
 from athenan_spiel.training.evaluation import (
     EvaluationError,
     Score,
@@ -50,7 +50,7 @@ def result(*rows: dict[str, Any]) -> CallResult:
     return CallResult(value=list(rows))
 
 
-def standing(matches: int, *shares: float, config: TrainingConfig = TINY) -> Standing:
+def score_of(matches: int, *shares: float, config: TrainingConfig = TINY) -> EvaluationScore:
     told = [
         Score(
             opponent=f"mcts:{number}",
@@ -65,7 +65,7 @@ def standing(matches: int, *shares: float, config: TrainingConfig = TINY) -> Sta
         )
         for number, share in enumerate(shares, 1)
     ]
-    return Standing(matches, told, conditions(GAME, config))
+    return EvaluationScore(matches, told, conditions(GAME, config))
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ def test_a_process_that_cannot_be_begun_is_told(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_points_are_the_mean_over_opponents() -> None:
-    assert standing(3, 0.6, 0.2).points == pytest.approx(0.4)
-    low, high = standing(3, 0.6, 0.2).interval
+    assert score_of(3, 0.6, 0.2).points == pytest.approx(0.4)
+    low, high = score_of(3, 0.6, 0.2).interval
     assert (low, high) == pytest.approx((0.4 - math.sqrt(0.02) / 2, 0.4 + math.sqrt(0.02) / 2))
-    assert standing(3, 0.05).interval == pytest.approx((0.0, 0.15))
-    assert standing(3, 1.0).interval[1] == 1.0
+    assert score_of(3, 0.05).interval == pytest.approx((0.0, 0.15))
+    assert score_of(3, 1.0).interval[1] == 1.0
 
 
 def kept(folder: Path, content: bytes) -> Path:
@@ -201,7 +201,7 @@ def kept(folder: Path, content: bytes) -> Path:
 def test_points_are_compared_under_the_same_conditions_alone(tmp_path: Path) -> None:
     now = conditions(GAME, EVALUATED)
     assert points_to_beat(tmp_path, now) is None
-    kept(tmp_path, standing(3, 0.6, 0.2, config=EVALUATED).record())
+    kept(tmp_path, score_of(3, 0.6, 0.2, config=EVALUATED).record())
     assert points_to_beat(tmp_path, now) == pytest.approx(0.4)
     evaluation = EVALUATED.evaluation
     for other in (
@@ -244,7 +244,7 @@ def test_a_record_that_cannot_be_understood_is_not_replaced(tmp_path: Path, cont
 @pytest.mark.parametrize("kind", ["link", "FIFO", "missing"])
 def test_a_record_that_is_no_file_is_not_replaced(tmp_path: Path, kind: str) -> None:
     elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_bytes(standing(3, 0.5, config=EVALUATED).record())
+    elsewhere.write_bytes(score_of(3, 0.5, config=EVALUATED).record())
     (tmp_path / BEST).mkdir()
     if kind == "link":
         (tmp_path / BEST / RECORD).symlink_to(elsewhere)

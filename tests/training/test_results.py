@@ -128,7 +128,7 @@ def test_all_displays_show_the_warning_and_new_settings() -> None:
         )
         assert (
             "games take too long for the time limit: after 24 s no games have ended (those in play: 40 moves so far, "
-            "random ones take 17); from now on 4 matches at once, 500 eval" in text
+            "random ones take 17); from now on 4 games at once, 500 eval" in text
         )
 
 

@@ -335,10 +335,10 @@ def test_matches_that_the_metrics_lack_are_told(tmp_path: Path, caplog: pytest.L
     lines = metrics.read_text().splitlines(keepends=True)
     metrics.write_text("".join(line for line in lines if '"matches": 2,' not in line))
     resume(tmp_path / "run", more_matches=1)
-    assert "tells of 3 of the 4 matches that the checkpoint counts" in caplog.text
+    assert "contains 3 of the 4 games that the checkpoint counts" in caplog.text
     metrics.unlink()
     resume(tmp_path / "run", more_matches=1)
-    assert "tells of 0 of the 5 matches" in caplog.text
+    assert "contains 0 of the 5 games" in caplog.text
 
 
 def test_metrics_with_an_endless_line_are_left_as_they_are(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_a_run_is_shown_by_its_curves(run: Run) -> None:
     assert text == str(run.picture())
     assert "game: tic_tac_toe()" in text
     assert "learned: 12 matches in " in text
-    assert "ended: all matches played" in text
+    assert "ended: all games played" in text
 
 
 def test_a_run_whose_folder_is_gone_is_told_without_curves(run: Run, tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_a_checkpoint_that_is_newer_than_the_metrics_continues_with_a_warning(
     lines = metrics.read_text().splitlines(keepends=True)
     metrics.write_text("".join(line for line in lines if json.loads(line)["matches"] <= 6))
     assert resume(run, more_matches=3).matches == 15
-    assert "tells of 6 of the 12 matches that the checkpoint counts" in caplog.text
+    assert "contains 6 of the 12 games that the checkpoint counts" in caplog.text
 
 
 def test_the_refusal_names_a_way_to_begin_a_new_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Listeners of a training run: a live view, a bar, plain lines, JSON lines, `metrics.jsonl` and TensorBoard."""
+"""Callbacks of a training run: live view, progress bar, plain lines, JSON lines, `metrics.jsonl` and TensorBoard."""
 
 from athenan_spiel.training.listeners.lines import LinePrinter
 from athenan_spiel.training.listeners.live import LiveView, ProgressBar, view

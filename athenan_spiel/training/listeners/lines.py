@@ -1,7 +1,4 @@
-"""The run as plain lines, for where the output is no terminal.
-
-What shows a run to a person, who may leave: once nothing can be shown any more, the run goes on without it.
-"""
+"""Progress of a run as plain lines, for output that is not a terminal."""
 
 from __future__ import annotations
 
@@ -32,10 +29,10 @@ from athenan_spiel.training.listeners.summary import RunSummary, evaluation_line
 
 
 class Audience:
-    """Whether anybody still sees what is written to `stream`: a terminal may be closed, a pipe's reader may end.
+    """Detects that the reader of `stream` is gone, for example a closed terminal or pipe. The run continues silently.
 
     Raises:
-        ConfigError: nothing can be written to it.
+        ConfigError: `stream` is not writable.
     """
 
     def __init__(self, stream: IO[str]) -> None:
@@ -46,7 +43,7 @@ class Audience:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """While something is shown; an error in writing it is the last one."""
+        """Context of a write; after its first error `gone` is True."""
         try:
             yield
         except OSError:
@@ -58,10 +55,10 @@ class Audience:
 
 
 def checked_interval(seconds: float) -> float:
-    """The time between two lines, if it is a time.
+    """Returns `seconds`.
 
     Raises:
-        ConfigError: it is not a number, or negative or infinite.
+        ConfigError: it is not a number, or is negative or infinite.
     """
     if not (is_number(seconds) and 0 <= seconds <= LONGEST):
         raise ConfigError(f"every_seconds must be a number from 0 to {LONGEST:,}, got {shown(seconds)}")
@@ -69,26 +66,26 @@ def checked_interval(seconds: float) -> float:
 
 
 ENDINGS = {
-    "matches": "all matches played",
+    "matches": "all games played",
     "seconds": "time is up",
     "stopped": "stopped on request",
     "error": "stopped by an error",
 }
-"""How `RunFinished.reason` is said."""
-STOPPING = "stopping: what is learned is saved in a moment; Ctrl-C again stops at once, and keeps the last checkpoint"
+"""Text for each `RunFinished.reason`."""
+STOPPING = "stopping: saving a checkpoint; Ctrl-C again stops at once and keeps the last checkpoint"
 
 
 class LinePrinter:
-    """Writes a line at the start, at the end, for each evaluation, and for the rest at intervals.
+    """Writes lines at the start, at the end, for each evaluation, and about progress at intervals.
 
-    Once nothing can be written, as the reader is gone, it is silent.
+    It is silent once the reader of the stream is gone.
 
     Args:
-        stream: where the lines go.
-        every_seconds: time between two lines on the progress.
+        stream: output stream.
+        every_seconds: time between two lines of progress.
 
     Raises:
-        ConfigError: one of them is of no use.
+        ConfigError: an argument is invalid.
     """
 
     def __init__(self, stream: IO[str], every_seconds: float = 10.0) -> None:
@@ -100,7 +97,7 @@ class LinePrinter:
         self._next_tenth = 0.1
 
     def __call__(self, event: Event) -> None:
-        """Take note of `event` and write its line, if one is due."""
+        """Write a line about `event`, if one is due."""
         self._summary(event)
         line = self._line(event)
         if line is not None and not self._audience.gone:
@@ -130,7 +127,7 @@ class LinePrinter:
         return None
 
     def _warm_up(self) -> str | None:
-        """The run's clock stands still meanwhile, so a line is due by what is learned: each tenth."""
+        """A line for each tenth of the warm-up, as the run's clock does not run."""
         done = self._summary.fraction_done
         if done is None or done < self._next_tenth:
             return None
@@ -139,12 +136,12 @@ class LinePrinter:
 
 
 def progress_text(s: RunSummary) -> str:
-    """Where the run stands."""
-    parts = [f"{s.seconds:.0f} s", f"{s.matches} matches"]
+    """Returns a line about the progress of a run."""
+    parts = [f"{s.seconds:.0f} s", f"{s.matches} games"]
     if s.progress is not None:
         parts.append(f"{s.progress.alive} in play")
     if s.speed is not None:
-        parts.append(f"{s.speed:,.0f} states valued/s")
+        parts.append(f"{s.speed:,.0f} evaluations/s")
     if s.loss_text is not None:
         parts.append(f"loss {s.loss_text}")
     if s.mean_length is not None:
@@ -157,9 +154,9 @@ def progress_text(s: RunSummary) -> str:
 
 
 def started_text(event: RunStarted) -> str:
-    """The first line of a run's output, and others on what was chosen and on its memory, if there is such."""
-    verb = f"resuming after {event.matches} matches" if event.matches else "training"
-    symmetries = f"; with images by {', '.join(event.symmetries)}" if event.symmetries else ""
+    """Returns the first line of a run's output, followed by lines about chosen settings and memory, if any."""
+    verb = f"resuming after {event.matches} games" if event.matches else "training"
+    symmetries = f"; augmented by {', '.join(event.symmetries)}" if event.symmetries else ""
     folder = printable(str(event.folder))
     others = "".join(f"\n{line}" for line in (event.choice, event.memory) if line is not None)
     count = event.config.workers.count
@@ -169,7 +166,7 @@ def started_text(event: RunStarted) -> str:
 
 
 def notice_text(event: Event) -> str | None:
-    """What a display shows of an event that a person should know of at once; None for other events."""
+    """Returns the text of an event to show at once; None for other events."""
     if isinstance(event, LearningIsLate):
         return late_text(event)
     if isinstance(event, SettingsAdapted):
@@ -182,9 +179,9 @@ def notice_text(event: Event) -> str | None:
 
 
 def adapted_text(event: SettingsAdapted) -> str:
-    """Why the settings were adapted, and what they are now."""
+    """Returns the reason for adapted settings and their new values."""
     ended = "1 game has" if event.matches == 1 else f"{event.matches or 'no'} games have"
-    parts = [f"{event.matches_at_once} match{'es' * (event.matches_at_once > 1)} at once"]
+    parts = [f"{event.matches_at_once} game{'s' * (event.matches_at_once > 1)} at once"]
     if event.evaluations_per_move is not None:
         parts.append(f"{event.evaluations_per_move:,} evaluations a move")
     if event.longest_descent is not None:
@@ -197,33 +194,33 @@ def adapted_text(event: SettingsAdapted) -> str:
 
 
 def undecided_text(event: NothingDecided) -> str:
-    """The warning that no game was won, and what to change."""
+    """Returns the warning that no game was won, with advice."""
     cut = f", {event.cut_off_share:.0%} were cut off after {event.length_limit} moves" if event.length_limit else ""
     return f"none of {event.games} games was won{cut}, so little is learned: {event.advice}"
 
 
 def late_text(event: LearningIsLate) -> str:
-    """The warning that a run will hardly learn anything."""
+    """Returns the warning that a run is not expected to learn anything."""
     when = f"only after {event.expected_seconds:.0f} s" if event.expected_seconds is not None else "far too late"
     return (
-        f"the first match is expected to end {when}, beyond the time limit, and nothing is learned before: "
-        "give more --time, or less to play by --matches-at-once, --search.evaluations or a game's max_length"
+        f"the first game is expected to end {when}, beyond the time limit, and nothing is learned before: "
+        "give more --time, or reduce --matches-at-once, --search.evaluations or the game's max_length"
     )
 
 
 FULL = {
-    "tree": "the tree of a match was full: the searches for its moves ended sooner (match_finished has how many)",
-    "replay": "the replay is full: the oldest of what it holds leaves, though by its settings more would be kept",
+    "tree": "the tree of a game was full, so searches ended early (match_finished counts them)",
+    "replay": "the replay has reached its memory limit: its oldest states are dropped earlier than its settings say",
     "proven": "the memory of proven states is full: no more are kept until it is emptied",
 }
-"""How `ShareIsFull.share` is said."""
+"""Text for each `ShareIsFull.share`."""
 
 
 def finished_text(event: RunFinished) -> str:
-    """The last line of a run's output."""
+    """Returns the last line of a run's output."""
     where = (
         f"the newest checkpoint is {printable(str(event.checkpoint))}"
         if event.checkpoint is not None
         else "there is no checkpoint"
     )
-    return f"{ENDINGS[event.reason]}: {event.matches} matches in {event.seconds:.0f} s; {where}"
+    return f"{ENDINGS[event.reason]}: {event.matches} games in {event.seconds:.0f} s; {where}"

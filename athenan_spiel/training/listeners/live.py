@@ -1,7 +1,4 @@
-"""The run as a table in the terminal that is redrawn a few times a second.
-
-The run as one line that is written over and over, for a notebook or a terminal.
-"""
+"""Progress of a run in a terminal: a table redrawn a few times a second, and a one-line progress bar."""
 
 from __future__ import annotations
 
@@ -46,14 +43,14 @@ REDRAWS_PER_SECOND = 4
 
 
 def view(console: Console) -> Listener:
-    """The live view if `console` is a terminal, else plain lines on its file."""
+    """Returns the live view if `console` is a terminal, else plain lines."""
     return LiveView(console) if console.is_terminal else LinePrinter(console.file)
 
 
 class LiveView:
-    """Matches, speed, loss, recent lengths and results, last evaluation, time left, and how to stop.
+    """Table of games, speed, loss, recent lengths and results, last evaluation and time left.
 
-    It takes the terminal from `RunStarted` to `RunFinished`. Once the terminal is gone, nothing is shown.
+    It uses the terminal from `RunStarted` to `RunFinished`, and is silent once the terminal is gone.
     """
 
     def __init__(self, console: Console) -> None:
@@ -66,7 +63,7 @@ class LiveView:
         )
 
     def __call__(self, event: Event) -> None:
-        """Take note of `event`."""
+        """Update the view."""
         self._summary(event)
         with self._audience.watching():
             if not self._audience.gone:
@@ -91,7 +88,7 @@ class LiveView:
             self._console.print(Text(finished_text(event)), soft_wrap=True)
 
     def render(self) -> RenderableType:
-        """What the terminal shows now."""
+        """Returns the current table."""
         s = self._summary
         if s.started is None:
             return Text("")
@@ -100,24 +97,24 @@ class LiveView:
             table.add_row(Text(name, style="dim"), Text(value))
         parts: list[RenderableType] = [table]
         if s.fraction_done is not None:
-            parts.append(Padding(RichBar(total=1.0, completed=s.fraction_done), 0))  # a bar alone ends no line
+            parts.append(Padding(RichBar(total=1.0, completed=s.fraction_done), 0))  # a bar doesn't end its line
         folder = printable(str(s.started.folder))
         if not self._ended:
-            parts.append(Text("Ctrl-C saves and stops, and says how to go on", style="dim"))
+            parts.append(Text("Ctrl-C saves, stops and prints how to resume", style="dim"))
         return Panel(Group(*parts), title=Text(f"{s.started.game} → {folder}"), title_align="left", expand=False)
 
     def _rows(self) -> list[tuple[str, str]]:
-        """Name and value of each line; what is not known yet has none."""
+        """Returns name and value of each row that is known."""
         s = self._summary
         assert s.started is not None
         limit = s.started.config.matches
-        rows = [("matches", f"{s.matches:,}" + (f" of {limit:,}" if limit is not None else ""))]
+        rows = [("games", f"{s.matches:,}" + (f" of {limit:,}" if limit is not None else ""))]
         if s.warm_up_text is not None:
             rows.append(("warm-up", s.warm_up_text))
         if s.progress is not None:
             rows.append(("this round", f"{s.progress.alive} in play, {s.progress.plies:,} plies"))
         if s.speed is not None:
-            rows.append(("states valued", f"{s.speed:,.0f} a second"))
+            rows.append(("evaluations", f"{s.speed:,.0f} a second"))
         if s.loss_text is not None:
             rows.append(("loss", s.loss_text))
         if s.workers_text is not None:
@@ -127,7 +124,7 @@ class LiveView:
             rows.append(("learning", f"{r.states_learned:,} states in {r.learning_seconds:.1f} s a round"))
             rows.append(("replay", f"{r.replay_states:,} states, {r.replay_bytes / 1e6:.0f} MB"))
             if r.resolved_states is not None:
-                rows.append(("resolved", f"{r.resolved_states:,} states kept"))
+                rows.append(("proven", f"{r.resolved_states:,} states kept"))
         if s.mean_length is not None:
             rows.append((f"last {min(len(s.lengths), RECENT)}", f"{s.mean_length:.1f} plies, {s.results_text}"))
         if s.evaluation_text is not None:
@@ -143,23 +140,23 @@ def _clock(seconds: float) -> str:
 
 
 BAR = 20
-"""Characters of the bar."""
+"""Length of the bar, in characters."""
 
 
 class ProgressBar:
-    """How far the run is, how fast and how well it learns; the start, each evaluation and the end have their own lines.
+    """Progress, speed and loss of a run in one line; the start, each evaluation and the end have lines of their own.
 
         ath.train("connect_four", listeners=[ath.ProgressBar()])
 
-    Once nothing can be written, as the reader is gone, it is silent.
+    It is silent once the reader of the stream is gone.
 
     Args:
-        stream: where the line goes; by default standard error.
-        every_seconds: time between two looks at it.
-        clock: what tells the time.
+        stream: output stream; by default standard error.
+        every_seconds: time between two updates.
+        clock: returns the time in seconds.
 
     Raises:
-        ConfigError: one of them is of no use.
+        ConfigError: an argument is invalid.
     """
 
     def __init__(
@@ -175,7 +172,7 @@ class ProgressBar:
         self._written = 0
 
     def __call__(self, event: Event) -> None:
-        """Take note of `event`, and write the line again if it is time to."""
+        """Update the line, if an update is due."""
         self._summary(event)
         if not self._audience.gone:
             with self._audience.watching():
@@ -200,11 +197,11 @@ class ProgressBar:
         return text if done is None else f"[{'#' * round(done * BAR):-<{BAR}}] {done:.0%}, {text}"
 
     def _fitting(self, line: str) -> str:
-        """What of `line` a terminal can write over; elsewhere all of it."""
+        """Cut `line` to the width of a terminal."""
         return line[: shutil.get_terminal_size().columns - 1] if self._stream.isatty() else line
 
     def _write(self, text: str, end: str = "") -> None:
-        """Write over what the line holds."""
+        """Overwrite the line."""
         self._stream.write(f"\r{text:<{self._written}}{end}")
         self._stream.flush()
         self._written = 0 if end else len(text)

@@ -1,10 +1,6 @@
-"""`metrics.jsonl`: one JSON object for each event, in order.
-
-An event as a JSON object: a line of `metrics.jsonl` and of `athenan train --json`.
+"""Events as JSON lines: the file `metrics.jsonl` and the output of `athenan train --json`.
 
 docs/metrics.md explains each name; a test compares it with the events.
-
-The run as JSON lines for another program: every event, progress included.
 """
 
 from __future__ import annotations
@@ -37,13 +33,13 @@ from athenan_spiel.training.events import (
 )
 
 LEFT_OUT = frozenset({"config", "folder"})
-"""Fields that `config.toml` holds, or that change when the folder is moved."""
+"""Fields left out of `metrics.jsonl`: `config.toml` contains them, or they change when the folder is moved."""
 
 
 def as_record(event: Event, at: datetime, left_out: frozenset[str] = LEFT_OUT) -> dict[str, Any]:
-    """`event`, told at the moment `at`, as JSON values: its name, the time, then its fields.
+    """Returns `event`, emitted at the time `at`, as JSON values: its name, the time, then its fields.
 
-    What was not measured is left out, as are the fields `left_out`. Of a checkpoint there is its name alone.
+    Fields that are None and those in `left_out` are omitted. A checkpoint is represented by its name.
     """
     record: dict[str, Any] = {"event": event_name(type(event)), "time": time_text(at)}
     for field in dataclasses.fields(event):
@@ -54,17 +50,17 @@ def as_record(event: Event, at: datetime, left_out: frozenset[str] = LEFT_OUT) -
 
 
 def event_name(kind: type[Event]) -> str:
-    """The name of a class of events in snake case, such as `match_finished`."""
+    """Returns the name of an event class in snake case, such as `match_finished`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 def time_text(at: datetime) -> str:
-    """A moment as ISO 8601 has it, in UTC, to a thousandth of a second."""
+    """Returns a time in ISO 8601, in UTC, with milliseconds."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def now() -> datetime:
-    """This moment."""
+    """Returns the current time."""
     return datetime.now(UTC)
 
 
@@ -80,16 +76,16 @@ _log = logging.getLogger(__name__)
 
 
 class MetricsFile:
-    """A listener that appends to `path`.
+    """A listener that appends events to a file.
 
-    When a run goes on from a checkpoint, or is set back to one, the lines on matches after it are cut off first: those
-    matches are played again. So is a last line that a kill has left half written. A warning of the log says where the
-    file no longer tells of all matches that the checkpoint counts. `RoundProgress` and `WarmUpProgress` leave a line
-    only if there was none for `PROGRESS_LINE_SECONDS`, and `StopNoticed` leaves none.
+    When a run resumes from a checkpoint or is rolled back to one, lines about later games are removed first, as those
+    games are played again. An incomplete last line, left by a kill, is removed, too. A warning is logged if the file
+    lacks games that the checkpoint counts. `RoundProgress` and `WarmUpProgress` are written at most once per
+    `PROGRESS_LINE_SECONDS`, `StopNoticed` never.
 
     Args:
         path: the file.
-        clock: what time it is.
+        clock: returns the current time.
     """
 
     def __init__(self, path: Path, clock: Callable[[], datetime] = now) -> None:
@@ -99,10 +95,10 @@ class MetricsFile:
         self._next_progress = 0.0
 
     def require_lines(self) -> None:
-        """Check that the file, if there is one, can be read and cut off. Nothing in it is changed.
+        """Check that the file, if it exists, is readable, without changing it.
 
         Raises:
-            CheckpointError: it cannot be read, or a line is longer than any that is written here.
+            CheckpointError: it cannot be read, or a line is too long.
         """
         try:
             with opened(self._path, sys.maxsize) as file:
@@ -124,7 +120,7 @@ class MetricsFile:
             self._file, told = self._opened(event.matches)
             if told < event.matches:
                 _log.warning(
-                    "%s tells of %d of the %d matches that the checkpoint counts: the lines on the others are lost",
+                    "%s contains %d of the %d games that the checkpoint counts: lines about the others are lost",
                     self._path,
                     told,
                     event.matches,
@@ -145,12 +141,13 @@ class MetricsFile:
             self._file = None
 
     def _opened(self, matches: int) -> tuple[BinaryIO, int]:
-        """The file, to be appended to, and how many of the first `matches` matches it tells of.
+        """Open the file, cut off before the first line that is incomplete or about a game after `matches`.
 
-        It is cut off before the first line about a later match, or that is half written.
+        Returns:
+            The file, and how many of the first `matches` games it contains.
 
         Raises:
-            OSError: it cannot be opened, or a line is longer than any that is written here; nothing is cut off.
+            OSError: the file cannot be opened, or a line is too long; it is left unchanged.
         """
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(open_to_append(self._path))
@@ -171,7 +168,7 @@ class MetricsFile:
 
 
 def _summary(line: bytes) -> tuple[object, float]:
-    """The event that a line tells, and after how many matches; a line that someone else has written tells none."""
+    """Returns the event name of a line and its number of games; (None, 0) for a line of another program."""
     try:
         record = parse_json(line)
     except ValueError:
@@ -182,15 +179,15 @@ def _summary(line: bytes) -> tuple[object, float]:
 
 
 LEFT_OUT_OF_LINES = frozenset({"config"})
-"""What is in the run's folder, which the first line names."""
+"""Fields left out of JSON lines: the run folder, named in the first line, contains them."""
 
 
 class JsonLines:
-    """A listener that writes each event as a line as soon as it is told; the last one is `run_finished`.
+    """A listener that writes each event as a JSON line at once; the last one is `run_finished`.
 
     Args:
-        stream: where the lines go.
-        clock: what time it is.
+        stream: output stream.
+        clock: returns the current time.
     """
 
     def __init__(self, stream: IO[str], clock: Callable[[], datetime] = now) -> None:

@@ -1,4 +1,4 @@
-"""Where a run stands, gathered from its events: what the live view and the plain lines show."""
+"""Progress of a run, collected from its events for the live view and the plain lines."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from athenan_spiel.training.events import (
 from athenan_spiel.training.limits import fraction_done
 
 RECENT = 50
-"""Matches that "recent" means."""
+"""Number of games that count as recent."""
 
 
 OF_EVALUATION = (EvaluationStarted, EvaluationFinished, EvaluationFailed, BestReplaced)
-"""Events whose `matches` are those of the network that is evaluated, perhaps some time ago."""
+"""Events whose `matches` refer to the evaluated network."""
 
 
 def points_text(event: EvaluationFinished) -> str:
-    """What the network has scored against an opponent."""
+    """Returns the score of the network against an opponent."""
     forfeits = f", {event.forfeits} of them by forfeit" if event.forfeits else ""
     tally = f"{event.wins} won, {event.draws} drawn, {event.losses} lost{forfeits}"
     interval = f"{event.low:.0%} to {event.high:.0%}"
@@ -41,30 +41,30 @@ def points_text(event: EvaluationFinished) -> str:
 
 
 def evaluation_line(event: Event) -> str | None:
-    """The line that tells of an evaluation; None for other events, and where an evaluation begins."""
+    """Returns a line about the result of an evaluation; None for other events."""
     if isinstance(event, EvaluationFinished):
-        return f"evaluation after {event.matches:,} matches: {points_text(event)}"
+        return f"evaluation after {event.matches:,} games: {points_text(event)}"
     if isinstance(event, EvaluationFailed):
-        return f"evaluation after {event.matches:,} matches: none, as {printable(event.problem)}"
+        return f"evaluation after {event.matches:,} games: failed, as {printable(event.problem)}"
     if isinstance(event, BestReplaced):
-        return f"best network until now: that after {event.matches:,} matches, with {event.points:.0%} of the points"
+        return f"best network so far: after {event.matches:,} games, with {event.points:.0%} of the points"
     return None
 
 
 class RunSummary:
-    """A listener that keeps what the last events said. What it has not heard of yet is None.
+    """A listener that keeps the newest values of events. Unknown values are None.
 
     Attributes:
         started: the run's `RunStarted`.
-        matches, seconds: of the whole run.
+        matches, seconds: totals of the run.
         progress: the round in progress; None between rounds.
-        speed: states valued per second of search.
-        loss, policy_loss, last_round: the newest there is.
-        evaluation: of the newest network that was evaluated, against each opponent.
-        lengths, results: of the recent matches; a result is 1, 0 or -1 for player 0, or a single player's score.
-        cut_off: for each recent match whether the limit on its length ended it.
-        alone: the game is for one player; best_score: of its matches in this session.
-        warm_up: the newest of the warm-up in progress; None once it is over.
+        speed: evaluations per second of search.
+        loss, policy_loss, last_round: the newest ones.
+        evaluation: results of the newest evaluated network, one per opponent.
+        lengths, results: of the recent games; a result is 1, 0 or -1 for player 0, or a single player's score.
+        cut_off: whether the limit on the length ended each of the recent games.
+        alone: whether the game has one player; best_score: its best score in this session.
+        warm_up: the warm-up in progress, else None.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class RunSummary:
         self.warm_up: WarmUpProgress | None = None
 
     def __call__(self, event: Event) -> None:
-        """Take note of `event`."""
+        """Update the values."""
         if isinstance(event, RunStarted):
             self.started = event
         elif isinstance(event, WarmUpProgress):
@@ -122,7 +122,7 @@ class RunSummary:
 
     @property
     def loss_text(self) -> str | None:
-        """The newest losses, of values and of policies, if any."""
+        """Newest value and policy loss, if any."""
         if self.loss is None:
             return None
         return f"{self.loss:.4g}" + ("" if self.policy_loss is None else f", of policies {self.policy_loss:.4g}")
@@ -136,14 +136,14 @@ class RunSummary:
 
     @property
     def warm_up_text(self) -> str | None:
-        """How far the warm-up is, while it lasts."""
+        """Progress of the warm-up in progress."""
         if self.warm_up is None or self.started is None:
             return None
         return f"{self.warm_up.warm_up_states:,} of {self.started.config.warm_up.states:,} random terminal states"
 
     @property
     def workers_text(self) -> str | None:
-        """How busy the processes that play are, and how old the weights that they play with, where there are any."""
+        """Load of the workers and staleness of their weights, if there are workers."""
         if self.started is None or self.last_round is None or self.last_round.workers_busy is None:
             return None
         r, count = self.last_round, self.started.config.workers.count
@@ -153,12 +153,12 @@ class RunSummary:
 
     @property
     def mean_length(self) -> float | None:
-        """Mean length of the recent matches."""
+        """Mean length of the recent games."""
         return sum(self.lengths) / len(self.lengths) if self.lengths else None
 
     @property
     def results_text(self) -> str | None:
-        """What player 0 made of the recent matches."""
+        """Results of the recent games for player 0."""
         if not self.results:
             return None
         cut = f", {sum(self.cut_off)} cut off by the limit on length" if any(self.cut_off) else ""
@@ -170,15 +170,15 @@ class RunSummary:
 
     @property
     def evaluation_text(self) -> str | None:
-        """The last evaluation, its intervals in parentheses."""
+        """The last evaluation, with its intervals in parentheses."""
         if not self.evaluation:
             return None
-        told = "; ".join(points_text(e) for e in self.evaluation)
-        return f"{told}, after {self.evaluation[0].matches:,} matches"
+        scores = "; ".join(points_text(e) for e in self.evaluation)
+        return f"{scores}, after {self.evaluation[0].matches:,} games"
 
     @property
     def seconds_left(self) -> float | None:
-        """Time to the run's nearest limit, going on at this session's pace; None where none is in sight."""
+        """Estimated time to the run's next limit, in seconds; None without a limit."""
         if self.started is None:
             return None
         config, left = self.started.config, []
@@ -192,7 +192,7 @@ class RunSummary:
 
     @property
     def fraction_done(self) -> float | None:
-        """How much of the way to the nearest limit lies behind, or of the warm-up while it lasts, in [0, 1]."""
+        """Fraction of the run, or of the warm-up in progress, completed, in [0, 1]."""
         if self.started is None:
             return None
         config = self.started.config

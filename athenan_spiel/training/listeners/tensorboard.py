@@ -1,4 +1,4 @@
-"""The run as TensorBoard curves over the number of matches."""
+"""Curves of a run for TensorBoard, over the number of games."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from athenan_spiel.training.events import (
 )
 
 FILE_VERSION = "brain.Event:2"
-"""What an event file begins with."""
+"""First record of an event file."""
 _NAME = re.compile(r"events\.out\.tfevents\.([0-9]{10})\.", re.ASCII)
 
 
 class TensorBoard:
     """A listener that writes event files into the folder `path`.
 
-    When a run goes on from a checkpoint, or is set back to one, TensorBoard is told to forget the steps after it. The
-    file is written by the caller itself: TensorBoard's own writer has a thread, whose errors cannot be caught.
+    When a run resumes from a checkpoint or is rolled back to one, later steps are marked to be purged. The file is
+    written without TensorBoard's own writer, which has a thread whose errors can't be caught.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class TensorBoard:
 class _EventFile:
     """A new event file in `folder`, named as TensorBoard expects it.
 
-    TensorBoard reads them in the order of the seconds in their names, so these go on where the clock was set back.
+    TensorBoard reads files in the order of the seconds in their names, so these increase even if the clock is set back.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -81,7 +81,7 @@ class _EventFile:
         self.flush()
 
     def forget_from(self, step: int) -> None:
-        """Let TensorBoard leave out what earlier files say of `step` and later ones."""
+        """Make TensorBoard ignore `step` and later steps in earlier files."""
         self._write(Record(step=step, session_log=SessionLog(status=SessionLog.START)))
 
     def add(self, name: str, value: float, step: int) -> None:
@@ -89,11 +89,11 @@ class _EventFile:
         self._write(Record(step=step, summary=Summary(value=[Summary.Value(tag=name, simple_value=value)])))
 
     def flush(self) -> None:
-        """Give the system what was added."""
+        """Flush the points added."""
         self._file.flush()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Close the file."""
         self._file.close()
 
     def _write(self, record: Record) -> None:
@@ -102,7 +102,7 @@ class _EventFile:
 
 
 def _scalars(event: Event) -> list[tuple[str, float | None]]:
-    """Name and value of each point that `event` adds."""
+    """Returns name and value of each point that `event` adds."""
     if isinstance(event, MatchFinished):
         return [
             ("match/length", event.length),
